@@ -11,7 +11,7 @@ from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.run.become import become_problem
 
-_NEEDED = "Python 3.8 or newer is needed; ansible_python_interpreter names it."
+_NEEDED = "It needs Python 3.8 or newer; set ansible_python_interpreter to it."
 
 
 class ActionModule(ActionBase):
@@ -55,4 +55,4 @@ class ActionModule(ActionBase):
         lines = said.splitlines()
         # Of a traceback the last line says what is wrong, otherwise the first one does.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
-        return {"msg": f"No module runs there (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
+        return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}

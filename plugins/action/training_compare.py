@@ -29,10 +29,10 @@ class ActionModule(ControllerAction):
             comparison = compared(names, output_dir, os.path.abspath(arguments["history_dir"]))
             changed = False if self._task.check_mode else write_comparison(folder, comparison)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The comparison cannot be made: {reason_of(error)}.") from None
+            raise AnsibleActionFail(f"The comparison failed: {reason_of(error)}.") from None
         if not self._task.check_mode:
             changed = write_index_of(output_dir) or changed
         page = str(folder / PAGE)
-        written = "Not written, in check mode" if self._task.check_mode else "Comparison"
+        written = "Not written (check mode)" if self._task.check_mode else "Comparison"
         show("\n".join(["", *comparison_lines(comparison), f"{written}: {page}", ""]))
         return {"changed": changed, "report": page, "kind": comparison["kind"]}

@@ -49,14 +49,14 @@ class ActionModule(ControllerAction):
                 read.append(read_run(run, output_dir, framework, mode, known))
             except ConfigFaultsError as error:
                 show(f"\n{plan_text(error.plan)}\n")
-                raise AnsibleActionFail(f"{_begun(str(error))}, named above. No log has been judged.") from None
+                raise AnsibleActionFail(f"{_begun(str(error))}, listed above. No log has been judged.") from None
             except (ValueError, OSError) as error:
                 problems.append(reason_of(error, run.folder))
                 looked_for = getattr(error, "looked_for", looked_for)
         if looked_for:
             problems.append(looked_for)
             if not framework:
-                problems.append("with -e training_framework logs without a step are judged by the failure they show")
+                problems.append("set -e training_framework to judge logs without a step by the failure they show")
         if problems:
             raise AnsibleActionFail(_sentences(problems))
         try:
@@ -73,9 +73,9 @@ class ActionModule(ControllerAction):
         if not run_id:
             return runs
         if len(runs) > 1:
-            raise AnsibleActionFail(f"{run_id} cannot be the name of {len(runs)} runs: leave training_run_id out.")
+            raise AnsibleActionFail(f"{run_id} cannot be the name of {len(runs)} runs. Omit training_run_id.")
         if fit_name(run_id) != run_id:
-            raise AnsibleActionFail(f"training_run_id is {run_id!r}, but must be of letters, digits and . _ : -.")
+            raise AnsibleActionFail(f"training_run_id is {run_id!r}, but may contain only letters, digits and . _ : -.")
         return [replace(runs[0], name=run_id)]
 
     def _known(self, arguments: dict[str, t.Any], options: dict[str, t.Any]) -> Known:
@@ -84,7 +84,7 @@ class ActionModule(ControllerAction):
         if not config:
             of_config = [name for name in ("training_overrides", "training_thresholds") if options.get(name)]
             if of_config:
-                raise AnsibleActionFail(f"Without training_config nothing is known that {' and '.join(of_config)} fit.")
+                raise AnsibleActionFail(f"{' and '.join(of_config)} cannot be applied without training_config.")
             return Known("", "", options, arguments["nodes"], arguments["exit_status"])
         path, text, unreadable = self.file(config)
         if unreadable:

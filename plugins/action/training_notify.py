@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
         }
         wanted = [way for way in ways if arguments[way]]
         if self._task.check_mode:
-            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+            return {"changed": False, "skipped": True, "msg": "not run in check mode"}
         sent, not_sent = [], {}
         for way in wanted:
             try:
@@ -41,7 +41,7 @@ class ActionModule(ControllerAction):
             # Whatever goes wrong in a library or at the other end: the verdict is not at stake.
             except Exception as error:
                 not_sent[way] = _without(str(error), _secrets(arguments))
-                show(f"No notification by {way}: {not_sent[way]}. The verdict stays as it is.", "yellow")
+                show(f"No notification by {way}: {not_sent[way]}. The verdict does not change.", "yellow")
         return {"changed": bool(sent), "sent": sent, "not_sent": not_sent}
 
     def _module(self, name: str, arguments: dict[str, t.Any]) -> None:
@@ -61,7 +61,7 @@ class ActionModule(ControllerAction):
 
 def _post(url: str, headers: dict[str, str], body: dict[str, t.Any]) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError("its URL begins with neither https:// nor http://")
+        raise ValueError("its URL must begin with https:// or http://")
     # It takes as long to load as all of our own, and few runs need it.
     from ansible.module_utils.urls import open_url
 

@@ -61,7 +61,7 @@ class ActionModule(ControllerAction):
         arguments = self.arguments()
         phase = arguments["phase"]
         if self._task.check_mode and phase != "stage":
-            return {"changed": phase == "train", "skipped": phase != "train", "msg": "not done in check mode"}
+            return {"changed": phase == "train", "skipped": phase != "train", "msg": "not run in check mode"}
         self._board = Board(arguments["run_dir"])
         try:
             self._plan = self._board.plan()
@@ -95,10 +95,10 @@ class ActionModule(ControllerAction):
     def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
         """Fail because of the controller's own disk, which is no reason to stop a training."""
         room = self._board.room_needed() >> 20
-        needed = f"Make about {room:,} MiB of room there" if error.needs_room else "Make it writable"
+        needed = f"Free about {room:,} MiB there" if error.needs_room else "Make it writable"
         message = (
-            f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: what trains "
-            f"goes on, and the nodes keep its log. {needed}, then follow the run: "
+            f"{error.filename} cannot be written on this machine: {error.strerror}. Nothing was stopped: the training "
+            f"continues, and the nodes keep its log. {needed}, then follow the run again: "
             f"{playbook_command('attach', self._board.run_dir)}"
         )
         return {"changed": False, "failed": True, "left_alone": True, "msg": message}
@@ -265,7 +265,7 @@ def _environment(given: t.Any) -> dict[str, str]:
     given = given or {}
     if not isinstance(given, Mapping):
         raise ValueError(
-            f"{ENVIRONMENT} is {given!r}. Give a mapping of variables, for example {{'PATH': '/opt/rocm/bin:$PATH'}}"
+            f"{ENVIRONMENT} is {given!r}, but must be a mapping of variables, such as {{'PATH': '/opt/rocm/bin:$PATH'}}"
         )
     return {str(name): str(value) for name, value in given.items()}
 

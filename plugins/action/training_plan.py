@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
             *self._note_token(options, self.variables.get(VALUE)),
         ]
         if arguments["output_dir"] == "":
-            remedy = "Give the path of a folder on this machine, or leave it out."
+            remedy = "Set it to the path of a folder on this machine, or omit it."
             problems.append({"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy})
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
@@ -115,9 +115,9 @@ class ActionModule(ControllerAction):
             return [], []
         groups = self.variables["groups"]
         if not groups.get(group):
-            known = ", ".join(sorted(name for name in groups if name not in ("all", "ungrouped"))) or "it has none"
-            message = f"The inventory has no group {group} with a host in it."
-            remedy = f"Name one of its groups: {known}."
+            known = ", ".join(sorted(name for name in groups if name not in ("all", "ungrouped"))) or "none"
+            message = f"The inventory has no group {group} with hosts in it."
+            remedy = f"Set it to one of the inventory's groups: {known}."
             return [], [{"key": "training_spares", "value": group, "message": message, "remedy": remedy}]
         return list(groups[group]), []
 
@@ -147,7 +147,7 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
         if summary is None:
-            raise AnsibleActionFail(f"{run_dir} was not judged, so it is not tried again.")
+            raise AnsibleActionFail(f"{run_dir} was not judged, so it is not retried.")
         faults = node_faults(summary)
         interrupted = any(board.status(node["node"]).get("interrupted") for node in plan["nodes"])
 
@@ -181,7 +181,7 @@ class ActionModule(ControllerAction):
                 spares = ["another node"] * (len(out) if left is None else left - used)
             return next_attempt(plan, out, spares, make)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"Run {plan['run_id']} is not tried again: {reason_of(error)}.") from None
+            raise AnsibleActionFail(f"Run {plan['run_id']} is not retried: {reason_of(error)}.") from None
 
     def _sweep(
         self,
@@ -224,7 +224,7 @@ class ActionModule(ControllerAction):
     def _refuse(faults: list[t.Any], what: str) -> None:
         if faults:
             raise AnsibleActionFail(
-                f"The {what} has {counted(len(faults), 'fault')}, named above. No node has been touched."
+                f"The {what} has {counted(len(faults), 'fault')}, listed above. No node has been touched."
             )
 
     def _note_token(self, options: dict[str, t.Any], token: t.Any) -> list[Finding]:
@@ -236,7 +236,7 @@ class ActionModule(ControllerAction):
         try:
             given = given_token(value, path)
         except ValueError as error:
-            remedy = "Give the path of a file with the token, on the machine that runs Ansible."
+            remedy = "Set it to the path of a file with the token, on the machine that runs Ansible."
             return [{"key": FILE, "value": path, "message": f"{error}.", "remedy": remedy}]
         if given:
             options[FILE] = VALUE if value else path
@@ -260,9 +260,9 @@ class ActionModule(ControllerAction):
         if different:
             raise AnsibleActionFail(
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
-                "another training_run_id, or leave it out."
+                "another training_run_id, or omit it."
             ) from None
-        show(f"The run {plan['run_id']} is known already: it is picked up where it stands.\n")
+        show(f"Run {plan['run_id']} already exists and is resumed.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:
         # What is no name of a file at all is a fault of the plan's.
@@ -295,4 +295,4 @@ class ActionModule(ControllerAction):
 def _not_written(error: OSError) -> AnsibleActionFail:
     """Return the failure of a folder of runs that cannot be written."""
     reason = f"{error.filename} cannot be written on this machine: {error.strerror}"
-    return AnsibleActionFail(f"{reason}. No node has been touched. training_output_dir names the folder.")
+    return AnsibleActionFail(f"{reason}. No node has been touched. Set training_output_dir to a writable folder.")

@@ -37,7 +37,7 @@ class ActionModule(ControllerAction):
         if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
-        of = plan["run_id"] or "machines, without a training config"
+        of = plan["run_id"] or "machines (no training config)"
         text = preflight_text(of, result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")
         red = [row for row in result["rows"] if row["status"] == RED]
@@ -49,7 +49,7 @@ class ActionModule(ControllerAction):
                 Board(arguments["run_dir"]).update(node, message=reasons, unfit=True)
         if red:
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
-            raise AnsibleActionFail(f"The preflight has {count}. The table above says what to do about each.")
+            raise AnsibleActionFail(f"The preflight found {count}. See above for what to do about each.")
         return {"changed": bool(released), "released": released, **result}
 
     def _release(self, path: str | None, green: list[str]) -> list[str]:
@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
         try:
             released = Quarantine(os.path.abspath(path), inventory_name()).release(green)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"No node is taken out of quarantine: {reason_of(error)}.") from None
+            raise AnsibleActionFail(f"No node was released from quarantine: {reason_of(error)}.") from None
         if released:
-            show(f"Out of quarantine: {', '.join(released)}.\n")
+            show(f"Released from quarantine: {', '.join(released)}.\n")
         return released

@@ -34,7 +34,7 @@ class ActionModule(ControllerAction):
         arguments = self.arguments()
         run_dir = os.path.abspath(arguments["run_dir"])
         if self._task.check_mode:
-            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+            return {"changed": False, "skipped": True, "msg": "not run in check mode"}
         from ..plugin_utils.report.write import write_report
 
         for name in arguments["dialects"]:
@@ -50,7 +50,7 @@ class ActionModule(ControllerAction):
         except NotWrittenError as error:
             of_logs = Board(run_dir).plan().get("logs")
             again = "the same command again" if of_logs else playbook_command("attach", run_dir)
-            message = f"The report cannot be written: {error.filename}: {error.strerror}. Change that, then: {again}"
+            message = f"The report cannot be written: {error.filename}: {error.strerror}. Fix that, then run {again}"
             raise AnsibleActionFail(message) from None
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The report cannot be written: {reason_of(error)}.") from None

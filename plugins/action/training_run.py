@@ -23,11 +23,11 @@ class ActionModule(ControllerAction):
         run_id, output_dir = arguments["run_id"], os.path.abspath(arguments["output_dir"])
         runs = known_runs(output_dir)
         if run_id not in runs:
-            found = f"{output_dir} holds no run {run_id!r}" if run_id else "No run is named"
-            latest = f"the latest runs there: {', '.join(runs[-5:])}"
+            found = f"{output_dir} has no run {run_id!r}" if run_id else "No run was named"
+            latest = f"Latest runs in {output_dir}: {', '.join(runs[-5:])}"
             if not runs:
-                latest = f"{output_dir} holds no run; -e training_output_dir=DIR names another folder"
-            raise AnsibleActionFail(f"{found}. Set -e training_run_id=NAME; {latest}.")
+                latest = f"{output_dir} has no runs; set -e training_output_dir=DIR to use another folder"
+            raise AnsibleActionFail(f"{found}. Set -e training_run_id=NAME. {latest}.")
         plan = Board(os.path.join(output_dir, run_id)).plan()
         return {
             "changed": False,

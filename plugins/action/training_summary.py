@@ -61,7 +61,7 @@ def _summary(run_dir: str) -> Summary:
     try:
         return t.cast("Summary", json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no whole JSON"
+        reason = getattr(error, "strerror", None) or "it is not complete JSON"
         raise AnsibleActionFail(
-            f"{path} cannot be read: {reason}. trainops.cluster.training_report writes it."
+            f"{path} cannot be read: {reason}. Run trainops.cluster.training_report to write it."
         ) from None

@@ -21,14 +21,14 @@ class ActionModule(ControllerAction):
         """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
         arguments = self.arguments()
         if self._task.check_mode:
-            return {"changed": False, "skipped": True, "msg": "not done in check mode"}
+            return {"changed": False, "skipped": True, "msg": "not run in check mode"}
         from ..plugin_utils.report.sweep import PAGE, write_sweep_report
 
         sweep_dir = os.path.abspath(arguments["sweep_dir"])
         try:
             sweep, changed = write_sweep_report(sweep_dir)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"The report of the sweep cannot be written: {reason_of(error)}.") from None
+            raise AnsibleActionFail(f"The sweep report cannot be written: {reason_of(error)}.") from None
         changed = write_index_of(os.path.dirname(sweep_dir)) or changed
         missed = [cell["name"] for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
         open_cells = [cell["name"] for cell in sweep["cells"] if cell["verdict"] == NOT_RUN]
@@ -42,5 +42,5 @@ class ActionModule(ControllerAction):
         if arguments["require_pass"] and (missed or open_cells):
             problems = [f"{len(missed)} did not pass ({', '.join(missed)})"] if missed else []
             problems += [f"{len(open_cells)} did not run ({', '.join(open_cells)})"] if open_cells else []
-            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells {' and '.join(problems)}."}
+            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells, {' and '.join(problems)}."}
         return result

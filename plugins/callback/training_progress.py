@@ -8,19 +8,19 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: training_progress
 type: aggregate
-short_description: Live lines while a training run goes by, and its verdict at the end
+short_description: Shows the live progress of a training run, and its verdict at the end
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
-    last step, tokens per second and GPU, the loss and the time that is left.
-  - After the play recap it shows the verdict and the path of the report, or the results of a sweep's cells.
-  - The playbooks of this collection load it themselves. Playbooks of your own need it in C(callbacks_enabled).
+    last step, tokens per second per GPU, the loss and the time remaining.
+  - After the play recap, shows the verdict and the path of the report, or the results of a sweep's cells.
+  - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:
   interval:
     description:
-      - How many seconds there are at least between two lines.
+      - Minimum number of seconds between two lines.
     type: float
     default: 3.0
     env:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: preflight_needs
-short_description: What a preflight has to look at on a node of a plan
+short_description: What a preflight must inspect on a node of a plan
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Returns options of the module P(trainops.cluster.node_inspect#module) for a node of a plan.
+  - Returns the options of the module P(trainops.cluster.node_inspect#module) for a node of a plan.
 options:
   _input:
     description:
-      - The plan, as P(trainops.cluster.training_plan#module) returns it; C(none) where there is no training config.
+      - The plan, as P(trainops.cluster.training_plan#module) returns it; C(none) without a training config.
     type: dict
     required: true
   node:
@@ -25,7 +25,7 @@ positional: node
 """
 
 EXAMPLES = r"""
-- name: Look at what the plan needs of the node
+- name: Inspect what the plan needs from the node
   trainops.cluster.node_inspect:
     paths: "{{ needs.paths }}"
     image: "{{ needs.image or omit }}"
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(paths), C(master_address), C(master_port) and C(image), for the options of these names.
+    - C(paths), C(master_address), C(master_port) and C(image), for the options of the same names.
     - C(cache_folder), the folder on the node that the training sees as DATA_CACHE_PATH, null if there is none.
   type: dict
 """
@@ -57,7 +57,7 @@ def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
     if plan is None:
         return needs_of_machine()
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:
-        raise AnsibleFilterError("preflight_needs is given no plan, as trainops.cluster.training_plan returns it")
+        raise AnsibleFilterError("preflight_needs needs a plan, as trainops.cluster.training_plan returns it")
     try:
         return needs_of(t.cast(Plan, plan), str(node))
     except ValueError as error:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: summary_essence
-short_description: What became of a run, small enough for the artifacts of a job
+short_description: The result of a run, small enough for the artifacts of a job
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Leaves out of a run's C(summary.json) what grows with its nodes and steps, for M(ansible.builtin.set_stats).
+  - Removes from a run's C(summary.json) everything that grows with its nodes and steps, for
+    M(ansible.builtin.set_stats).
 options:
   _input:
     description: The summary, as M(trainops.cluster.training_report) writes it.
@@ -24,7 +25,7 @@ positional: report
 """
 
 EXAMPLES = r"""
-- name: Hand what became of the run to the artifacts of the job
+- name: Add the result of the run to the artifacts of the job
   ansible.builtin.set_stats:
     data:
       training_summary: "{{ summary | trainops.cluster.summary_essence(report='/runs/a/report.html') }}"
@@ -35,7 +36,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(run_id), C(verdict), C(nodes) (how many), C(reasons), C(metrics), C(first_failure), C(report), and what it ran.
+    - C(run_id), C(verdict), C(nodes) (their number), C(reasons), C(metrics), C(first_failure), C(report), and what was
+      trained.
   type: dict
   sample:
     run_id: 20260314-092653-llama3_1_8b-mi300x
@@ -62,7 +64,7 @@ def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:
     try:
         return essence(t.cast(Summary, summary), str(report))
     except KeyError as error:
-        raise AnsibleFilterError(f"this is no summary of a run: {error} is missing") from None
+        raise AnsibleFilterError(f"this is not the summary of a run: {error} is missing") from None
 
 
 class FilterModule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: unknown_variables
-short_description: Sentences about variables of this collection that are misspelled
+short_description: Reports misspelled variables of this collection
 version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
@@ -18,14 +18,14 @@ options:
     elements: str
     required: true
   hostvars:
-    description: The variables of all hosts by host, as the variable C(hostvars).
+    description: The variables of all hosts, by host, as in C(hostvars).
     type: dict
     required: true
 positional: hostvars
 """
 
 EXAMPLES = r"""
-- name: Refuse variables that are misspelled
+- name: Reject misspelled variables
   ansible.builtin.assert:
     that: misspelled | length == 0
     fail_msg: "{{ misspelled | join(' ') }}"
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: For each variable a sentence with its name, and with the nearest name that is known.
+  description: For each variable, a sentence with its name and the closest known name.
   type: list
   elements: str
 """

@@ -12,24 +12,24 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Reads the C(cluster.json) that C(cvs run --cluster_file) reads, so that nothing has to be written again.
-  - The hosts stand in the order of C(node_dict), which is the order of their ranks. Only the head node comes first
-    wherever it stands there, as rank 0.
-  - Each host has C(ansible_host), C(ansible_user), C(ansible_ssh_private_key_file), and as C(training_address) its
-    C(vpc_ip), at which the other nodes reach it.
-  - C(env_vars) become C(training_node_environment), variables of what runs on the node itself, as in CVS; a container
-    gets its own from the training config.
-  - Nodes that name a rack are in a group of that rack, below the group C(racks), and get neighbouring ranks.
+  - Reads the same C(cluster.json) as C(cvs run --cluster_file), so that nothing has to be written twice.
+  - The hosts are in the order of C(node_dict), which is their rank order. Only the head node always comes first, as
+    rank 0.
+  - Each host gets C(ansible_host), C(ansible_user), C(ansible_ssh_private_key_file), and as C(training_address) its
+    C(vpc_ip), where the other nodes reach it.
+  - C(env_vars) become C(training_node_environment), the variables of what runs on the node itself, as in CVS. A
+    container gets its own from the training config.
+  - Nodes that name a rack are in a group for that rack, a child of the group C(racks), and get neighbouring ranks.
   - C({user-id}) becomes the user who runs Ansible. Keys that begin with C(_) are notes.
-  - Passwords, of nodes or of switches, are not taken over.
-  - All faults of the file are reported at once.
-  - Give it the cluster file itself where the plugin is enabled (C(enable_plugins) in the section C(inventory) of
+  - Passwords of nodes and switches are not used.
+  - All faults in the file are reported together.
+  - Pass the cluster file itself if the plugin is enabled (C(enable_plugins) in the section C(inventory) of
     C(ansible.cfg)), or else a file whose name ends in C(cvs_cluster.yml).
 extends_documentation_fragment:
   - constructed
 options:
   plugin:
-    description: Marks a file as one of this plugin.
+    description: Marks the file as one for this plugin.
     type: str
     choices: [trainops.cluster.cvs_cluster]
   cluster_file:
@@ -39,11 +39,11 @@ options:
 
 EXAMPLES = r"""
 ---
-# cluster.cvs_cluster.yml; where the plugin is enabled, -i cluster.json alone does the same
+# cluster.cvs_cluster.yml; if the plugin is enabled, -i cluster.json alone is enough
 plugin: trainops.cluster.cvs_cluster
 cluster_file: cluster.json
 ---
-# The same, with container engine and GPUs of all nodes, and a group of those whose management controller is known
+# The same, with a container engine and a GPU count for all nodes, and a group of the nodes with a known BMC
 plugin: trainops.cluster.cvs_cluster
 cluster_file: cluster.json
 compose:
@@ -112,7 +112,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._read_config_data(path)
         named = self.get_option("cluster_file")
         if not named:
-            raise AnsibleParserError(f"{path} names no cluster_file. Give the path of a CVS cluster file.")
+            raise AnsibleParserError(f"{path} does not set cluster_file. Set it to the path of a CVS cluster file.")
         return os.path.join(os.path.dirname(os.path.abspath(path)), os.path.expanduser(named))
 
 

@@ -12,48 +12,49 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Inside of an allocation (C(salloc), C(sbatch)) it takes the nodes of that job, from E(SLURM_JOB_NODELIST).
-  - Elsewhere it takes those of a job, of a reservation or of a hostlist that you name.
-  - The hosts stand in Slurm's order, which is the order of their ranks.
-  - With O(topology) the hosts under one switch are in a group of that switch, and get neighbouring ranks.
-  - C(scontrol) expands hostlists where it is there; where it is not, as in a container, the plugin does.
-  - Give it a file whose name ends in C(slurm_allocation.yml).
+  - Inside an allocation (C(salloc), C(sbatch)), uses the nodes of that job, from E(SLURM_JOB_NODELIST).
+  - Elsewhere, uses the nodes of the job, reservation or hostlist that you name.
+  - The hosts are in Slurm's order, which is their rank order.
+  - With O(topology), the hosts under one switch are in a group for that switch, and get neighbouring ranks.
+  - C(scontrol) expands hostlists if it is available. Otherwise, for example in a container, the plugin expands them
+    itself.
+  - Pass a file whose name ends in C(slurm_allocation.yml).
 extends_documentation_fragment:
   - constructed
   - inventory_cache
 options:
   plugin:
-    description: Marks a file as one of this plugin.
+    description: Marks the file as one for this plugin.
     type: str
     required: true
     choices: [trainops.cluster.slurm_allocation]
   nodelist:
     description:
       - Nodes as a hostlist, for example V(gpu[01-04,7]).
-      - At most one of O(nodelist), O(job_id) and O(reservation) may be given.
+      - Set at most one of O(nodelist), O(job_id) and O(reservation).
     type: str
   job_id:
-    description: Job whose nodes are taken.
+    description: Job whose nodes to use.
     type: str
   reservation:
-    description: Reservation whose nodes are taken.
+    description: Reservation whose nodes to use.
     type: str
   topology:
-    description: Ask Slurm which switches are above each node. The cluster needs Slurm's C(topology/tree) for it.
+    description: Ask Slurm which switches are above each node. This needs Slurm's C(topology/tree) on the cluster.
     type: bool
     default: false
   scontrol:
-    description: The command C(scontrol), by its name or its path.
+    description: Name or path of the command C(scontrol).
     type: str
     default: scontrol
 """
 
 EXAMPLES = r"""
 ---
-# slurm_allocation.yml, for ansible-playbook inside of salloc or sbatch
+# slurm_allocation.yml, for ansible-playbook inside salloc or sbatch
 plugin: trainops.cluster.slurm_allocation
 ---
-# The nodes of a reservation, ranks by switch, reached as the user train
+# The nodes of a reservation, ranked by switch, with the remote user train
 plugin: trainops.cluster.slurm_allocation
 reservation: acceptance
 topology: true
@@ -120,13 +121,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         asked = {name: self.get_option(name) for name in ("nodelist", "job_id", "reservation")}
         named = {name: str(value) for name, value in asked.items() if value not in (None, "")}
         if len(named) > 1:
-            raise ValueError(f"only one of nodelist, job_id and reservation may be given, not {' and '.join(named)}")
+            raise ValueError(f"only one of nodelist, job_id and reservation may be set, not {' and '.join(named)}")
         for option, value in named.items():
             return option.removesuffix("_id"), value
         allocated = next((os.environ[name] for name in _OF_ALLOCATION if os.environ.get(name)), None)
         if allocated is None:
             raise ValueError(
-                "there is no allocation: SLURM_JOB_NODELIST is not set. Run inside of salloc or sbatch, or give "
+                "there is no allocation: SLURM_JOB_NODELIST is not set. Run inside salloc or sbatch, or set "
                 "job_id, reservation or nodelist"
             )
         return "nodelist", allocated
@@ -136,7 +137,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         nodes = self._expand(hostlist)
         above = switches(self._scontrol("show", "topology"), self._expand) if self.get_option("topology") else {}
         if self.get_option("topology") and not above:
-            self.display.warning("Slurm knows of no switches (topology/tree), so the ranks stay in its own order.")
+            self.display.warning("Slurm reports no switches (topology/tree), so the ranks stay in Slurm's order.")
         return {"nodes": nodes, "switches": {node: list(above[node]) for node in nodes if node in above}}
 
     def _expand(self, hostlist: str) -> list[str]:
@@ -146,7 +147,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         except FileNotFoundError:
             return expand_hostlist(hostlist)
         if not names:
-            raise ValueError(f"{hostlist} is no hostlist that Slurm can expand")
+            raise ValueError(f"Slurm cannot expand the hostlist {hostlist}")
         return names
 
     def _scontrol(self, *arguments: str) -> str:
@@ -157,8 +158,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
             if arguments[1] == "hostnames":
                 raise
             raise ValueError(
-                f"{command[0]} is not there, and without it Slurm cannot be asked for a {arguments[1]}. Name it in the "
-                "option scontrol, or give nodelist"
+                f"{command[0]} was not found, so Slurm cannot be asked for the {arguments[1]}. Set the option "
+                "scontrol to its path, or set nodelist"
             ) from None
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ValueError(f"{' '.join(command)} failed: {error}") from None

@@ -2,17 +2,18 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sets a kernel setting below /proc/sys, and keeps it over a reboot."""
+"""Sets a kernel setting under /proc/sys and keeps it across reboots."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kernel_setting
-short_description: Sets a kernel setting below /proc/sys, and keeps it over a reboot
+short_description: Sets a kernel setting under /proc/sys and keeps it across reboots
 version_added: 1.0.0
 description:
-  - Writes the value to the running kernel, and to /etc/sysctl.d/99-trainops.conf, which no other tool writes.
-  - A kernel without the setting, such as one for a single NUMA node without C(kernel.numa_balancing), is left alone.
+  - Writes the value to the running kernel and to /etc/sysctl.d/99-trainops.conf, a file that no other tool writes.
+  - Does nothing on a kernel that lacks the setting, such as one for a single NUMA node without
+    C(kernel.numa_balancing).
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -21,7 +22,8 @@ attributes:
 options:
   name:
     description:
-      - Name of the setting, with dots. Where a part of it holds a dot itself, as a VLAN interface does, write slashes.
+      - Name of the setting, separated by dots. If a part contains a dot itself, as a VLAN interface does, use slashes
+        instead.
     type: str
     required: true
   value:
@@ -31,8 +33,8 @@ options:
     required: true
   at_least:
     description:
-      - Whether a greater number is right as well. A greater one that the node has is then neither lowered nor written
-        to the file.
+      - Whether a larger number is also right. If the node already has one, it is neither lowered nor written to the
+        file.
     type: bool
     default: false
 seealso:
@@ -40,7 +42,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Switch NUMA auto-balancing off
+- name: Turn off NUMA auto-balancing
   trainops.cluster.kernel_setting:
     name: kernel.numa_balancing
     value: "0"
@@ -51,7 +53,7 @@ EXAMPLES = r"""
     value: "4096"
     at_least: true
 
-- name: Accept what comes in over another RDMA interface of the same network
+- name: Accept traffic that arrives on another RDMA interface of the same network
   trainops.cluster.kernel_setting:
     name: net/ipv4/conf/ens51np0.100/rp_filter
     value: "2"
@@ -59,13 +61,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 value:
-  description: Value of the running kernel before, null if it has no such setting.
+  description: Value in the running kernel before the change, null if the kernel has no such setting.
   returned: success
   type: str
   sample: "1"
 skipped:
-  description: Whether the kernel has no such setting.
-  returned: when it is so
+  description: Whether the task was skipped because the kernel has no such setting.
+  returned: when the task was skipped
   type: bool
 """
 
@@ -118,7 +120,7 @@ def setting_of(name: str, value: str, at_least: bool) -> Setting:
     if not _NAME.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"name is {name!r}, but must be a kernel setting such as kernel.numa_balancing")
     if not value.strip() or "\n" in value:
-        raise ValueError(f"value is {value!r}, but must be one line that is not empty")
+        raise ValueError(f"value is {value!r}, but must be a single non-empty line")
     if at_least and not value.strip().isdigit():
         raise ValueError(f"value is {value!r}, but with at_least it must be a whole number of 0 or more")
     return Setting(path, value.strip(), at_least)
@@ -219,7 +221,7 @@ def main() -> None:
     except OSError as error:
         module.fail_json(msg=f"{name} cannot be set to {setting.value}: {error.strerror} ({error.filename})")
     for path in overriding("/", setting):
-        module.warn(f"{path} sets {name} to something else and is read after {FILE}, so it wins at the next boot")
+        module.warn(f"{path} sets {name} to another value and is read after {FILE}, so it wins at the next boot")
     module.exit_json(**result)
 
 

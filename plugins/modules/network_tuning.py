@@ -2,19 +2,19 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tunes a network interface and what TCP does over it, until the next boot."""
+"""Tunes a network interface and TCP until the next boot."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: network_tuning
-short_description: Tunes a network interface and what TCP does over it, until the next boot
+short_description: Tunes a network interface and TCP until the next boot
 version_added: 1.0.0
 description:
-  - Sets the MTU and features of an interface, the least retransmission timeout of the default route, and how TCP Cubic
-    ends its slow start. These are what MaxText's C(rto_setup.sh) does to a host in addition to kernel settings.
-  - Changes the running kernel only. Whoever configures the network of the host makes them last.
-  - Needs C(ip) of iproute2, and C(ethtool) for O(features).
+  - Sets an interface's MTU and features, the minimum retransmission timeout of the default route, and how TCP CUBIC
+    exits slow start. MaxText's C(rto_setup.sh) makes the same changes to a host, in addition to kernel settings.
+  - Changes the running kernel only. To make the changes permanent, use the host's own network configuration.
+  - Needs C(ip) from iproute2, and C(ethtool) for O(features).
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -23,24 +23,24 @@ attributes:
 options:
   interface:
     description:
-      - Name of the interface. Without it that of the default route.
+      - Name of the interface. By default, the interface of the default route.
     type: str
   mtu:
     description:
-      - Greatest size of a packet in bytes. Every switch and host on the way has to take it.
+      - Maximum packet size in bytes. Every switch and host on the path must support it.
     type: int
   rto_min_ms:
     description:
-      - Least time in ms that TCP waits before it sends a packet again, for the default route over the interface.
+      - Minimum time in ms before TCP retransmits a packet, for the default route over the interface.
     type: int
   features:
     description:
-      - Features of the interface as C(ethtool --show-features) names them, each on or off.
+      - Features of the interface, named as in C(ethtool --show-features), each on or off.
     type: dict
   hystart_detect:
     description:
-      - What ends the slow start of TCP Cubic, 1 for trains of acknowledgements, 2 for delay, 3 for both.
-      - It holds for the whole kernel. A kernel without TCP Cubic is left alone.
+      - What makes TCP CUBIC exit slow start, 1 for ACK trains, 2 for delay, 3 for both.
+      - Applies to the whole kernel. Does nothing on a kernel without TCP CUBIC.
     type: int
     choices: [1, 2, 3]
 seealso:
@@ -69,7 +69,8 @@ interface:
   type: str
   sample: ens4
 commands:
-  description: What was run, or in check mode would be; writing to a file below /sys is shown as its path and value.
+  description: Commands that were run, or in check mode would be. A write to a file under /sys is shown as its path and
+    value.
   returned: success
   type: list
   elements: list
@@ -137,7 +138,7 @@ def feature_changes(interface: str, wanted: dict[str, bool], shown: str) -> list
         is_on, is_fixed = found[name]
         if is_on != state:
             if is_fixed:
-                raise ValueError(f"the feature {name} of {interface} is {'on' if is_on else 'off'} for good")
+                raise ValueError(f"the feature {name} of {interface} is fixed to {'on' if is_on else 'off'}")
             words = {True: "on", False: "off"}
             command = ["ethtool", "--features", interface, name, words[state]]
             changes.append(Change(f"{interface} {name}", words[is_on], words[state], command))
@@ -153,7 +154,7 @@ def route_change(route: list[str], rto_min_ms: int) -> Change | None:
     # What ip shows of the state of a link, it does not take back.
     kept = [word for word in bare if word not in ("linkdown", "dead", "offload", "trap")]
     command = ["ip", "route", "change", *kept, "rto_min", wanted]
-    return Change(f"{' '.join(kept)} rto_min", found or "of the kernel", wanted, command)
+    return Change(f"{' '.join(kept)} rto_min", found or "kernel default", wanted, command)
 
 
 def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
@@ -162,7 +163,7 @@ def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
     route = default_route(routes, options["interface"])
     interface = options["interface"] or (route[route.index("dev") + 1] if route else None)
     if interface is None:
-        raise ValueError("there is no default route whose interface could be tuned; name one in interface")
+        raise ValueError("there is no default route to take the interface from; set interface")
     changes = []
     if options["mtu"]:
         found = run(["cat", f"/sys/class/net/{interface}/mtu"]).strip()
@@ -171,7 +172,7 @@ def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
             changes.append(Change(f"{interface} mtu", found, str(options["mtu"]), command))
     if options["rto_min_ms"]:
         if route is None:
-            raise ValueError(f"there is no default route over {interface} that could have a rto_min")
+            raise ValueError(f"there is no default route over {interface} to set rto_min_ms on")
         changed = route_change(route, options["rto_min_ms"])
         changes += [changed] if changed else []
     if options["features"]:
@@ -205,9 +206,9 @@ def refused(options: dict[str, t.Any]) -> str | None:
     """Return what is wrong with the options, or None."""
     mtu = options["mtu"]
     if options["interface"] and not _INTERFACE.fullmatch(options["interface"]):
-        return f"interface is {options['interface']!r}, which no interface is called"
+        return f"interface is {options['interface']!r}, which is not a valid interface name"
     if mtu is not None and not _LEAST_MTU <= mtu <= _GREATEST_MTU:
-        return f"mtu is {mtu}, but must be from {_LEAST_MTU} to {_GREATEST_MTU} bytes"
+        return f"mtu is {mtu}, but must be between {_LEAST_MTU} and {_GREATEST_MTU} bytes"
     if options["rto_min_ms"] is not None and options["rto_min_ms"] < 1:
         return f"rto_min_ms is {options['rto_min_ms']}, but must be 1 ms or more"
     for name, state in (options["features"] or {}).items():
@@ -235,7 +236,7 @@ def main() -> None:
     def run(command: list[str]) -> str:
         program = module.get_bin_path(command[0])
         if program is None:
-            raise ValueError(f"{command[0]} is not on this host; install it, or leave out what needs it")
+            raise ValueError(f"{command[0]} is not installed on this host; install it, or omit what needs it")
         status, output, problem = module.run_command([program, *command[1:]])
         if status:
             raise ValueError(f"{' '.join(command)} failed: {problem.strip() or output.strip()}")

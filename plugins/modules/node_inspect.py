@@ -2,20 +2,21 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reports everything about a node that matters to a training, in one round trip."""
+"""Reports everything about a node that matters for training, in one round trip."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_inspect
-short_description: Reports everything about a node that matters to a training, in one round trip
+short_description: Reports everything about a node that matters for training, in one round trip
 version_added: 1.0.0
 description:
-  - Looks at kernel, processors, NUMA, GPUs, RDMA devices and their user space, network, limits, room on disks, clock,
-    and container engines.
-  - Nothing is changed on the node.
-  - What cannot be found out is null, and RV(node.problems) says why. The task fails only if its options are wrong.
-  - Processes on GPUs, container engines and some firmware versions are seen by root only.
+  - Inspects the kernel, CPUs, NUMA, GPUs, RDMA devices and their user space, network, limits, disk space, clock, and
+    container engines.
+  - Changes nothing on the node.
+  - A value that cannot be determined is null, and RV(node.problems) says why. The task fails only if its options are
+    wrong.
+  - Only root can see processes on GPUs, container engines and some firmware versions.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -25,29 +26,29 @@ attributes:
       - This module does not change state.
 requirements:
   - Python 3.8 or newer on the node
-  - C(ip) of iproute2 on the node for interfaces and routes
+  - C(ip) from iproute2 on the node, for interfaces and routes
 options:
   paths:
     description:
-      - Absolute paths of files and folders to look at, with the room on their disks.
+      - Absolute paths of files and folders to check, including the free space on their disks.
     type: list
     elements: path
     default: []
   master_address:
     description:
-      - Address or name of rank 0, to which the route is looked up.
+      - Address or name of rank 0, used to look up the route to it.
     type: str
   master_port:
     description:
-      - Port that must be free on rank 0. It is tried by listening there for a moment.
+      - Port that must be free on rank 0. The module tests it by listening on it for a moment.
     type: int
   image:
     description:
-      - Image of the training, which is looked up in each container engine.
+      - Training image to look up in each container engine.
     type: str
   environment:
     description:
-      - Variables for what is started on the node. C($PATH) and the like in them are resolved there.
+      - Environment variables for the commands that run on the node. References such as C($PATH) are resolved there.
     type: dict
     default: {}
 seealso:
@@ -55,7 +56,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the node
+- name: Inspect the node
   trainops.cluster.node_inspect:
     paths:
       - /home/ops/cache
@@ -65,7 +66,7 @@ EXAMPLES = r"""
     image: rocm/megatron-lm:v25.5_py310
   register: inspected
 
-- name: Show the RDMA devices that do not work
+- name: Show the RDMA devices that are not active
   ansible.builtin.debug:
     msg: "{{ inspected.node.rdma.devices | rejectattr('ports.0.state', 'equalto', 'ACTIVE') | map(attribute='name') }}"
 """
@@ -73,12 +74,12 @@ EXAMPLES = r"""
 RETURN = r"""
 node:
   description:
-    - All about the node.
+    - Everything about the node.
   returned: success
   type: dict
   contains:
     hostname:
-      description: Name of the node as its kernel has it.
+      description: Name of the node according to its kernel.
       type: str
       sample: gpu01
     kernel:
@@ -86,7 +87,7 @@ node:
       type: str
       sample: 5.15.0-116-generic
     architecture:
-      description: Kind of the processors.
+      description: Architecture of the CPUs.
       type: str
       sample: x86_64
     os:
@@ -94,25 +95,25 @@ node:
       type: dict
       sample: {name: Ubuntu 22.04.4 LTS, id: ubuntu, version: "22.04", family: debian}
     cpus:
-      description: C(model), C(count) of logical processors that are online, and C(sockets).
+      description: C(model), C(count) of online logical CPUs, and C(sockets).
       type: dict
       sample: {model: AMD EPYC 9554 64-Core Processor, count: 256, sockets: 2}
     memory_bytes:
-      description: Size of the main memory.
+      description: Total memory in bytes.
       type: int
       sample: 2434000000000
     numa:
-      description: C(nodes) that are online, and C(auto_balancing), 0 if off and null if the kernel has none.
+      description: Online C(nodes), and C(auto_balancing), 0 if off and null if the kernel does not have it.
       type: dict
       sample: {nodes: [0, 1], auto_balancing: 0}
     gpus:
       description:
         - C(vendor), one of V(amd), V(nvidia), V(neuron), V(tpu) and null.
         - C(devices), each with C(name), C(architecture), C(pci_address), C(numa_node), C(memory_bytes) and C(firmware).
-        - C(driver) with C(name) and C(version), and C(on_bus), how many the PCI bus shows.
-        - C(processes) that use them, each with C(pid), C(command), C(user) and C(run_id), which is null unless it
-          belongs to a run of this collection.
-        - C(problems), what could not be found out about GPUs.
+        - C(driver) with C(name) and C(version), and C(on_bus), the number of GPUs that the PCI bus shows.
+        - C(processes) on the GPUs, each with C(pid), C(command), C(user) and C(run_id), which is null unless the
+          process belongs to a run of this collection.
+        - C(problems), what could not be determined about the GPUs.
       type: dict
     rdma:
       description:
@@ -120,39 +121,41 @@ node:
           C(numa_node), C(kernel_abi), and C(ports). A port has C(state), C(physical_state), C(link_layer), C(rate),
           C(netdev), C(mtu), and C(gids), each with C(index), C(type), C(address) and C(netdev).
         - C(libraries), the provider libraries, each with C(driver), C(path), C(configured), C(soname) and C(rdma_abi).
-        - C(verbs), how many C(devices) libibverbs offers, and its C(warnings) of a kernel ABI that it does not support.
+        - C(verbs), with the number of C(devices) that libibverbs reports and its C(warnings) about unsupported kernel
+          ABIs.
       type: dict
     network:
       description:
         - C(interfaces) by name, each with C(mtu), C(up) and C(addresses).
-        - C(hostname), the C(addresses) of the node's own name and whether one is C(loopback).
-        - C(master), the C(address) of rank 0, the C(interface) that routes there, the C(source) address, and whether
-          the address is the node's C(own).
-        - C(master_port_problem), why nobody could listen at O(master_port), null if it is free.
+        - C(hostname), with the C(addresses) that the node's own name resolves to, and whether one is a C(loopback)
+          address.
+        - C(master), with the C(address) of rank 0, the C(interface) that routes to it, the C(source) address, and
+          whether the address is the node's C(own).
+        - C(master_port_problem), why nothing can listen on O(master_port), null if it is free.
       type: dict
     limits:
       description:
-        - C(memlock) in bytes and C(nofile), each C(soft) and C(hard), -1 for unlimited, as this login has them.
+        - C(memlock) in bytes and C(nofile) of this login, each with C(soft) and C(hard), -1 for unlimited.
         - C(uid) of this login, C(nr_open), and C(shm) with C(total_bytes) and C(free_bytes) of /dev/shm.
       type: dict
     paths:
       description:
-        - Of each of O(paths) the C(kind), one of V(file), V(directory), V(other) and V(missing).
-        - C(nearest), itself or the nearest folder above it that is there, with C(writable), C(file_system),
+        - For each of O(paths), the C(kind), one of V(file), V(directory), V(other) and V(missing).
+        - C(nearest), the path itself or its nearest parent folder that exists, with C(writable), C(file_system),
           C(total_bytes), C(free_bytes) and C(free_inodes).
-        - C(empty) of a folder, and C(library) with C(soname) and C(rdma_abi) of a shared library.
+        - C(empty) for a folder, and C(library) with C(soname) and C(rdma_abi) for a shared library.
       type: dict
     engines:
       description:
-        - C(docker) and C(podman), null if not installed, with C(version), C(problem) if it does not answer, C(storage)
-          with the C(path) of its images and the room there as for RV(node.paths), and C(image), null if it does not
-          have it, with C(id) and C(digests).
+        - C(docker) and C(podman), null if not installed, each with C(version), C(problem) if it does not respond,
+          C(storage) with the C(path) of its images and the space there as for RV(node.paths), and C(image) with C(id)
+          and C(digests), null if it does not have the image.
       type: dict
     clock:
       description:
-        - C(began) and C(time), beginning and end of the inspection by the node's clock.
-        - C(synchronized) and C(estimated_error_seconds) as the kernel knows them.
-        - C(offset_seconds), the least and the most that the node's clock is ahead of the controller's.
+        - C(began) and C(time), start and end of the inspection by the node's clock.
+        - C(synchronized) and C(estimated_error_seconds) as the kernel reports them.
+        - C(offset_seconds), the minimum and maximum by which the node's clock is ahead of the controller's.
       type: dict
       sample:
         began: 1773480413.1
@@ -161,7 +164,7 @@ node:
         estimated_error_seconds: 0.0001
         offset_seconds: [-0.09, 0.41]
     problems:
-      description: What could not be found out, and why.
+      description: What could not be determined, and why.
       type: dict
       sample: {interfaces: ip is not installed}
 """
@@ -187,7 +190,7 @@ def main() -> None:
     options = module.params
     relative = [path for path in options["paths"] if not path.startswith("/")]
     if relative:
-        module.fail_json(msg=f"paths names {relative[0]}, but must name absolute paths")
+        module.fail_json(msg=f"paths contains {relative[0]}, but must contain only absolute paths")
     if options["master_port"] is not None and not 0 < options["master_port"] < 65536:
         module.fail_json(msg=f"master_port is {options['master_port']}, but must be between 1 and 65535")
     add_environment({name: str(value) for name, value in options.pop("environment").items()})

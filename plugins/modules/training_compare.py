@@ -11,27 +11,27 @@ module: training_compare
 short_description: Compares two training runs, or the runs of two periods
 version_added: 1.0.0
 description:
-  - Shows what two runs measured and whether the change is real or within noise, what differs in their config and in
-    what their nodes were given, and the scaling curves that the second one lies on.
-  - Of two periods it compares the runs of the history that passed, key by key.
-  - Writes C(compare.html) and C(compare.json) into a folder C(comparisons) below O(output_dir).
+  - Shows what two runs measured and whether the change is real or within noise, what differs between their configs and
+    between their nodes' settings, and the scaling curves that include the second run.
+  - For two periods, compares the passed runs in the history, key by key.
+  - Writes C(compare.html) and C(compare.json) to a folder under C(comparisons) in O(output_dir).
   - Runs on the controller and touches no node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
   check_mode:
     details:
-      - Can run in check mode and show the same; nothing is written then.
+      - In check mode, shows the same comparison but writes nothing.
 options:
   names:
     description:
-      - Two runs, each by its name below O(output_dir) or by its folder, or two periods of the history.
-      - A period is a month, V(2026-10), or days, V(2026-10-01..2026-10-15), in UTC.
+      - Two runs, each given by its name in O(output_dir) or by its folder, or two periods of the history.
+      - A period is a month, V(2026-10), or a range of days, V(2026-10-01..2026-10-15), in UTC.
     type: list
     elements: str
     required: true
   output_dir:
-    description: Folder that holds the folders of the runs.
+    description: Folder that contains the run folders.
     type: path
     required: true
   history_dir:

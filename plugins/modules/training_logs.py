@@ -8,17 +8,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_logs
-short_description: Turns training logs that already exist into the folder of a run
+short_description: Turns existing training logs into a run folder
 version_added: 1.0.0
 description:
-  - Reads the logs of one run or of several, of which nothing else is left, and writes for each what
-    M(trainops.cluster.training_phase) would have, so that M(trainops.cluster.training_report) can judge it.
-  - What the logs do not say is not assumed. The exit status, and without O(config) the thresholds and the number of
-    nodes, are not known unless they are given, and a run of which they are not known is at best INCONCLUSIVE.
-  - Without a config O(framework=auto) finds the framework out from the logs, and O(mode=auto) takes logs of several
-    nodes for one job, unless they are of Megatron-LM and more than one has steps. O(model) and O(gpu) are the names to
-    report then.
-  - An option that says how a training config is read may be given by a variable as well, as with
+  - Reads the logs of one or more runs of which nothing else is left, and writes for each run what
+    M(trainops.cluster.training_phase) would have written, so that M(trainops.cluster.training_report) can judge it.
+  - Assumes nothing that the logs do not say. The exit status, and without O(config) also the thresholds and the number
+    of nodes, are unknown unless given. A run for which they are unknown is at best INCONCLUSIVE.
+  - Without a config, O(framework=auto) detects the framework from the logs, and O(mode=auto) treats the logs of several
+    nodes as one job, unless they are from Megatron-LM and more than one of them has steps. O(model) and O(gpu) are then
+    the names to report.
+  - An option that controls how a training config is read can also be set by a variable, as with
     M(trainops.cluster.training_plan).
   - Runs on the controller and touches no node.
 extends_documentation_fragment:
@@ -27,15 +27,15 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Can run in check mode and return the same, in a folder that Ansible removes at its end.
+      - In check mode, returns the same from a folder that Ansible removes when it exits.
 options:
   logs:
     description:
-      - Folders with logs. A folder is one run, with a log for each node, C(NODE.log), or a sub-folder for each node.
-      - Where a node has several files, the one that gets furthest in steps is read, and a warning of the run says so.
-      - Where the sub-folders of a folder have sub-folders themselves, each is a run. Each of several folders is a run
-        too, and so is each match of a pattern such as V(experiments/*).
-      - The folder of a run of this collection is judged again where it is.
+      - Folders with logs. A folder is one run, with one log per node, C(NODE.log), or one sub-folder per node.
+      - If a node has several files, the one that reaches the highest step is read, and the run has a warning about it.
+      - If the sub-folders of a folder have sub-folders themselves, each is a run. If several folders are given, each is
+        a run, and so is each match of a pattern such as V(experiments/*).
+      - A run folder of this collection is judged again in place.
     type: list
     elements: path
     required: true
@@ -44,17 +44,17 @@ options:
     type: str
     default: ""
   nodes:
-    description: How many nodes were to take part, in place of the number in the training config.
+    description: Number of nodes that were meant to take part, in place of the number in the training config.
     type: int
   exit_status:
-    description: The exit status with which the training ended on every node.
+    description: Exit status of the training on every node.
     type: int
   run_id:
-    description: Name of the run. Without it the folder's name is taken.
+    description: Name of the run. By default, the name of the folder.
     type: str
     default: ""
   output_dir:
-    description: Folder on the controller that takes a folder for each run.
+    description: Folder on the controller in which each run gets a folder.
     type: path
     required: true
 seealso:

@@ -2,22 +2,22 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the measurements of each training step out of a training log."""
+"""Reads the measurements of each training step from a training log."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_metrics
-short_description: Reads the measurements of each training step out of a training log
+short_description: Reads the measurements of each training step from a training log
 version_added: 1.0.0
 description:
-  - Parses the log of an LLM training where it lies and returns one record for each step and metric, so that the log
-    itself need not travel.
-  - Also returns the failures that the log shows, each with the line that shows it and what to do.
-  - A growing log can be read bit by bit. Each call goes on where the RV(cursor) of the call before ended.
-  - Megatron-LM prints step lines on the last global rank only, so they stand in the log of the node that holds it. Of
+  - Parses the log of an LLM training on the node and returns one record for each step and metric, so the log itself
+    does not have to be copied.
+  - Also returns the failures that the log shows, each with the line that shows it and what to do about it.
+  - A growing log can be read incrementally. Each call continues where the RV(cursor) of the previous call ended.
+  - Megatron-LM prints step lines on the last global rank only, so they are in the log of the node that runs it. With
     MaxText, every process prints them.
-  - Nothing is changed on the node.
+  - Changes nothing on the node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -45,19 +45,19 @@ options:
     default: megatron
   cursor:
     description:
-      - The RV(cursor) that an earlier call returned for this log. Only what was written since is read.
-      - Where the log was replaced or cut off since, it is read from its beginning as a new attempt.
-      - Without it, or if it is empty, the log is read from its beginning.
+      - The RV(cursor) that an earlier call returned for this log. Only what was written since then is read.
+      - If the log was replaced or truncated since then, it is read from the beginning as a new attempt.
+      - If omitted or empty, the log is read from the beginning.
     type: dict
   final:
     description:
       - Whether the log is complete.
-      - If V(false), a last line without line end, which may be half written, is left for the next call.
+      - If V(false), a last line without a line end, which may be incomplete, is left for the next call.
     type: bool
     default: true
   layout:
     description:
-      - V(records) returns a dict for each measurement, V(columns) the steps with a list for each metric. Of a log of
+      - V(records) returns a dict for each measurement, V(columns) the steps with a list for each metric. For a log of
         80,000 steps with 8 metrics, V(columns) takes a third of the time.
     type: str
     choices:
@@ -66,58 +66,58 @@ options:
     default: records
   tokens_per_step_per_gpu:
     description:
-      - Tokens that one GPU works off in a step. This is the global batch size times the sequence length, divided by the
+      - Tokens that one GPU processes in a step. This is the global batch size times the sequence length, divided by the
         number of GPUs of the job.
-      - With it, V(tokens_per_sec_per_gpu) is computed from the step time where the log does not have it.
+      - If set, V(tokens_per_sec_per_gpu) is computed from the step time when the log does not have it.
     type: float
   tokens_per_sequence_per_gpu:
     description:
-      - Tokens that one device works off of a sequence. This is the sequence length divided by the number of devices of
+      - Tokens of a sequence that one device processes. This is the sequence length divided by the number of devices of
         the job.
-      - With it, V(tokens_per_sec_per_gpu) is computed from the sequences per second of the whole job that NxDT prints
-        as C(throughput). This goes before O(tokens_per_step_per_gpu).
+      - If set, V(tokens_per_sec_per_gpu) is computed from the sequences per second of the whole job, which NxDT prints
+        as C(throughput). Takes precedence over O(tokens_per_step_per_gpu).
     type: float
 """
 
 EXAMPLES = r"""
-- name: Read a finished Megatron-LM training
+- name: Read the log of a finished Megatron-LM training
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
   register: training
 
-- name: Stop unless the last step was reached
+- name: Fail unless the last step was reached
   ansible.builtin.assert:
     that:
       - training.last_step is not none
       - training.last_step == training.steps_total
     fail_msg: The log ends at step {{ training.last_step }} of {{ training.steps_total }}.
 
-- name: Show the tokens/s of each step, which this log does not have
+- name: Compute the tokens/s of each step, which this log does not have
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     # Global batch size 256, sequence length 4096, 16 GPUs
     tokens_per_step_per_gpu: "{{ 256 * 4096 / 16 }}"
   register: training
 
-- name: Read a MaxText training
+- name: Read the log of a MaxText training
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     framework: maxtext
   register: training
 
-- name: Stop unless the last step was reached, which is one less than steps as MaxText counts from 0
+- name: Fail unless the last step was reached, which is steps - 1 because MaxText counts from 0
   ansible.builtin.assert:
     that:
       - training.last_step is not none
       - training.last_step == training.steps_total - 1
 
-- name: Look at a training that is still running
+- name: Read the log of a training that is still running
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     final: false
   register: first_look
 
-- name: Read only what came since
+- name: Read only what was added since then
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     final: false
@@ -128,17 +128,18 @@ RETURN = r"""
 records:
   description:
     - The measurements, in the order of the log.
-    - A step that stands in the log more than once, as in some logs of Primus, is one step with its last values.
+    - A step that appears in the log more than once, as in some Primus logs, is returned once, with its last values.
   returned: with O(layout=records)
   type: list
   elements: dict
   contains:
     attempt:
-      description: Number of the attempt, from 1. It grows where the step number goes back, which is a restart.
+      description: Number of the attempt, starting at 1. It increases when the step number goes back, which means a
+        restart.
       type: int
       sample: 1
     step:
-      description: Number of the step (the iteration of Megatron-LM). MaxText counts from 0, the others from 1.
+      description: Number of the step (Megatron-LM's iteration). MaxText counts from 0, the others from 1.
       type: int
       sample: 7
     metric:
@@ -149,17 +150,17 @@ records:
       sample: step_time_ms
     value:
       description:
-        - A number. What is no number in JSON is given as one of the strings V(nan), V(inf) and V(-inf), of which
-          Python's and Jinja's C(float) make that number again.
+        - A number. Values that JSON cannot represent are the strings V(nan), V(inf) and V(-inf), which C(float) in
+          Python and Jinja converts back.
       type: raw
       sample: 10235.8
     unit:
-      description: What the value is measured in, V(1) for a bare number.
+      description: Unit of the value, V(1) for a bare number.
       type: str
       sample: ms
 columns:
   description:
-    - The measurements of steps that follow one another and have the same metrics, in the order of the log.
+    - The measurements of consecutive steps with the same metrics, in the order of the log.
   returned: with O(layout=columns)
   type: list
   elements: dict
@@ -174,13 +175,13 @@ columns:
       elements: int
       sample: [7, 8]
     metrics:
-      description: For each metric its values in these steps, named, measured and given as in RV(records).
+      description: For each metric, its values in these steps, with names, units and values as in RV(records).
       type: dict
       sample: {step_time_ms: [10235.8, 10236.1], loss: [11.2, nan]}
 left_out:
   description:
-    - The steps whose measurements are known to be wrong, so that they had better be left out of any mean. These are the
-      first two of MaxText and those that its profiler disturbs, and the second one of Megatron core 0.16 and later.
+    - The steps whose measurements are known to be wrong and should be left out of any mean. These are MaxText's first
+      two steps and those that its profiler disturbs, and the second step of Megatron Core 0.16 and later.
     - Slow first steps (warm-up) are not among them.
   returned: success
   type: list
@@ -200,7 +201,7 @@ left_out:
       sample: MaxText compiles in the first step
 failures:
   description:
-    - Failures in the log, in its order, at most three of a class.
+    - Failures in the log, in log order, at most three per class.
   returned: success
   type: list
   elements: dict
@@ -210,32 +211,32 @@ failures:
       type: str
       sample: out_of_memory
     blame:
-      description: The smaller, the nearer to the cause.
+      description: How close the failure is to the cause. A smaller number is closer.
       type: int
       sample: 20
     echo:
-      description: Whether this is mostly the consequence of a failure on another node.
+      description: Whether this is usually the consequence of a failure on another node.
       type: bool
       sample: false
     line:
-      description: The line that shows it, of at most 400 characters.
+      description: The line that shows it, at most 400 characters.
       type: str
       sample: "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB."
     rank:
-      description: The rank (or, of JAX, the process) that the line blames or that printed it, if it says.
+      description: The rank (for JAX, the process) that the line blames or that printed it, if the line says so.
       type: int
       sample: 6
     exit_code:
-      description: The exit code of the process, if the line has it. A negative one is a signal.
+      description: The exit code of the process, if the line has it. A negative code is a signal.
       type: int
       sample: 1
     remedy:
-      description: What to do.
+      description: What to do about it.
       type: str
-      sample: "The GPU memory does not suffice: lower the micro batch size."
+      sample: Not enough GPU memory. Lower the micro batch size.
 cursor:
   description:
-    - Where this call ended, for the O(cursor) of the next one.
+    - Where this call ended. Pass it as O(cursor) to the next call.
   returned: success
   type: dict
   sample:
@@ -249,23 +250,23 @@ cursor:
     world_size: 16
     memory: {}
 last_step:
-  description: The last step that this call and those before it saw, null if there was none.
+  description: The last step that this call or an earlier one saw, null if there was none.
   returned: success
   type: int
   sample: 7
 steps_total:
   description:
     - The number of steps of the training, null if the log does not say.
-    - Megatron-LM prints it in each step line, MaxText in the configuration that it prints at the start, NxDT never; the
-      progress bar of NxDT has the length of an epoch.
+    - Megatron-LM prints it in each step line, MaxText in the configuration that it prints at the start, NxDT never.
+      NxDT's progress bar has the length of an epoch.
   returned: success
   type: int
   sample: 30
 transports:
   description:
-    - The networks that NCCL or RCCL says to use in the log, from its beginning on. V(NET/Socket) is plain TCP,
+    - The network transports that NCCL or RCCL reports in the log, from its beginning. V(NET/Socket) is plain TCP,
       V(NET/OFI) is libfabric.
-    - NCCL prints this with the environment variable C(NCCL_DEBUG=INFO) only. Connections within a node do not count.
+    - NCCL prints this only with the environment variable C(NCCL_DEBUG=INFO). Connections within a node do not count.
   returned: success
   type: list
   elements: str
@@ -273,17 +274,17 @@ transports:
     - NET/IB
 world_size:
   description:
-    - The number of ranks that the trainer said to have, null if the log does not say. Of MaxText, this is its number
-      of devices.
+    - The number of ranks that the trainer reported, null if the log does not say. For MaxText, this is the number of
+      devices.
     - Megatron-LM and NxDT print it on rank 0 only, MaxText on every node.
   returned: success
   type: int
   sample: 16
 summary:
   description:
-    - What the closing lines of the launch script say of the whole run, as metric and value. Values are given as in
+    - What the launch script's closing lines report for the whole run, as metric and value. Values are given as in
       RV(records[].value).
-    - Lines in front of a step are those of an earlier training and are left out.
+    - Closing lines before a step belong to an earlier training and are left out.
   returned: success
   type: dict
   sample:

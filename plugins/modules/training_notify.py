@@ -8,11 +8,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_notify
-short_description: Notifies people of the verdict of a training run
+short_description: Notifies people of a training run's verdict
 version_added: 1.0.0
 description:
-  - Sends the verdict, the first failure and the place of the report to a webhook, to Slack or by mail.
-  - Never fails. A notification that cannot be sent is a line on the terminal and in RV(not_sent).
+  - Sends the verdict, the first failure and the location of the report to a webhook, to Slack or by mail.
+  - Never fails. A notification that cannot be sent is reported on the terminal and in RV(not_sent).
   - Runs on the controller. Use it with C(run_once), and with C(delegate_to=localhost) and C(no_log).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -27,17 +27,17 @@ options:
     type: path
     required: true
   problem:
-    description: Why there is no report, where M(trainops.cluster.training_report) could not write one.
+    description: Why there is no report, if M(trainops.cluster.training_report) could not write one.
     type: str
     default: ""
   runs_url:
-    description: URL at which the folder of all runs is served, for a link to the report.
+    description: URL where the folder of all runs is served, used to link to the report.
     type: str
     default: ""
   webhook:
     description:
-      - URL that gets a POST with a JSON object, C(text) (the message), C(run_id), C(verdict), C(reasons),
-        C(first_failure), C(metrics), C(report) (path), C(report_url) and more of C(summary.json).
+      - URL to which to POST a JSON object with C(text) (the message), C(run_id), C(verdict), C(reasons),
+        C(first_failure), C(metrics), C(report) (path), C(report_url) and more from C(summary.json).
     type: str
     default: ""
   webhook_headers:
@@ -68,13 +68,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sent:
-  description: The ways by which the notification was sent.
+  description: Channels through which the notification was sent.
   returned: success
   type: list
   elements: str
   sample: [webhook]
 not_sent:
-  description: By way, why it was not sent.
+  description: Channels through which it could not be sent, each with the reason.
   returned: success
   type: dict
   sample:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_plan
-short_description: Makes the plan of a training run, or reports every error in its config
+short_description: Plans a training run, or reports every error in its config
 version_added: 1.0.0
 description:
-  - Reads a training config and resolves it to what every node will run. What only a node can decide, such as an
-    interface that is V(auto), is named as such.
+  - Reads a training config and resolves it to what every node will run. Values that only a node can determine, such as
+    an interface set to V(auto), are marked as such.
   - Runs on the controller and touches no node. Use it with C(run_once).
-  - With any fault it fails, after it has shown all of them.
-  - The host variable C(training_topology) says where a node stands in the network, from the outermost on
-    (C(spine1/rack3)). Nodes of one place get neighbouring ranks, unless O(rank_order) is given.
-  - An option that says how a training config is read or a run is made, from O(framework) on, may be given by a variable
-    as well, C(training_) and its name, or just its name for those of containers. That is how the role C(training) and
-    its playbooks give them; an option of the task goes before the variable.
-  - Values of another type are no error of the task but faults of the plan, and an empty text is as if not given.
-  - The variable C(training_hf_token) gives the Hugging Face token in place of the config's C(hf_token_file). It is no
-    option, since options are shown.
-  - With O(sweep) it makes the plans of all cells of a sweep, a run with other values in the place of the config's own
-    each, and says which of them will run, which are resumed, and which have run already under this O(sweep_id).
+  - Fails if there is any fault, after showing all of them.
+  - The host variable C(training_topology) is a node's location in the network, outermost level first (C(spine1/rack3)).
+    Nodes in the same location get neighbouring ranks, unless O(rank_order) is given.
+  - Options that control how a training config is read or a run is made, from O(framework) on, can also be set by a
+    variable. Its name is C(training_) plus the option's name, or just the option's name for container options. The role
+    C(training) and its playbooks set options this way. A task option takes precedence over the variable.
+  - A value of the wrong type is a fault of the plan, not a task error. An empty string counts as not given.
+  - The variable C(training_hf_token) provides the Hugging Face token in place of the config's C(hf_token_file). It is
+    not an option because Ansible shows options.
+  - With O(sweep), plans all cells of a sweep, each a run with its own values in place of the config's, and reports
+    which cells will run, which are resumed, and which have already run under this O(sweep_id).
 extends_documentation_fragment:
   - trainops.cluster.attributes
   - trainops.cluster.plan_options
@@ -32,10 +32,10 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     details:
-      - Can run in check mode and return the same plan; the run's folder is not made then.
+      - In check mode, returns the same plan but does not create the run's folder.
 options:
   config:
-    description: Training config, relative to the current folder or to the playbook.
+    description: Training config, relative to the current folder or the playbook.
     type: str
     default: ""
   hosts:
@@ -44,41 +44,41 @@ options:
     elements: str
     required: true
   output_dir:
-    description: Folder in which a folder for the run is made, with the plan in it. Without it nothing is written.
+    description: Folder in which to create the run's folder, with the plan in it. If omitted, nothing is written.
     type: path
   sweep:
-    description: Plan a sweep, whose folder is made in O(output_dir) beside those of its runs.
+    description: Plan a sweep. Its folder is created in O(output_dir), next to those of its runs.
     type: bool
     default: false
   sweep_id:
-    description: Name of the sweep. The same name goes on with it. Without it, the time makes one.
+    description: Name of the sweep. Use the same name to resume it. By default, the name is made from the time.
     type: str
     default: ""
   matrix:
     description:
-      - Keys of the config with lists of values; each combination is a cell. The key C(exclude) lists cells, or parts of
-        them, that are left out.
-      - Without it the cells are those of the sweep blocks of a CVS config.
+      - Keys of the config with lists of values. Each combination is a cell. The key C(exclude) lists cells, or parts of
+        cells, to leave out.
+      - If omitted, the cells come from the sweep blocks of a CVS config.
     type: dict
     default: {}
   quarantine:
     description:
-      - File with the hosts that are kept out of runs, by inventory. They are left out, or a spare takes their place
-        (O(spares)), and the plan warns of each. The file need not be there.
-      - It is refused where others than the user and root can write it.
+      - File with the quarantined hosts, by inventory. They are left out or replaced by a spare (O(spares)), and the
+        plan warns about each. The file does not have to exist.
+      - The file is rejected if anyone other than the user and root can write to it.
     type: path
   with_quarantined:
-    description: Plan with the hosts in quarantine, too, as their preflight does.
+    description: Include quarantined hosts in the plan, as their preflight does.
     type: bool
     default: false
   retry_of:
     description:
-      - Folder of a run that did not pass. Makes the plan of the next attempt at it, O(retries) at most, without the
-        node that was at fault, and puts that node into O(quarantine).
-      - Fails where no node was at fault, as after a fault of the config or of the model.
+      - Folder of a run that did not pass. Plans the next attempt, up to O(retries), without the node at fault, and puts
+        that node in O(quarantine).
+      - Fails if no node was at fault, for example after a fault of the config or the model.
     type: path
   plan_file:
-    description: File to write the plan to as JSON, with its faults if there are any.
+    description: File to write the plan to as JSON, including any faults.
     type: path
 """
 
@@ -133,7 +133,7 @@ run_id:
   type: str
   sample: 20260314-092653-llama3_1_8b-mi300x
 quarantine:
-  description: The file with the hosts that are kept out of runs, as given.
+  description: The quarantine file, as given.
   returned: success
   type: str
   sample: runs/quarantine.json
@@ -153,7 +153,7 @@ cells:
       run_id: batches-micro_batch_size_1
       state: new
 to_run:
-  description: Those of them that have not run yet.
+  description: The cells that have not run yet.
   returned: success and O(sweep)
   type: list
   elements: dict

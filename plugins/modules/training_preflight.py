@@ -8,11 +8,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_preflight
-short_description: Judges whether the nodes of a plan are ready for it
+short_description: Checks whether the nodes of a plan are ready for it
 version_added: 1.0.0
 description:
-  - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with other nodes.
-  - Shows one table of nodes and checks, and below it each red cell with the reason and what to do about it.
+  - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with the other nodes.
+  - Shows a table of nodes and checks, followed by each red cell with the reason and what to do about it.
   - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -20,40 +20,42 @@ options:
   plan:
     description:
       - The plan, as M(trainops.cluster.training_plan) returned it.
-      - Without it O(only) has to name the nodes, and only what needs no training config is judged. Nodes are held
-        against each other then.
+      - Without a plan, O(only) must name the nodes, and only what needs no training config is judged. The nodes are
+        then compared with each other.
     type: dict
   container_engine:
     description:
-      - The container engine that nodes should have, V(docker), V(podman), V(none) or V(auto). Used without O(plan).
+      - The container engine that nodes should have, V(docker), V(podman), V(none) or V(auto). Used only without
+        O(plan).
     type: str
     default: auto
   nodes:
     description:
-      - What M(trainops.cluster.node_inspect) returned as C(node), by the name of the node.
+      - What M(trainops.cluster.node_inspect) returned as C(node), by node name.
       - A node of the plan that is missing here counts as not reached, which is red.
     type: dict
     required: true
   probe:
     description:
-      - A file that rank 0 has just left in the data cache, and which the other nodes were asked for. It proves that
-        they have the cache in common.
+      - A file that rank 0 just created in the data cache and that the other nodes looked for. It proves that the nodes
+        share the cache.
     type: str
     default: ""
   problems:
-    description: Why nodes could not be inspected, by the name of the node; empty where one was.
+    description: Why nodes could not be inspected, by node name; empty for a node that was inspected.
     type: dict
     default: {}
   only:
     description:
-      - Names of the nodes to judge, as where a play is limited to some. Without it all nodes of the plan are judged.
+      - Names of the nodes to judge, for example in a play with C(--limit). By default, all nodes of the plan are
+        judged.
     type: list
     elements: str
   quarantine:
-    description: File with the hosts that are kept out of runs. Nodes without a red row are taken out of it.
+    description: File with the quarantined hosts. Nodes without a red row are released from it.
     type: path
   run_dir:
-    description: Folder of a run on the controller, where nodes with a red row are noted as not ready for it.
+    description: Folder of a run on the controller, in which nodes with a red row are marked as not ready for the run.
     type: path
 seealso:
   - module: trainops.cluster.node_inspect
@@ -63,7 +65,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at the node
+- name: Inspect the node
   trainops.cluster.node_inspect:
     paths: "{{ needs.paths }}"
     master_address: "{{ needs.master_address }}"
@@ -82,14 +84,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 released:
-  description: Nodes that were taken out of quarantine.
+  description: Nodes that were released from quarantine.
   returned: success
   type: list
   elements: str
   sample: []
 rows:
   description:
-    - The cells of the table. None of them is red, as the task fails then.
+    - The cells of the table. None of them is red, because a red cell fails the task.
   returned: success
   type: list
   elements: dict
@@ -103,16 +105,16 @@ rows:
       type: str
       sample: numa
     status:
-      description: V(green), or V(grey) for what could not be judged or need not be.
+      description: V(green), or V(grey) for a check that cannot be judged or does not apply.
       type: str
       sample: green
     found:
-      description: What the node has, and of a grey cell why it is not judged.
+      description: What the node has, or for a grey cell why it is not judged.
       type: str
       sample: auto-balancing off
 proposals:
   description:
-    - Values that fit all nodes, for keys of the training config that it leaves out.
+    - Values that fit all nodes, for keys that the training config leaves open.
   returned: success
   type: dict
   sample: {nccl_socket_ifname: ens51np0, gloo_socket_ifname: ens51np0, nccl_ib_gid_index: 3}

@@ -14,7 +14,7 @@ description:
   - Judges what M(trainops.cluster.training_phase) left in the run's folder, and writes C(records.csv) (one row per
     measurement), C(summary.json), C(summary.csv) (one row for the run), C(metrics.csv) (one row per metric) and
     C(report.html) there.
-  - Fails unless the verdict is PASS, after the report has been written; see O(require_pass).
+  - Fails after writing the report unless the verdict is PASS; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -28,13 +28,14 @@ options:
     required: true
   warmup_steps:
     description:
-      - How many first steps of each node do not count, or C(auto).
-      - With C(auto) the warm-up ends where three steps in a row have the pace of the second half of the run. With fewer
-        than 12 steps the first 2 are left out.
+      - Number of steps at the start of the run to ignore on each node, or C(auto).
+      - With C(auto), the warm-up ends when three consecutive steps run at the pace of the second half of the run. With
+        fewer than 12 steps, the first 2 are ignored.
     type: str
     default: auto
   straggler_deviations:
-    description: A node that is slower than the median of all by more median absolute deviations is a straggler.
+    description: A node is a straggler if it is slower than the median of all nodes by more than this many median
+      absolute deviations.
     type: float
     default: 5.0
   require_pass:
@@ -43,26 +44,27 @@ options:
     default: true
   history_dir:
     description:
-      - Folder of the history, a Parquet dataset, to which the run is added and from which it is held beside the earlier
-        runs of its kind. Without it nothing is added or compared.
-      - Judging a run again replaces what the history has of it. A rehearsal is not added.
+      - Folder of the history, a Parquet dataset. The run is added to it and compared with earlier runs of its kind. If
+        empty, nothing is added or compared.
+      - Judging a run again replaces its records in the history. A rehearsal is not added.
     type: path
     default: ""
   index:
     description:
-      - Write C(index.html) next to the run's folder as well, a page of all runs there with links to their reports.
-      - Where it cannot be written, a line says so, and the verdict stays what it is.
+      - Also write C(index.html) next to the run's folder, a page that lists all runs there with links to their reports.
+      - If it cannot be written, a warning says so, and the verdict does not change.
     type: bool
     default: true
   dialects:
     description:
-      - Formats of other tools to write the run in, beside the report.
-      - V(perf_csv) is ROCm MAD's C(perf.csv), one row for each metric. Its C(relative_change) is a fraction, of the
-        last run of the same key in O(history_dir) that passed.
-      - V(junit) is JUnit XML, C(junit.xml), for CI servers; it has no failure and no error on PASS only.
-      - V(mllog) is C(mllog.log) with MLPerf's C(:::MLLOG) lines. It is not written where it is not known when the run
-        was, as for logs that already exist.
-      - V(openmetrics) is C(openmetrics.prom) for the textfile collector of Prometheus' node_exporter.
+      - Formats of other tools in which to write the run as well.
+      - V(perf_csv) is ROCm MAD's C(perf.csv), one row per metric. Its C(relative_change) is a fraction, relative to the
+        last passed run of the same key in O(history_dir).
+      - V(junit) is JUnit XML, C(junit.xml), for CI servers. It has no failures and no errors only if the verdict is
+        PASS.
+      - V(mllog) is C(mllog.log) with MLPerf's C(:::MLLOG) lines. It is not written if the time of the run is unknown,
+        as with existing logs.
+      - V(openmetrics) is C(openmetrics.prom) for the textfile collector of the Prometheus node_exporter.
     type: list
     elements: str
     choices: [junit, mllog, openmetrics, perf_csv]
@@ -85,7 +87,7 @@ verdict:
   type: str
   sample: PASS
 reasons:
-  description: What the verdict rests on, as sentences.
+  description: Reasons for the verdict, as sentences.
   returned: when the report has been written
   type: list
   elements: str

@@ -11,7 +11,7 @@ module: training_run
 short_description: Finds a training run by its name
 version_added: 1.0.0
 description:
-  - Returns of a run that was started what M(trainops.cluster.training_plan) returned then, so that it can be followed
+  - Returns what M(trainops.cluster.training_plan) returned when the run was planned, so that the run can be followed
     again, stopped or judged.
   - Runs on the controller and touches no node. Use it with C(run_once).
 extends_documentation_fragment:
@@ -22,7 +22,7 @@ options:
     type: str
     default: ""
   output_dir:
-    description: Folder that holds the folders of the runs.
+    description: Folder that contains the run folders.
     type: path
     required: true
 seealso:

@@ -11,8 +11,8 @@ module: training_summary
 short_description: Shows the summaries of training runs side by side, or what a query finds in them
 version_added: 1.0.0
 description:
-  - Reads the C(summary.json) that M(trainops.cluster.training_report) left in the folder of each run.
-  - Without O(query) it prints a table with a line for each run. With one it prints what that finds.
+  - Reads the C(summary.json) that M(trainops.cluster.training_report) wrote to the folder of each run.
+  - Without O(query), prints a table with one line per run. With O(query), prints its result.
   - Runs on the controller. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -24,14 +24,14 @@ options:
     required: true
   query:
     description:
-      - JMESPath expression over the list of the summaries, even where there is just one, for example
+      - JMESPath expression that is applied to the list of summaries, even if there is only one, for example
         V([].[run_id, verdict, metrics.tokens_per_sec_per_gpu.value]).
     type: str
     default: ""
   page_dir:
     description:
-      - Folder that gets several runs side by side as a page, C(comparison.html), and as C(comparison.json).
-      - Empty for none. Nothing is written in check mode.
+      - Folder in which to write a comparison of several runs, C(comparison.html) and C(comparison.json).
+      - If empty, or in check mode, nothing is written.
     type: path
     default: ""
 seealso:
@@ -56,7 +56,7 @@ summaries:
     - run_id: 20260314-092653-llama3_1_8b-mi300x
       verdict: PASS
 result:
-  description: What O(query) found, null without one.
+  description: Result of O(query), null without one.
   returned: success
   type: raw
   sample: [node7]

@@ -11,9 +11,9 @@ module: training_sweep_report
 short_description: Writes the report of a sweep
 version_added: 1.0.0
 description:
-  - Reads what the cells of a sweep have come to, and writes C(sweep.json), C(sweep.csv) and C(sweep.html) into the
-    folder of the sweep.
-  - Fails unless every cell has passed, after the report has been written; see O(require_pass).
+  - Reads the results of a sweep's cells, and writes C(sweep.json), C(sweep.csv) and C(sweep.html) to the sweep's
+    folder.
+  - Fails after writing the report unless every cell has passed; see O(require_pass).
   - Runs on the controller. Use it with C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -47,7 +47,7 @@ report:
   type: str
   sample: /home/ops/runs/batches/sweep.html
 best:
-  description: The cell that passed with the most tokens per second and GPU, if any passed.
+  description: The passed cell with the most tokens per second per GPU, if any passed.
   returned: when the report has been written
   type: str
   sample: micro_batch_size_4-precision_TE_FP8

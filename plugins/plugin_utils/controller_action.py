@@ -35,9 +35,9 @@ def missing_packages(error: ImportError) -> AnsibleActionFail:
     wanted = re.findall(r"^[\w-]+", _REQUIREMENTS.read_text(encoding="utf-8"), re.MULTILINE)
     installed = {str(found.metadata["Name"]).lower().replace("_", "-") for found in metadata.distributions()}
     missing = [name for name in wanted if name.lower().replace("_", "-") not in installed]
-    named = f"it lacks {', '.join(missing)}" if missing else str(error)
+    named = ", ".join(missing) or str(error)
     command = shlex.join([sys.executable, "-m", "pip", "install", "-r", str(_REQUIREMENTS)])
-    return AnsibleActionFail(f"The Python of ansible-playbook needs more packages: {named}. Run: {command}")
+    return AnsibleActionFail(f"The Python of ansible-playbook lacks packages: {named}. Run: {command}")
 
 
 def plain(value: t.Any) -> t.Any:

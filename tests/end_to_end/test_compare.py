@@ -15,7 +15,7 @@ def test_two_runs_are_compared_without_an_inventory_and_bad_names_fail(tmp_path)
         assert done.status == 0, done.output
     page = bench.runs / "comparisons/one--other/compare.html"
     looked = bench.play("compare.yml", inventory, config, "--check", training_compare="one,other")
-    assert f"Not written, in check mode: {page}" in looked.output
+    assert f"Not written (check mode): {page}" in looked.output
     assert not page.parent.parent.exists()
     done = bench.play("compare.yml", inventory, config, training_compare="one,other")
     assert done.status == 0, done.output

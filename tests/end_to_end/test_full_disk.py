@@ -64,7 +64,7 @@ def torn(disk: Path) -> list[str]:
             fill,
             lambda disk: (disk / "filler").unlink(),
             "No space left on device",
-            r"Make about \d+ MiB of room there",
+            r"Free about \d+ MiB there",
         ),
         (
             "read-only",
@@ -93,10 +93,10 @@ def test_a_healthy_training_goes_on_and_is_followed_again(
     assert re.search(rf"{disk}/fault/\S+ cannot be written on this machine: {reason}\. Nothing was stopped", shown), (
         output
     )
-    assert re.search(rf"{need}, then follow the run: ", shown)
+    assert re.search(rf"{need}, then follow the run again: ", shown)
     assert "The report cannot be written" not in shown
     assert torn(disk) == []
-    (command,) = set(re.findall(r"(?<=then follow the run: )ansible-playbook .*? training_run_id=fault", shown))
+    (command,) = set(re.findall(r"(?<=then follow the run again: )ansible-playbook .*? training_run_id=fault", shown))
     repair(disk)
     attached = subprocess.run(
         [str(BIN / "ansible-playbook"), *shlex.split(command)[1:]],

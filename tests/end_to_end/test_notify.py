@@ -90,7 +90,7 @@ def test_a_run_that_ends_in_an_error_is_notified_and_what_cannot_be_sent_is_a_li
     assert body["first_failure"]["node"] == "node1"
     assert "First failure: node1, unreachable: " in body["text"]
     assert (
-        "No notification by webhook: HTTP Error 500: Internal Server Error. The verdict stays as it is." in done.output
+        "No notification by webhook: HTTP Error 500: Internal Server Error. The verdict does not change." in done.output
     )
     for way in ("slack", "mail"):
         assert (

@@ -116,14 +116,14 @@ def test_an_inventory_without_hosts_is_refused(bench):
     empty.write_text(json.dumps({"all": {"hosts": {}}}))
     done, _ = planned(bench, empty, filled_in(bench), **CHOICE)
     assert done.status != 0
-    assert "The inventory names no host" in done.output
+    assert "The inventory has no hosts" in done.output
 
 
 @pytest.mark.parametrize("playbook", ["attach.yml", "stop.yml", "node_prep.yml"])
 def test_nothing_is_done_on_no_host_as_if_it_had_been_done(bench, playbook):
     done = bench.play(playbook, bench.inventory(), bench.config(), training_run_id="lost")
     assert done.status != 0
-    assert "The inventory names no host" in done.output
+    assert "The inventory has no hosts" in done.output
 
 
 @pytest.mark.parametrize("where", ["clone", "elsewhere"])
@@ -177,7 +177,7 @@ def test_a_package_that_is_missing_on_the_controller_is_told_without_a_traceback
     done, plan = planned(bench, hosts, filled_in(bench), env={"PYTHONPATH": str(hidden)}, **CHOICE)
     assert done.status != 0
     assert plan is None
-    assert "The Python of ansible-playbook needs more packages: No module named 'pydantic'. Run: " in " ".join(
+    assert "The Python of ansible-playbook lacks packages: No module named 'pydantic'. Run: " in " ".join(
         done.output.split()
     )
     assert "Traceback" not in done.output

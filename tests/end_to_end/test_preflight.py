@@ -41,15 +41,15 @@ def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
     done = bench.play("preflight.yml", inventory, bench.config(), training_config="")
     shown = " ".join(done.output.split())
     assert done.status != 0
-    assert "Preflight of machines, without a training config" in shown
-    assert "mounts, cache, image on node0: there is no training config (-e training_config=FILE)" in shown
+    assert "Preflight of machines (no training config)" in shown
+    assert "mounts, cache, image on node0: no training config (set -e training_config=FILE)" in shown
     assert "Not ready: 1 red cell on 1 of 2 nodes." in shown
     done = bench.play("preflight.yml", inventory, bench.config(), "--limit", "node0", training_config="")
     assert done.status == 0, done.output
     assert "Ready: nothing is red on 1 node." in done.output
     done = bench.play("preflight.yml", bench.inventory(), bench.config(), training_config="")
     assert done.status != 0
-    assert "The inventory names no host." in done.output
+    assert "The inventory has no hosts." in done.output
 
 
 def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Bench) -> None:

@@ -70,7 +70,7 @@ def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_i
     need("ip")
     checked = bench.play("preflight.yml", hosts, config, "--limit", "node1", training_spares="spares")
     assert checked.status == 0, checked.output
-    assert "Out of quarantine: node1." in checked.output
+    assert "Released from quarantine: node1." in checked.output
     planned = bench.play("plan.yml", hosts, config, training_spares="spares", training_framework="megatron")
     assert "is left out" not in planned.output
 
@@ -133,7 +133,7 @@ def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_n
     (bench.runs / "quarantine.json").unlink()
     done = bench.play("megatron_multinode.yml", hosts, config, **{**variables, "training_run_id": "weekly"})
     assert done.status != 0
-    assert "Run weekly is not tried again: no node of it is known to have failed." in " ".join(done.output.split())
+    assert "Run weekly is not retried: no node of it is known to have failed." in " ".join(done.output.split())
     assert not (bench.runs / "quarantine.json").exists()
 
 
@@ -153,7 +153,7 @@ def test_a_fault_of_the_config_is_not_tried_again(bench: Bench) -> None:
     done = bench.play("megatron_multinode.yml", hosts, bench.config(), **variables, **more)
     assert done.status != 0
     told = " ".join(done.output.split())
-    assert "Run nightly is not tried again: out_of_memory is no fault that another node would not have." in told
+    assert "Run nightly is not retried: out_of_memory is no fault that another node would not have." in told
     assert not (bench.runs / "nightly-2").exists()
     assert not (bench.runs / "quarantine.json").exists()
 
@@ -166,5 +166,7 @@ def test_what_is_wrong_with_spares_and_quarantine_is_a_fault_of_the_plan(bench: 
     done = bench.play("plan.yml", hosts, bench.config(), training_spares="sparse", training_framework="megatron")
     told = " ".join(done.output.split())
     assert done.status != 0
-    assert "The inventory has no group sparse with a host in it. Name one of its groups: spares." in told
+    assert (
+        "The inventory has no group sparse with hosts in it. Set it to one of the inventory's groups: spares." in told
+    )
     assert "quarantine.json can be written by others than you and root" in told

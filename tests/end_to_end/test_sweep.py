@@ -54,7 +54,7 @@ def test_a_failed_cell_does_not_stop_the_rest_and_the_same_command_runs_what_is_
     first = sweep()
     assert first.status != 0
     assert told(bench) == {GOOD: "PASS", BROKEN: "FAIL", OTHER: "PASS"}, first.output
-    assert "Of 3 cells 1 did not pass (micro_batch_size_1-BREAK_yes)" in first.output
+    assert "Of 3 cells, 1 did not pass (micro_batch_size_1-BREAK_yes)" in first.output
     assert "sweep1: python_error: RuntimeError: it broke" in first.output
     assert "sweep s: 2 PASS, 1 FAIL" in first.output
     assert first.output.rstrip().endswith(f"Report: {bench.runs}/s/sweep.html")

@@ -259,7 +259,7 @@ def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):
 def test_a_run_that_is_not_known_is_told_with_those_that_are(bench):
     done = bench.play("stop.yml", bench.inventory(**TWO), bench.config(), training_run_id="nosuch")
     assert done.status != 0
-    assert "holds no run 'nosuch'" in done.output
+    assert "has no run 'nosuch'" in done.output
 
 
 def test_another_run_of_the_same_name_and_a_folder_without_a_name_are_refused_with_one_reason_each(bench):
@@ -274,7 +274,7 @@ def test_another_run_of_the_same_name_and_a_folder_without_a_name_are_refused_wi
     assert nowhere.status != 0
     assert "training_output_dir" in nowhere.output
     assert "It is empty." in nowhere.output
-    assert "holds no run" not in nowhere.output
+    assert "has no run" not in nowhere.output
 
 
 def test_more_nodes_than_forks_are_followed_at_the_same_time(bench):

@@ -45,7 +45,7 @@ def test_all_packages_that_are_missing_are_named_at_once_with_the_command_that_i
     there = [found for found in metadata.distributions() if found.metadata["Name"] not in ("pandas", "ClusterShell")]
     monkeypatch.setattr(metadata, "distributions", lambda: there)
     assert str(missing_packages(ImportError("No module named 'pandas'"))) == (
-        "The Python of ansible-playbook needs more packages: it lacks ClusterShell, pandas. "
+        "The Python of ansible-playbook lacks packages: ClusterShell, pandas. "
         f"Run: {sys.executable} -m pip install -r {requirements}"
     )
 

@@ -302,7 +302,7 @@ class TestPreflight:
             assert re.search(rf"^{re.escape(red)}$", found.output, re.MULTILINE), (red, found.output)
         assert "→ sysctl -w kernel.numa_balancing=0" in found.output
         assert (
-            "→ a person must mount what belongs at /srv/shared, or remove it from volume_dict in the config\n"
+            "→ manual step: mount what belongs at /srv/shared, or remove it from volume_dict in the config\n"
             in found.output
         )
         assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output
@@ -342,7 +342,7 @@ class TestPreflight:
         assert shared_disk
         looked = cluster.play("preflight.yml", "--check", **options)
         assert looked.status == 0, looked.output
-        assert "cache: not proved: rank 0 could not leave a file there" in looked.output
+        assert "cache: not verified: rank 0 could not create a file there" in looked.output
 
     def test_an_open_config_gets_proposals(
         self, cluster: Cluster, options: dict[str, t.Any], config: Path, shared_disk: str

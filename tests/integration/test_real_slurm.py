@@ -89,7 +89,7 @@ def test_what_slurm_does_not_know_and_a_job_that_waits_are_told(slurm: Slurm, tm
     waiting = " ".join(asked(slurm, tmp_path, f"job_id: {job}\n", listing).stderr.split())
     assert f"the job {job} has no nodes: its state is PENDING" in waiting
     wrong = " ".join(asked(slurm, tmp_path, "nodelist: a[1-2]-ib\n", listing).stderr.split())
-    assert "a[1-2]-ib is no hostlist that Slurm can expand" in wrong
+    assert "Slurm cannot expand the hostlist a[1-2]-ib" in wrong
     unknown = " ".join(asked(slurm, tmp_path, "reservation: nosuch\n", listing).stderr.split())
     assert "Reservation nosuch not found" in unknown
 

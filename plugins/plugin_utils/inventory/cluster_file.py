@@ -34,7 +34,7 @@ class _HeadNode(BaseModel):
 class _ClusterFile(BaseModel):
     """Keys of the file. What is read by tests of CVS that are no trainings is known, and not read."""
 
-    username: Name = Field(description="Who connects to the nodes.", examples=[USER_FIELD])
+    username: Name = Field(description="User who connects to the nodes.", examples=[USER_FIELD])
     priv_key_file: Line | None = Field(
         default=None, description="Private key for SSH.", examples=[f"/home/{USER_FIELD}/.ssh/id_rsa"]
     )
@@ -52,7 +52,7 @@ class _ClusterFile(BaseModel):
 class _ClusterNode(BaseModel):
     vpc_ip: Name | None = Field(default=None, description="Address at which the other nodes reach it.")
     bmc_ip: Name | None = Field(default=None, description="Address of its management controller.")
-    rack_id: Name | None = Field(default=None, description="Rack that it stands in.")
+    rack_id: Name | None = Field(default=None, description="Rack that the node is in.")
 
 
 def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> list[Host]:
@@ -69,13 +69,13 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
     key = "nodes" if "nodes" in data and "node_dict" not in data else "node_dict"
     nodes = section(data, key, key, findings)
     if nodes is not None and not nodes:
-        findings.fault(key, None, "There is no node in it.", "Name each node by its address or host name.")
+        findings.fault(key, None, "It lists no nodes.", "Name each node by its address or host name.")
     if cluster.password:
         findings.warn(
             "password",
             None,
-            "A password is not taken from a cluster file.",
-            "Use a key, or give ansible_password from a vault.",
+            "A password in a cluster file is not used.",
+            "Use a key, or set ansible_password from a vault.",
         )
     # Next to the racks stand the login and password of their switches.
     racks = [name for name, rack in (cluster.racks or {}).items() if isinstance(rack, dict)]
@@ -87,11 +87,11 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
 def _host(name: str, node: t.Any, key: str, cluster: _ClusterFile, racks: Sequence[str], findings: Findings) -> Host:
     path = key_path(key, name)
     if _TO_FILL_IN.search(name):
-        findings.fault(path, None, f"{name} is still to be filled in.", "Give the node's address or host name.")
+        findings.fault(path, None, f"{name} is a placeholder.", "Replace it with the node's address or host name.")
     data = section({name: node}, name, path, findings) or {}
     read = typed(_ClusterNode, data, path, findings, lower_unknown=True)
     if read.rack_id and racks and read.rack_id not in racks:
-        message, remedy = f"{read.rack_id} is not one of the racks.", f"Racks of the file: {listed(racks)}."
+        message, remedy = f"{read.rack_id} is not one of the racks.", f"Racks in the file: {listed(racks)}."
         findings.fault(key_path(path, "rack_id"), read.rack_id, message, remedy)
     variables: dict[str, t.Any] = {
         "ansible_host": name,

@@ -23,15 +23,15 @@ def expand_hostlist(text: str) -> list[str]:
     """Return the names that a hostlist stands for, in its order. ValueError, with what is wrong, where it is none."""
     text = text.strip()
     if len(text) > _LONGEST:
-        raise ValueError(f"a hostlist of {len(text):,} characters is not read, {_LONGEST:,} are")
+        raise ValueError(f"the hostlist has {len(text):,} characters, but at most {_LONGEST:,} are allowed")
     entries = _ENTRY.findall(text)
     if ",".join(entries) != text or not text:
-        raise ValueError(f"{text!r} is no hostlist such as gpu[01-04,7],login1")
+        raise ValueError(f"{text!r} is not a hostlist such as gpu[01-04,7],login1")
     names: list[str] = []
     for entry in entries:
         parts = [_Numbers(found[1]) if found[1] is not None else [found[2]] for found in _PART.finditer(entry)]
         if len(names) + math.prod(map(len, parts)) > _MOST:
-            raise ValueError(f"{text!r} stands for more than {_MOST:,} hosts")
+            raise ValueError(f"{text!r} expands to more than {_MOST:,} hosts")
         names += ["".join(chosen) for chosen in itertools.product(*parts)]
     return names
 
@@ -53,8 +53,8 @@ def _range_of(part: str) -> tuple[int, int, int]:
     """Return the first and the last number of a range, and the digits that they have at least."""
     found = _RANGE.fullmatch(part)
     if not found:
-        raise ValueError(f"[{part}] is no number or range such as 01-04")
+        raise ValueError(f"[{part}] is not a number or a range such as 01-04")
     first, last = found[1], found[2] or found[1]
     if int(last) < int(first) or int(last) - int(first) >= _MOST:
-        raise ValueError(f"[{part}] is no range that can be counted up")
+        raise ValueError(f"[{part}] is not an ascending range of at most {_MOST:,} numbers")
     return int(first), int(last), len(first)

@@ -34,8 +34,8 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
         {
             "key": name,
             "value": None,
-            "message": f"No variable has this name{'' if len(on) == len(variables) else f' (of {folded(on)})'}.",
-            "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Leave it out.",
+            "message": f"There is no such variable{'' if len(on) == len(variables) else f' (on {folded(on)})'}.",
+            "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Remove it.",
         }
         for name, on in sorted(hosts.items())
     ]

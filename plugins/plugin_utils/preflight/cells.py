@@ -47,7 +47,7 @@ def red(found: str, reason: str, command: str) -> Cell:
 
 def by_hand(what: str, shown_by: str = "") -> str:
     """Return what to do where no command can: somebody has to decide, or to look; and the command that shows more."""
-    return f"a person must {what}" + (f"; to look: {shown_by}" if shown_by else "")
+    return f"manual step: {what}" + (f"; to check: {shown_by}" if shown_by else "")
 
 
 def grey(why: str) -> Cell:

@@ -21,12 +21,12 @@ CLOCK_SECONDS = 1.0
 def check_socket(look: Look) -> Cell:
     """The interfaces of the config are there, up and have an address; where it names none, one leads to rank 0."""
     if not look.multi_node:
-        return grey("a node by itself needs no interface")
+        return grey("a single node needs no interface")
     interfaces, master = look.facts["network"]["interfaces"], look.facts["network"]["master"]
     address = look.node["master_address"]
     if interfaces is None or master is None:
-        reason = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "not known"
-        return red("no route", f"rank 0 ({address}) is not within reach: {reason}", _to_route(address))
+        reason = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "unknown"
+        return red("no route", f"rank 0 ({address}) is not reachable: {reason}", _to_route(address))
     proposed = proposed_interface(look)
     named = {variable: look.variable(variable) for variable in SOCKET_VARIABLES}
     for variable, value in named.items():
@@ -37,7 +37,7 @@ def check_socket(look: Look) -> Cell:
     if values:
         return green(", ".join(values))
     if proposed is None:
-        reason = f"no interface of the node leads to rank 0 ({address})"
+        reason = f"no interface of the node routes to rank 0 ({address})"
         return red("no interface", reason, _to_route(address))
     return green(f"{proposed} (proposed)" if look.uses_nccl else proposed)
 
@@ -63,14 +63,14 @@ def _interface_problem(
             instead = (
                 f"set {key} in the config to {proposed}"
                 if proposed
-                else by_hand(f"name one in {key}", "ip -brief address")
+                else by_hand(f"set {key} to an interface of the node", "ip -brief address")
             )
             there = ", ".join(interfaces)
-            return red(f"no {name}", f"the node has no interface {name}, but {there}", instead)
+            return red(f"no {name}", f"the node has no interface {name}; it has {there}", instead)
         if not any(interfaces[one]["up"] for one in found):
             return red(f"{name} down", f"the interface {found[0]} is down", f"ip link set {found[0]} up")
         if not any(interfaces[one]["addresses"] for one in found):
-            give = by_hand("give it one", f"ip address show {found[0]}")
+            give = by_hand(f"assign an address to {found[0]}", f"ip address show {found[0]}")
             return red(f"{name} bare", f"the interface {found[0]} has no address", give)
     return None
 
@@ -96,22 +96,22 @@ def check_hostname(look: Look) -> Cell:
     hostname = look.facts["network"]["hostname"]
     name = look.facts["hostname"]
     if not look.multi_node or hostname is None:
-        return grey("a node by itself" if hostname else look.facts["problems"].get("hostname", "not known"))
+        return grey("a single node" if hostname else look.facts["problems"].get("hostname", "unknown"))
     if not hostname["loopback"]:
-        return green(", ".join(hostname["addresses"]) or "not known to itself")
-    resolved = f"{name} is {hostname['addresses'][0]} here"
+        return green(", ".join(hostname["addresses"]) or "does not resolve")
+    resolved = f"{name} resolves to {hostname['addresses'][0]}"
     if is_loopback(look.node["master_address"]):
-        return green(f"{resolved}; all nodes are one machine")
+        return green(f"{resolved}; all nodes are on one machine")
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
-        return green(f"{resolved}; Gloo goes by {interface}")
+        return green(f"{resolved}; Gloo uses {interface}")
     master = look.facts["network"]["master"]
     own = (master and master["source"]) or look.node["address"]
     return red(
         hostname["addresses"][0],
-        f"the node's own name {name} is a loopback address, so Gloo sends the other nodes to themselves",
+        f"the node's own name {name} resolves to loopback, so Gloo sends the other nodes to themselves",
         by_hand(
-            f"give {name} the address {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
+            f"map {name} to {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
             "gloo_socket_ifname in the config"
         ),
     )
@@ -121,15 +121,15 @@ def check_port(look: Look) -> Cell:
     """The port where the nodes meet is free on rank 0."""
     port = look.node["master_port"]
     if not look.is_first:
-        return grey("rank 0 listens, not this node")
+        return grey("only rank 0 listens")
     problem = look.facts["network"]["master_port_problem"]
     if problem is None:
         return green(f"{port} is free")
-    reason = f"port {port}, where the nodes are to meet, is not free ({problem})"
+    reason = f"port {port}, where the nodes meet, is not free ({problem})"
     return red(
         f"{port} is taken",
         reason,
-        f"set training_master_port to a free port; to see who holds it: ss -ltnp 'sport = :{port}'",
+        f"set training_master_port to a free port; to see what uses it: ss -ltnp 'sport = :{port}'",
     )
 
 
@@ -151,9 +151,8 @@ def _clock_cell(look: Look, own: Sequence[float], other: Sequence[float], middle
     off = max(ahead, behind)
     if off > CLOCK_SECONDS:
         direction = "ahead" if ahead > behind else "behind"
-        of = " of" if ahead > behind else ""
-        reason = f"the clock is at least {off:.1f} s {direction}{of} that of {middle}"
+        reason = f"the clock is at least {off:.1f} s {direction}{' of' if ahead > behind else ''} {middle}'s"
         return red(f"{off:.1f} s {direction}", reason, "timedatectl set-ntp true   # or chronyc makestep")
     if look.facts["clock"]["synchronized"]:
         return green("synchronized")
-    return grey("not off, but nothing keeps it so (no NTP)")
+    return grey("correct, but not synchronized (no NTP)")

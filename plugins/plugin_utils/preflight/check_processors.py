@@ -15,13 +15,13 @@ _SHOWN = 3
 def check_gpus(look: Look) -> Cell:
     """As many GPUs as the plan uses, of the model that it is for."""
     if look.plan["gpu"] == "cpu":
-        return grey("the plan trains on processors")
+        return grey("the plan trains on CPUs")
     device = look.plan["parameters"].get("device", "GPU")
     if device != "GPU":
-        return grey(f"the inspection does not know {device}s")
+        return grey(f"the inspection does not support {device}s")
     gpus = look.facts["gpus"]
     if gpus is None:
-        return grey(look.facts["problems"].get("gpus", "not known"))
+        return grey(look.facts["problems"].get("gpus", "unknown"))
     return _check_gpus_of_plan(look, gpus) if look.has_config else _check_gpus_of_machine(gpus)
 
 
@@ -31,15 +31,15 @@ def _check_gpus_of_plan(look: Look, gpus: Gpus) -> Cell:
     found = gpus_in_words(gpus)
     if len(gpus["devices"]) < wanted:
         on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
-        reason = f"the plan uses {wanted} GPUs of each node, and the driver offers {len(gpus['devices'])}{on_bus}"
+        reason = f"the plan uses {wanted} GPUs per node, but the driver reports {len(gpus['devices'])}{on_bus}"
         return red(found, reason, _command_for_missing(gpus))
     model = look.plan["gpu"].casefold().removesuffix("x")
     strangers = sorted(name for name in names if model not in name.casefold())
     if strangers and gpus["vendor"] in _MODULES:
         return red(
             found,
-            f"the plan is for {look.plan['gpu']}, and the node has {strangers[0]}",
-            by_hand("choose the branch of the config for this GPU (-e training_gpu=…)"),
+            f"the plan is for {look.plan['gpu']}, but the node has {strangers[0]}",
+            by_hand("select the config's branch for this GPU (-e training_gpu=…)"),
         )
     return green(found)
 
@@ -47,7 +47,7 @@ def _check_gpus_of_plan(look: Look, gpus: Gpus) -> Cell:
 def _check_gpus_of_machine(gpus: Gpus) -> Cell:
     found, on_bus = gpus_in_words(gpus), gpus["on_bus"] or 0
     if len(gpus["devices"]) < on_bus:
-        reason = f"the PCI bus shows {on_bus} GPUs, and the driver offers {len(gpus['devices'])}"
+        reason = f"the PCI bus shows {on_bus} GPUs, but the driver reports {len(gpus['devices'])}"
         return red(found, reason, _command_for_missing(gpus))
     return green(found) if gpus["devices"] else grey(found)
 
@@ -88,7 +88,7 @@ def _process_in_words(process: Process) -> str:
 def _command_for(process: Process) -> str:
     if process["run_id"]:
         return f"ansible-playbook playbooks/stop.yml -e training_run_id={process['run_id']}"
-    return by_hand("ask its owner to end it", f"ps -fp {process['pid']}")
+    return by_hand("ask its owner to stop it", f"ps -fp {process['pid']}")
 
 
 def check_numa(look: Look) -> Cell:
@@ -101,5 +101,5 @@ def check_numa(look: Look) -> Cell:
     return red(
         "auto-balancing on",
         "NUMA auto-balancing is on, and its page migration stalls GPUs",
-        "sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml keeps it so",
+        "sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml makes it permanent",
     )

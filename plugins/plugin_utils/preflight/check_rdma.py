@@ -26,7 +26,7 @@ def check_rdma(look: Look) -> Cell:
     if not look.uses_rdma:
         return grey(_not_used(look))
     if look.nic_rule is None and look.nic_type not in (None, "none"):
-        reason = f"nic_type {look.nic_type} is not known"
+        reason = f"nic_type {look.nic_type} is unknown"
         return red(str(look.nic_type), reason, f"set nic_type in the config to one of {', '.join(RULES)}")
     devices, unknown = look.rdma_selection
     if unknown or not devices:
@@ -36,7 +36,7 @@ def check_rdma(look: Look) -> Cell:
     if rule and stranger:
         return red(
             stranger["name"],
-            f"nic_type {look.nic_type} means devices of {rule.provider}, and {stranger['name']} is one of "
+            f"nic_type {look.nic_type} means {rule.provider} devices, but {stranger['name']} is one of "
             f"{stranger['provider']}",
             by_hand("correct nic_type or nccl_ib_hca_list in the config"),
         )
@@ -47,7 +47,7 @@ def check_rdma(look: Look) -> Cell:
         return red(
             f"{len(down)} ports down",
             states,
-            f"ip link set {netdev} up" if netdev else by_hand("check cable and switch port", "rdma link"),
+            f"ip link set {netdev} up" if netdev else by_hand("check the cable and the switch port", "rdma link"),
         )
     return green(f"{len(devices)} × {devices[0]['provider'] or 'RDMA device'}, active")
 
@@ -64,14 +64,14 @@ def _missing_devices(look: Look, names: Sequence[str]) -> Cell:
             if rule
             else by_hand("find the adapter", "lspci | grep -Ei 'ethernet|infiniband'")
         )
-    reason = f"{wanted} is not among the RDMA devices of the node: {', '.join(there) or 'it has none'}"
+    reason = f"{wanted} is not among the node's RDMA devices: {', '.join(there) or 'it has none'}"
     return red(f"{len(there)} devices", reason, command)
 
 
 def _not_used(look: Look) -> str:
     if not look.has_config:
         return "no RDMA device"
-    return _NOT_USED if look.multi_node else "a node by itself needs no RDMA"
+    return _NOT_USED if look.multi_node else "a single node needs no RDMA"
 
 
 def _ports(look: Look) -> list[tuple[str, Port]]:
@@ -104,11 +104,11 @@ def _gid_cell(look: Look, proposed: int | None) -> Cell:
     value = look.variable("NCCL_IB_GID_INDEX")
     if value is None:
         if proposed is None:
-            reason = "no entry of the GID tables is RoCE v2 with a routable address on every device of every node"
+            reason = "no GID index is RoCE v2 with a routable address on every device of every node"
             return red(
                 "no index fits",
                 reason,
-                by_hand("give the ports routed addresses", f"ip address show {ports[0][1]['netdev']}"),
+                by_hand("assign routable addresses to the ports", f"ip address show {ports[0][1]['netdev']}"),
             )
         return green(f"{proposed} fits (proposed)")
     own = set.intersection(*(fitting_gids(port) for _device, port in ports))
@@ -116,17 +116,17 @@ def _gid_cell(look: Look, proposed: int | None) -> Cell:
     command = (
         f"set nccl_ib_gid_index in the config to {better}"
         if better is not None
-        else by_hand("give the ports routed addresses", "show_gids")
+        else by_hand("assign routable addresses to the ports", "show_gids")
     )
     for name, port in ports:
         gid = next((gid for gid in port["gids"] if gid["index"] == int(value)), None)
         if gid is None:
-            return red(f"no index {value}", f"the GID table of {name} has no entry {value}", command)
+            return red(f"no index {value}", f"the GID table of {name} has no index {value}", command)
         if not gid_fits(gid):
             return red(
                 f"{gid['type']} {gid['address']}",
-                f"GID index {value} of {name} is {gid['type']} with {gid['address']}; it must be RoCE v2 with an "
-                "address that is routed",
+                f"GID index {value} of {name} is {gid['type']} with {gid['address']}; it must be RoCE v2 with a "
+                "routable address",
                 command,
             )
     return green(f"{value} is RoCE v2")
@@ -155,16 +155,16 @@ def _own_provider(look: Look) -> Cell:
     missing = providers - {library["driver"] for library in rdma["libraries"]}
     if missing:
         name = sorted(missing)[0]
-        return red("missing", f"there is no provider library of {name} for libibverbs", install)
+        return red("missing", f"libibverbs has no provider library for {name}", install)
     verbs = rdma["verbs"]
     if verbs is None:
         return red("unknown", f"libibverbs cannot be used: {look.facts['problems'].get('verbs')}", install)
     if verbs["warnings"]:
-        install = by_hand("install the user space package of the kernel driver's vendor")
+        install = by_hand("install the kernel driver vendor's user space package")
         return red("ABI mismatch", verbs["warnings"][0], install)
     if verbs["devices"] < len(rdma["devices"]):
-        reason = f"libibverbs offers {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
-        return red(f"{verbs['devices']} devices", reason, by_hand("repair the drivers of the others", "ibv_devinfo"))
+        reason = f"libibverbs reports {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
+        return red(f"{verbs['devices']} devices", reason, by_hand("fix the drivers of the others", "ibv_devinfo"))
     return green("the node's own")
 
 
@@ -172,7 +172,7 @@ def _library_problem(look: Look, mount: Mount) -> Cell | None:
     source = mount["source"]
     facts = look.path(source)
     if facts is None:
-        return grey(look.facts["problems"].get(source, "not known"))
+        return grey(look.facts["problems"].get(source, "unknown"))
     problem = mount_problem(mount, facts["kind"])
     if problem is not None:
         prepare = f"ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={source}"
@@ -182,7 +182,9 @@ def _library_problem(look: Look, mount: Mount) -> Cell | None:
     library = facts.get("library") or {}
     if library.get("problem"):
         return red(
-            "no library", f"{source}: {library['problem']}", by_hand("put the vendor's library there", f"file {source}")
+            "no library",
+            f"{source}: {library['problem']}",
+            by_hand("install the vendor's library there", f"file {source}"),
         )
     return None
 
@@ -197,8 +199,8 @@ def _provider_of_image(look: Look) -> Cell:
             library = f"lib{rule.provider}-rdmav34.so"
             return red(
                 f"ABI {abi}",
-                f"the kernel driver of {device['name']} has ABI {abi}, and images know {rule.image_kernel_abi}; they "
-                "drop the device, and the training goes over TCP",
+                f"the kernel driver of {device['name']} has ABI {abi}, but images support {rule.image_kernel_abi}; "
+                "they drop the device, and the training falls back to TCP",
                 f'add "/usr/local/lib/{library}": "{_MOUNT_TARGET}/{library}.host" to volume_dict in the config',
             )
     return green("the image's own")

@@ -35,8 +35,8 @@ def check_disk(look: Look) -> Cell:
         if facts is None:
             return red(
                 "no answer",
-                f"{path}: {look.facts['problems'].get(path, 'not known')}",
-                by_hand("repair that file system", f"stat -f {path}"),
+                f"{path}: {look.facts['problems'].get(path, 'unknown')}",
+                by_hand("repair the file system", f"stat -f {path}"),
             )
         problem = _room_problem(path, facts)
         if problem:
@@ -48,13 +48,13 @@ def check_disk(look: Look) -> Cell:
 def _room_problem(path: str, facts: Path) -> Cell | None:
     free, inodes = facts["free_bytes"], facts["free_inodes"]
     if not facts["writable"]:
-        reason = f"{path} cannot be written: {facts['nearest']} does not let this user"
-        return red("read-only", reason, by_hand("let this user write there", f"ls -ld {facts['nearest']}"))
+        reason = f"{path} cannot be written: this user has no write access to {facts['nearest']}"
+        return red("read-only", reason, by_hand("give this user write access", f"ls -ld {facts['nearest']}"))
     if free is not None and free < LEAST_BYTES:
-        reason = f"{path} has {in_gib(free)} left, and {in_gib(LEAST_BYTES)} is the least"
+        reason = f"{path} has {in_gib(free)} free, but needs at least {in_gib(LEAST_BYTES)}"
         return red(f"{in_gib(free)} free", reason, by_hand("free some space", f"df -h {facts['nearest']}"))
     if inodes is not None and inodes < LEAST_INODES:
-        reason = f"{path} has room for {inodes} more files, and {LEAST_INODES} is the least"
+        reason = f"{path} has room for {inodes} more files, but needs at least {LEAST_INODES}"
         return red(f"{inodes} inodes", reason, by_hand("delete some files", f"df -i {facts['nearest']}"))
     return None
 
@@ -63,7 +63,7 @@ def check_shm(look: Look) -> Cell:
     """The shared memory is as large as the config asks for, where the container uses the node's."""
     options, total = look.node["container_options"], look.facts["limits"]["shm"]["total_bytes"]
     if total is None:
-        return grey("not known")
+        return grey("unknown")
     if look.engine is None or options.get("ipc") != "host":
         return green(in_gib(total))
     wanted = bytes_of(options["shm_size"])
@@ -71,7 +71,7 @@ def check_shm(look: Look) -> Cell:
         return green(in_gib(total))
     return red(
         in_gib(total),
-        f"the container uses the node's /dev/shm (ipc host), which is {in_gib(total)}, and shm_size asks for "
+        f"the container uses the node's /dev/shm (ipc host), which is {in_gib(total)}, but shm_size asks for "
         f"{in_gib(wanted)}",
         f"mount -o remount,size={options['shm_size']} /dev/shm   # or lower shm_size in the config",
     )
@@ -85,7 +85,7 @@ def check_limits(look: Look) -> Cell:
     wanted = look.node["container_options"].get("ulimits", {})
     nofile = int(wanted.get("nofile", "0").rpartition(":")[2])
     if limits["nr_open"] is not None and nofile > limits["nr_open"]:
-        reason = f"the container asks for {nofile} open files, and the kernel's most is {limits['nr_open']}"
+        reason = f"the container asks for {nofile} open files, but the kernel allows {limits['nr_open']}"
         return red(f"nr_open {limits['nr_open']}", reason, f"sysctl -w fs.nr_open={nofile}")
     if look.engine == "podman" and limits["uid"] != 0:
         return _memlock_of_login(look)
@@ -100,7 +100,7 @@ def _memlock_of_login(look: Look) -> Cell:
         return grey(f"memlock {hard // 1024} KiB, and no RDMA")
     return red(
         f"memlock {hard // 1024} KiB",
-        f"RDMA locks all memory that it uses, and this login may lock {hard // 1024} KiB",
+        f"RDMA locks all memory that it uses, but this login may lock only {hard // 1024} KiB",
         "echo '* - memlock unlimited' >/etc/security/limits.d/99-trainops.conf   # then log in again",
     )
 
@@ -114,7 +114,7 @@ def check_mounts(look: Look) -> Cell:
         facts = look.path(device)
         if facts and facts["kind"] == "missing":
             drivers = by_hand("load its kernel driver", "lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'")
-            problems.append((f"the device {device} is not there", drivers))
+            problems.append((f"the device {device} does not exist", drivers))
     mounts = [one for one in look.node["mounts"] if not one.get("staged") and not one["target"].endswith(HOST_LIBRARY)]
     for mount in mounts:
         facts = look.path(mount["source"])
@@ -122,7 +122,7 @@ def check_mounts(look: Look) -> Cell:
         if problem:
             problems.append((problem.reason, problem.command if problem.fixes else by_hand(problem.command)))
     if not problems:
-        return green(f"{len(mounts)} there")
+        return green(f"{len(mounts)} present")
     reasons, commands = (dict.fromkeys(texts) for texts in zip(*problems, strict=True))
     return red(f"{len(reasons)} missing", "; ".join(reasons), "; ".join(commands))
 
@@ -135,7 +135,7 @@ def cache_cells(looks: Sequence[Look]) -> dict[str, Cell]:
 
 def _cache_cell(look: Look, first: Look | None) -> Cell:
     if not look.multi_node:
-        return grey("a node by itself shares nothing")
+        return grey("a single node shares nothing")
     inside = look.node["env"].get("DATA_CACHE_PATH")
     if inside is None:
         return grey("the plan has no data cache")
@@ -143,18 +143,18 @@ def _cache_cell(look: Look, first: Look | None) -> Cell:
     if folder is None:
         return red(
             "in the container",
-            f"data_cache_dir {inside} lies on no mount, so every node has one of its own in its container",
-            by_hand(f"add the folder that all nodes share to volume_dict in the config, for {inside}"),
+            f"data_cache_dir {inside} is not on a mount, so every node's container has its own",
+            by_hand(f"add a folder that all nodes share to volume_dict in the config, mounted at {inside}"),
         )
     if look.probe is None or first is None:
-        return grey("not proved: rank 0 could not leave a file there")
+        return grey("not verified: rank 0 could not create a file there")
     facts = look.path(look.probe)
     if facts and facts["kind"] == "file":
         return green("shared")
     kinds = [there["file_system"] if there else None for there in (look.path(folder), first.path(folder))]
     return red(
         "not shared",
-        f"the file that {first.name} left in {folder} is not there ({kinds[0]} here, {kinds[1]} on {first.name}), so "
-        "nodes would wait for an index that never comes",
+        f"the file that {first.name} left in {folder} is missing here ({kinds[0]} here, {kinds[1]} on {first.name}); "
+        "nodes would wait for an index that never appears",
         by_hand(f"mount the same file system at {folder}, or choose another data_cache_dir", f"findmnt -T {folder}"),
     )

@@ -20,8 +20,8 @@ from .look import Look
 
 REACHED = "reached"
 
-_REPEAT = by_hand("fix that; then repeat the preflight with --limit and the names of these nodes")
-_NO_CONFIG = "there is no training config (-e training_config=FILE)"
+_REPEAT = by_hand("fix that, then repeat the preflight with --limit and the names of these nodes")
+_NO_CONFIG = "no training config (set -e training_config=FILE)"
 
 # What judges all nodes of a plan: the cell of each by its name.
 Judge = Callable[[Sequence[Look]], dict[str, Cell]]
@@ -114,7 +114,7 @@ def preflight(
 
 def _why_not(name: str, problems: Mapping[str, str]) -> str:
     said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split())
-    return f"the node could not be inspected: {said.rstrip('.') or 'Ansible says above why'}"
+    return f"the node could not be inspected: {said.rstrip('.') or 'see the error from Ansible above'}"
 
 
 def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:

@@ -31,7 +31,7 @@ class Property:
 def _kernel_command(look: Look, wanted: str) -> str:
     packages = {"debian": f"apt-get install linux-image-{wanted}", "rhel": f"dnf install kernel-{wanted}"}
     package = packages.get(look.facts["os"]["family"] or "")
-    return f"{package} && reboot" if package else by_hand(f"install kernel {wanted}, and boot it")
+    return f"{package} && reboot" if package else by_hand(f"install kernel {wanted} and reboot")
 
 
 def _drivers(look: Look) -> str | None:
@@ -95,7 +95,7 @@ PROPERTIES = {
         lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "rdma link; lspci | grep -i eth"),
     ),
     "driver": Property("driver", _drivers, lambda _, wanted: by_hand(f"install {wanted}")),
-    "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update it to {wanted}")),
+    "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update the firmware to {wanted}")),
     "mtu": Property("MTU", _mtu, _mtu_command),
     "image": Property(
         "image",
@@ -116,7 +116,7 @@ def drift_cells(name: str, looks: Sequence[Look]) -> dict[str, Cell]:
 
 def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str]) -> Cell:
     if value is None:
-        return grey("not known")
+        return grey("unknown")
     most, count = counts.most_common(1)[0]
     total = sum(counts.values())
     if count * 2 > total and value == most:
@@ -125,8 +125,10 @@ def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str])
     if count * 2 > total:
         reason = f"{wanted.what} {differing[0]} here, {differing[1]} on {count} of {total} nodes"
         return red(differing[0], reason, wanted.command(look, differing[1]))
-    others = f"{len(counts)} different ones on {total} nodes, none on most"
-    return red(differing[0], f"{wanted.what} {value} here; {others}", by_hand("choose one, and bring all nodes to it"))
+    others = f"{len(counts)} different values on {total} nodes, none with a majority"
+    return red(
+        differing[0], f"{wanted.what} {value} here; {others}", by_hand("choose one value and bring all nodes to it")
+    )
 
 
 def _difference(value: str, other: str) -> tuple[str, str]:

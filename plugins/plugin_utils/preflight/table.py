@@ -91,7 +91,7 @@ def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
         ]
     for check, count in shown.items():
         if count > _SHOWN_OF_A_CHECK:
-            lines.append(f"{paint(check, RED)} on others: {count - _SHOWN_OF_A_CHECK} more reasons of this kind")
+            lines.append(f"{paint(check, RED)} on other nodes: {count - _SHOWN_OF_A_CHECK} more reasons")
     return "\n".join(lines)
 
 

@@ -91,7 +91,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 def test_a_file_without_nodes_and_one_that_is_no_json_are_told() -> None:
     _, findings = read({"node_dict": {}})
-    assert [fault["message"] for fault in findings.faults] == ["There is no node in it."]
+    assert [fault["message"] for fault in findings.faults] == ["It lists no nodes."]
     findings = Findings()
     assert read_cluster_file('{"username": "ann",\n "node_dict": }', "cluster.json", "ann", findings) == []
     assert findings.faults[0]["key"] == "cluster_file"

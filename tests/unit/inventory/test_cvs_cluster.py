@@ -77,14 +77,14 @@ def test_what_is_wrong_with_it_is_told_at_once_and_fails(cluster_file: Path, nam
     told = done.stdout + done.stderr
     assert "3 faults in" in told
     assert "username still holds <changeme>" in told
-    assert "{ip} is still to be filled in" in told
+    assert "{ip} is a placeholder" in told
     assert "Traceback" not in told
 
 
 def test_a_file_that_names_none_or_a_missing_one_says_so(tmp_path: Path) -> None:
     source = tmp_path / "cvs_cluster.yml"
     source.write_text("plugin: trainops.cluster.cvs_cluster\n")
-    assert "names no cluster_file" in run("ansible-inventory", "-i", str(source), "--list").stderr
+    assert "does not set cluster_file" in run("ansible-inventory", "-i", str(source), "--list").stderr
     source.write_text("plugin: trainops.cluster.cvs_cluster\ncluster_file: gone.json\n")
     assert "gone.json cannot be read: No such file" in run("ansible-inventory", "-i", str(source), "--list").stderr
 

@@ -30,11 +30,11 @@ def test_a_nodelist_wins_over_the_allocation(source: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "environment", "told"),
     [
-        ("", {}, "SLURM_JOB_NODELIST is not set. Run inside of salloc or sbatch"),
-        ("", {"SLURM_JOB_NODELIST": "gpu[1-"}, "'gpu[1-' is no hostlist such as"),
-        ("job_id: 7\nreservation: mine\n", {}, "only one of nodelist, job_id and reservation may be given"),
-        ("job_id: 7\n", {}, "/nowhere/scontrol is not there, and without it Slurm cannot be asked for a job"),
-        ("nodelist: gpu1\ntopology: true\n", {}, "cannot be asked for a topology"),
+        ("", {}, "SLURM_JOB_NODELIST is not set. Run inside salloc or sbatch"),
+        ("", {"SLURM_JOB_NODELIST": "gpu[1-"}, "'gpu[1-' is not a hostlist such as"),
+        ("job_id: 7\nreservation: mine\n", {}, "only one of nodelist, job_id and reservation may be set"),
+        ("job_id: 7\n", {}, "/nowhere/scontrol was not found, so Slurm cannot be asked for the job"),
+        ("nodelist: gpu1\ntopology: true\n", {}, "cannot be asked for the topology"),
     ],
 )
 def test_what_keeps_it_from_naming_nodes_is_told(source: Path, options: str, environment: dict, told: str) -> None:
@@ -60,7 +60,7 @@ def test_a_slurm_without_switches_is_told(source: Path, tmp_path: Path) -> None:
     )
     done = run("ansible-inventory", "-i", str(source), "--list")
     assert done.returncode == 0, done.stderr
-    assert "Slurm knows of no switches" in " ".join(done.stderr.split())
+    assert "Slurm reports no switches" in " ".join(done.stderr.split())
 
 
 def test_a_scontrol_that_fails_is_quoted(source: Path, tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def test_names_with_a_dot_in_a_part_are_written_with_slashes() -> None:
         ("numa", "0", False, "name is 'numa', but must be a kernel setting"),
         ("../../etc/passwd", "0", False, "but must be a kernel setting"),
         ("kernel/../x", "0", False, "but must be a kernel setting"),
-        ("kernel.numa_balancing", " ", False, "value is ' ', but must be one line"),
-        ("kernel.numa_balancing", "0\n1", False, "but must be one line"),
+        ("kernel.numa_balancing", " ", False, "value is ' ', but must be a single non-empty line"),
+        ("kernel.numa_balancing", "0\n1", False, "but must be a single non-empty line"),
         ("net.core.somaxconn", "many", True, "value is 'many', but with at_least it must be a whole number"),
     ],
 )

@@ -86,7 +86,7 @@ def test_check_mode_tells_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"paths": ["cache"]}, "paths names cache, but must name absolute paths"),
+        ({"paths": ["cache"]}, "paths contains cache, but must contain only absolute paths"),
         ({"master_port": 70000}, "master_port is 70000, but must be between 1 and 65535"),
     ],
 )

@@ -29,7 +29,7 @@ def test_without_a_container_the_training_script_has_to_be_there(bench) -> None:
     assert nodes.cell("image")["status"] == nodes.cell("mounts")["status"] == "grey"
     script = "/workspace/Megatron-LM/examples/llama/train_llama3.sh"
     nodes[1]["paths"][script]["kind"] = "missing"
-    assert nodes.cell("engine")["reason"] == f"the training script {script} is not there"
+    assert nodes.cell("engine")["reason"] == f"the training script {script} does not exist"
 
 
 def test_an_image_that_is_not_there_yet(bench) -> None:
@@ -37,10 +37,12 @@ def test_an_image_that_is_not_there_yet(bench) -> None:
     pulled = bench()
     for number in (1, 2):
         nodes[number]["engines"]["docker"]["image"] = pulled[number]["engines"]["docker"]["image"] = None
-    assert pulled.cell("image")["found"] == "not here yet; staging the run fetches it"
-    assert nodes.cell("image")["reason"] == "the image localhost/own:1 is not there, and no registry has it"
+    assert pulled.cell("image")["found"] == "not on the node yet; staging the run fetches it"
+    assert nodes.cell("image")["reason"] == "the image localhost/own:1 is not on the node, and no registry has it"
     nodes.plan["nodes"][0]["image_archive"] = "/srv/own.tar"
     nodes[1]["paths"]["/srv/own.tar"] = path_facts(kind="file")
-    assert nodes.cell("image")["found"] == "not here yet; its archive is"
+    assert nodes.cell("image")["found"] == "not loaded yet; its archive is on the node"
     nodes[1]["paths"]["/srv/own.tar"] = path_facts(kind="missing")
-    assert nodes.cell("image")["reason"] == "neither the image localhost/own:1 nor its archive /srv/own.tar is there"
+    assert (
+        nodes.cell("image")["reason"] == "the node has neither the image localhost/own:1 nor its archive /srv/own.tar"
+    )

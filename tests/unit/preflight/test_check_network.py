@@ -5,7 +5,7 @@ import pytest
 
 def test_an_interface_that_is_not_there(bench) -> None:
     cell = bench(nccl_socket_ifname="ens51np0").cell("socket", 2)
-    assert cell["reason"] == "the node has no interface ens51np0, but lo, ens1np0, eno1"
+    assert cell["reason"] == "the node has no interface ens51np0; it has lo, ens1np0, eno1"
     assert cell["command"] == "set nccl_socket_ifname in the config to ens1np0"
 
 
@@ -36,8 +36,8 @@ def test_rank_0_is_not_within_reach(bench) -> None:
     nodes[2]["network"]["master"] = None
     nodes[2]["problems"]["master"] = "ip route failed (exit status 2): Network is unreachable"
     cell = nodes.cell("socket", 2)
-    assert cell["reason"].startswith("rank 0 (192.168.1.1) is not within reach: ip route failed")
-    assert cell["command"] == "a person must give the node a route to 192.168.1.1; to look: ip route get 192.168.1.1"
+    assert cell["reason"].startswith("rank 0 (192.168.1.1) is not reachable: ip route failed")
+    assert cell["command"] == "manual step: give the node a route to 192.168.1.1; to check: ip route get 192.168.1.1"
 
 
 def test_without_the_tool_ip_interfaces_are_not_known(bench) -> None:
@@ -52,10 +52,10 @@ def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     named, open_ = bench(), bench(gloo_socket_ifname=None)
     for nodes in (named, open_):
         nodes[2]["network"]["hostname"] = {"addresses": ["127.0.1.1"], "loopback": True}
-    assert named.cell("hostname", 2)["found"] == "gpu02 is 127.0.1.1 here; Gloo goes by ens1np0"
+    assert named.cell("hostname", 2)["found"] == "gpu02 resolves to 127.0.1.1; Gloo uses ens1np0"
     cell = open_.cell("hostname", 2)
     assert cell["status"] == "red"
-    assert cell["command"].startswith("a person must give gpu02 the address 192.168.1.2 instead of 127.0.1.1")
+    assert cell["command"].startswith("manual step: map gpu02 to 192.168.1.2 instead of 127.0.1.1")
 
 
 def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
@@ -71,7 +71,7 @@ def test_the_port_matters_on_rank_0_only(bench) -> None:
     for number in (1, 2):
         nodes[number]["network"]["master_port_problem"] = "Address already in use"
     assert nodes.cell("port", 1)["reason"] == (
-        "port 6000, where the nodes are to meet, is not free (Address already in use)"
+        "port 6000, where the nodes meet, is not free (Address already in use)"
     )
     assert nodes.cell("port", 1)["command"].startswith("set training_master_port to a free port")
     assert nodes.cell("port", 2)["status"] == "grey"
@@ -90,8 +90,8 @@ def test_a_clock_is_wrong_where_even_the_nearer_bound_is_too_far_off(bench) -> N
     nodes[3]["clock"]["offset_seconds"] = [3.3, 4.0]
     nodes[4]["clock"]["offset_seconds"] = [-4.0, -3.6]
     assert nodes.cell("clock", 3)["found"] == "3.0 s ahead"
-    assert nodes.cell("clock", 3)["reason"].startswith("the clock is at least 3.0 s ahead of that of gpu0")
-    assert nodes.cell("clock", 4)["reason"].startswith("the clock is at least 3.5 s behind that of gpu0")
+    assert nodes.cell("clock", 3)["reason"].startswith("the clock is at least 3.0 s ahead of gpu0")
+    assert nodes.cell("clock", 4)["reason"].startswith("the clock is at least 3.5 s behind gpu0")
     assert nodes.cell("clock", 1)["status"] == "green"
 
 

@@ -8,8 +8,8 @@ def test_fewer_gpus_than_the_plan_uses(bench) -> None:
     nodes[2]["gpus"]["devices"].pop()
     cell = nodes.cell("gpus", 2)
     assert (cell["status"], cell["found"]) == ("red", "7 × AMD Instinct MI300X")
-    assert cell["reason"] == "the plan uses 8 GPUs of each node, and the driver offers 7; the PCI bus shows 8"
-    assert cell["command"] == "a person must find the missing GPUs; to look: dmesg | grep -i amdgpu"
+    assert cell["reason"] == "the plan uses 8 GPUs per node, but the driver reports 7; the PCI bus shows 8"
+    assert cell["command"] == "manual step: find the missing GPUs; to check: dmesg | grep -i amdgpu"
 
 
 def test_gpus_whose_driver_is_not_loaded(bench) -> None:
@@ -20,7 +20,7 @@ def test_gpus_whose_driver_is_not_loaded(bench) -> None:
     cell = nodes.cell("gpus")
     assert (cell["found"], cell["command"]) == (
         "no GPU",
-        "a person must find the missing GPUs; to look: lspci | grep -Ei 'display|3d|accelerator'",
+        "manual step: find the missing GPUs; to check: lspci | grep -Ei 'display|3d|accelerator'",
     )
 
 
@@ -28,7 +28,7 @@ def test_another_gpu_than_the_config_is_for(bench) -> None:
     nodes = bench()
     for device in nodes[2]["gpus"]["devices"]:
         device["name"] = "AMD Instinct MI325X"
-    assert nodes.cell("gpus", 2)["reason"] == "the plan is for mi300x, and the node has AMD Instinct MI325X"
+    assert nodes.cell("gpus", 2)["reason"] == "the plan is for mi300x, but the node has AMD Instinct MI325X"
 
 
 def test_a_gpu_without_a_name_is_no_stranger(bench) -> None:
@@ -50,7 +50,7 @@ def test_gpus_that_could_not_be_looked_at_are_not_judged(bench) -> None:
 @pytest.mark.parametrize(
     ("run_id", "told", "command"),
     [
-        (None, "python3 train.py (pid 7, alice)", "a person must ask its owner to end it; to look: ps -fp 7"),
+        (None, "python3 train.py (pid 7, alice)", "manual step: ask its owner to stop it; to check: ps -fp 7"),
         ("run3", "python3 train.py (pid 7, run run3)", "ansible-playbook playbooks/stop.yml -e training_run_id=run3"),
     ],
 )

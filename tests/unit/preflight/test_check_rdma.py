@@ -11,7 +11,7 @@ def test_a_device_that_is_not_there_is_named(bench) -> None:
     nodes = bench(nccl_ib_hca_list="bnxt_re0,bnxt_re9")
     cell = nodes.cell("rdma")
     there = ", ".join(f"bnxt_re{number}" for number in range(8))
-    assert cell["reason"] == f"bnxt_re9 is not among the RDMA devices of the node: {there}"
+    assert cell["reason"] == f"bnxt_re9 is not among the node's RDMA devices: {there}"
     assert cell["command"] == f"set nccl_ib_hca_list in the config to {there.replace(' ', '')}"
 
 
@@ -26,8 +26,8 @@ def test_without_any_device_and_kind_the_names_tell(bench) -> None:
     nodes = bench(nic_type=None, nccl_ib_hca_list="bnxt_re0")
     nodes[1]["rdma"]["devices"] = []
     cell = nodes.cell("rdma")
-    assert cell["reason"] == "bnxt_re0 is not among the RDMA devices of the node: it has none"
-    assert cell["command"] == "a person must find the adapter; to look: lspci | grep -Ei 'ethernet|infiniband'"
+    assert cell["reason"] == "bnxt_re0 is not among the node's RDMA devices: it has none"
+    assert cell["command"] == "manual step: find the adapter; to check: lspci | grep -Ei 'ethernet|infiniband'"
 
 
 def test_a_port_that_is_down(bench) -> None:
@@ -40,12 +40,12 @@ def test_a_port_that_is_down(bench) -> None:
 def test_adapters_of_another_kind_than_nic_type(bench) -> None:
     nodes = bench(nic_type="cx7")
     cell = nodes.cell("rdma")
-    assert cell["reason"] == "nic_type cx7 means devices of mlx5, and bnxt_re0 is one of bnxt_re"
+    assert cell["reason"] == "nic_type cx7 means mlx5 devices, but bnxt_re0 is one of bnxt_re"
 
 
 def test_a_nic_type_that_nobody_knows(bench) -> None:
     nodes = bench(nic_type="token_ring")
-    assert nodes.cell("rdma")["reason"] == "nic_type token_ring is not known"
+    assert nodes.cell("rdma")["reason"] == "nic_type token_ring is unknown"
     assert nodes.cell("rdma")["command"] == "set nic_type in the config to one of thor2, ainic, cx7"
 
 
@@ -63,9 +63,9 @@ def test_without_names_and_kind_no_rdma_is_meant(bench) -> None:
 @pytest.mark.parametrize(
     ("index", "reason"),
     [
-        (2, "GID index 2 of bnxt_re0 is RoCE v1 with 192.168.0.1; it must be RoCE v2 with an address that is routed"),
-        (1, "is RoCE v2 with fe80::be97:e1ff:fe00:0; it must be RoCE v2 with an address that is routed"),
-        (9, "the GID table of bnxt_re0 has no entry 9"),
+        (2, "GID index 2 of bnxt_re0 is RoCE v1 with 192.168.0.1; it must be RoCE v2 with a routable address"),
+        (1, "is RoCE v2 with fe80::be97:e1ff:fe00:0; it must be RoCE v2 with a routable address"),
+        (9, "the GID table of bnxt_re0 has no index 9"),
     ],
 )
 def test_a_gid_index_that_does_not_fit(bench, index: int, reason: str) -> None:
@@ -79,8 +79,8 @@ def test_one_device_with_another_table_is_enough(bench) -> None:
     nodes = bench()
     del nodes[2]["rdma"]["devices"][7]["ports"][0]["gids"][3]
     assert nodes.cell("gid", 1)["status"] == "green"
-    assert nodes.cell("gid", 2)["reason"] == "the GID table of bnxt_re7 has no entry 3"
-    assert nodes.cell("gid", 2)["command"].startswith("a person must give the ports routed addresses")
+    assert nodes.cell("gid", 2)["reason"] == "the GID table of bnxt_re7 has no index 3"
+    assert nodes.cell("gid", 2)["command"].startswith("manual step: assign routable addresses to the ports")
 
 
 def test_no_index_that_fits_all_nodes(bench) -> None:
@@ -170,7 +170,7 @@ class TestWithoutContainer:
     def test_it_has_to_be_there(self, nodes) -> None:
         nodes[1]["rdma"]["libraries"] = []
         cell = nodes.cell("provider")
-        assert cell["reason"] == "there is no provider library of bnxt_re for libibverbs"
+        assert cell["reason"] == "libibverbs has no provider library for bnxt_re"
         assert cell["command"] == "apt-get install rdma-core ibverbs-providers"
 
     def test_it_has_to_know_the_kernel_driver(self, nodes) -> None:
@@ -180,7 +180,7 @@ class TestWithoutContainer:
 
     def test_it_has_to_offer_all_devices(self, nodes) -> None:
         nodes[1]["rdma"]["verbs"]["devices"] = 7
-        assert nodes.cell("provider")["reason"] == "libibverbs offers 7 of the 8 RDMA devices"
+        assert nodes.cell("provider")["reason"] == "libibverbs reports 7 of the 8 RDMA devices"
 
     def test_libibverbs_has_to_be_there(self, nodes) -> None:
         nodes[1]["rdma"]["verbs"] = None

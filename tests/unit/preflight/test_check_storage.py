@@ -18,9 +18,9 @@ def test_sizes_as_container_engines_read_them(size: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "found", "command"),
     [
-        ({"free_bytes": GIB // 2}, "0.5 GiB free", "a person must free some space; to look: df -h /home"),
-        ({"free_inodes": 12}, "12 inodes", "a person must delete some files; to look: df -i /home"),
-        ({"writable": False}, "read-only", "a person must let this user write there; to look: ls -ld /home"),
+        ({"free_bytes": GIB // 2}, "0.5 GiB free", "manual step: free some space; to check: df -h /home"),
+        ({"free_inodes": 12}, "12 inodes", "manual step: delete some files; to check: df -i /home"),
+        ({"writable": False}, "read-only", "manual step: give this user write access; to check: ls -ld /home"),
     ],
 )
 def test_no_room_where_the_run_writes(bench, changes: dict[str, object], found: str, command: str) -> None:
@@ -49,14 +49,14 @@ def test_an_image_that_is_still_to_be_fetched_needs_room(bench) -> None:
     nodes[1]["engines"]["docker"]["storage"]["free_bytes"] = 0
     assert nodes.cell("disk")["status"] == "green"
     nodes[1]["engines"]["docker"]["image"] = None
-    assert nodes.cell("disk")["reason"] == "/var/lib/docker has 0.0 GiB left, and 1.0 GiB is the least"
+    assert nodes.cell("disk")["reason"] == "/var/lib/docker has 0.0 GiB free, but needs at least 1.0 GiB"
 
 
 def test_shared_memory_smaller_than_the_config_asks_for(bench) -> None:
     nodes = bench()
     nodes[2]["limits"]["shm"]["total_bytes"] = 64 * GIB
     cell = nodes.cell("shm", 2)
-    assert cell["reason"].endswith("(ipc host), which is 64.0 GiB, and shm_size asks for 128.0 GiB")
+    assert cell["reason"].endswith("(ipc host), which is 64.0 GiB, but shm_size asks for 128.0 GiB")
     assert cell["command"].startswith("mount -o remount,size=128G /dev/shm")
 
 
@@ -77,7 +77,7 @@ def test_more_open_files_than_the_kernel_allows(bench) -> None:
     nodes = bench()
     nodes[1]["limits"]["nr_open"] = 65536
     cell = nodes.cell("limits")
-    assert cell["reason"] == "the container asks for 1048576 open files, and the kernel's most is 65536"
+    assert cell["reason"] == "the container asks for 1048576 open files, but the kernel allows 65536"
     assert cell["command"] == "sysctl -w fs.nr_open=1048576"
 
 
@@ -93,7 +93,7 @@ def test_where_the_login_bounds_the_training_memlock_must_be_unlimited(
     cell = nodes.cell("limits")
     assert cell["status"] == status
     if status == "red":
-        assert cell["reason"] == "RDMA locks all memory that it uses, and this login may lock 8192 KiB"
+        assert cell["reason"] == "RDMA locks all memory that it uses, but this login may lock only 8192 KiB"
 
 
 def test_without_rdma_memlock_does_not_matter(bench) -> None:
@@ -107,11 +107,11 @@ def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     nodes[1]["paths"]["/tmp/TRAINING_LOGS"]["kind"] = "missing"
     for path in ("/dev/kfd", "/dev/dri", "/tmp/TRAINING_LOGS"):
         nodes[2]["paths"][path]["kind"] = "missing"
-    advised = "a person must mount what belongs at /tmp/TRAINING_LOGS, or remove it from volume_dict in the config"
+    advised = "manual step: mount what belongs at /tmp/TRAINING_LOGS, or remove it from volume_dict in the config"
     assert nodes.cell("mounts", 1)["command"] == advised
     cell = nodes.cell("mounts", 2)
-    assert cell["reason"].startswith("the device /dev/dri is not there; the device /dev/kfd is not there; /tmp/TR")
-    assert cell["command"].startswith("a person must load its kernel driver; ")
+    assert cell["reason"].startswith("the device /dev/dri does not exist; the device /dev/kfd does not exist; /tmp/TR")
+    assert cell["command"].startswith("manual step: load its kernel driver; ")
     assert cell["command"].endswith(advised)
 
 
@@ -132,14 +132,14 @@ def test_a_cache_that_a_node_has_for_itself(bench) -> None:
     nodes[2]["paths"][CACHE]["file_system"] = "ext4"
     assert nodes.reds() == [("gpu02", "cache")]
     cell = nodes.cell("cache", 2)
-    assert f"the file that gpu01 left in {CACHE} is not there (ext4 here, nfs4 on gpu01)" in cell["reason"]
-    assert cell["command"].startswith(f"a person must mount the same file system at {CACHE}")
+    assert f"the file that gpu01 left in {CACHE} is missing here (ext4 here, nfs4 on gpu01)" in cell["reason"]
+    assert cell["command"].startswith(f"manual step: mount the same file system at {CACHE}")
 
 
 def test_a_cache_inside_the_container_is_shared_by_nobody(bench) -> None:
     nodes = bench(data_cache_dir="/root/cache")
     cell = nodes.cell("cache", probe=None)
-    assert cell["reason"].startswith("data_cache_dir /root/cache lies on no mount")
+    assert cell["reason"].startswith("data_cache_dir /root/cache is not on a mount")
 
 
 def test_without_a_file_of_rank_0_nothing_is_proved(bench) -> None:

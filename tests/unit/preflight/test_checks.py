@@ -108,8 +108,8 @@ def test_each_red_cell_has_a_command_that_fixes_or_says_that_a_person_must(bench
     assert {
         check: command
         for check, command in red.items()
-        for part in command.split("; a person")[:1]
-        if not part.startswith(("a person must ", *FIXES, *EDITS))
+        for part in command.split("; manual step")[:1]
+        if not part.startswith(("manual step: ", *FIXES, *EDITS))
     } == {}
 
 
@@ -137,5 +137,5 @@ def test_without_a_config_machines_are_held_against_each_other(bench) -> None:
         "cache",
         "image",
     }
-    assert {row["found"] for row in left} == {"there is no training config (-e training_config=FILE)"}
+    assert {row["found"] for row in left} == {"no training config (set -e training_config=FILE)"}
     assert {row["check"] for row in rows} == set(CHECKS) - {"reached"}

@@ -50,25 +50,25 @@ def set_rdma_mtu(node) -> None:
             set_driver,
             "driver",
             "driver amdgpu 6.8.5 here, amdgpu 6.10.5 on 3 of 4 nodes",
-            "a person must install amdgpu 6.10.5",
+            "manual step: install amdgpu 6.10.5",
         ),
         (
             set_adapter_driver,
             "driver",
             "driver bnxt_en 1.9.0 here, bnxt_en 1.10.3-230.2.49.0 on 3 of 4 nodes",
-            "a person must install bnxt_en 1.10.3-230.2.49.0",
+            "manual step: install bnxt_en 1.10.3-230.2.49.0",
         ),
         (
             set_adapter_firmware,
             "firmware",
             "firmware bnxt_re 229.0.1.0, bnxt_re 230.2.49.0 here, bnxt_re 230.2.49.0 on 3 of 4 nodes",
-            "a person must update it to bnxt_re 230.2.49.0",
+            "manual step: update the firmware to bnxt_re 230.2.49.0",
         ),
         (
             set_gpu_firmware,
             "firmware",
             "firmware GPU vbios 113-M3000100-102, GPU vbios 113-OLD here, GPU vbios 113-M3000100-102 on 3 of 4 nodes",
-            "a person must update it to GPU vbios 113-M3000100-102",
+            "manual step: update the firmware to GPU vbios 113-M3000100-102",
         ),
         (
             set_image,
@@ -91,7 +91,10 @@ def test_where_none_is_that_of_most_all_are_red(bench) -> None:
     nodes = bench(count=2)
     set_kernel(nodes[2])
     assert nodes.reds() == [("gpu01", "kernel"), ("gpu02", "kernel")]
-    assert nodes.cell("kernel")["reason"] == "kernel 5.15.0-116-generic here; 2 different ones on 2 nodes, none on most"
+    assert (
+        nodes.cell("kernel")["reason"]
+        == "kernel 5.15.0-116-generic here; 2 different values on 2 nodes, none with a majority"
+    )
 
 
 def test_a_node_of_which_it_is_not_known_is_not_judged(bench) -> None:

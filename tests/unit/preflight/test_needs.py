@@ -42,7 +42,7 @@ def test_a_path_in_the_container_lies_on_the_longest_mount() -> None:
 
 def test_the_filter_says_what_is_wrong() -> None:
     assert preflight_needs(plan_of(), "gpu01") == needs_of(plan_of(), "gpu01")
-    with pytest.raises(AnsibleFilterError, match="is given no plan"):
+    with pytest.raises(AnsibleFilterError, match="needs a plan"):
         preflight_needs("plan.json", "gpu01")
     with pytest.raises(AnsibleFilterError, match="cannot find the node") as caught:
         preflight_needs(plan_of(), "gpu09")

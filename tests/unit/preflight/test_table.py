@@ -44,7 +44,7 @@ def test_many_different_nodes_are_still_readable(bench) -> None:
         nodes[number]["paths"]["/home/ops/cache"]["free_inodes"] = number
     text = text_of(nodes)
     assert text.count("disk on gpu") == 8
-    assert "disk on others: 22 more reasons of this kind" in text
+    assert "disk on other nodes: 22 more reasons" in text
 
 
 def test_a_red_cell_is_told_with_reason_and_command(bench) -> None:
@@ -53,7 +53,7 @@ def test_a_red_cell_is_told_with_reason_and_command(bench) -> None:
     assert (
         "numa on gpu[02-03]\n"
         "    NUMA auto-balancing is on, and its page migration stalls GPUs.\n"
-        "    → sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml keeps it so\n"
+        "    → sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml makes it permanent\n"
     ) in text_of(nodes)
     assert text_of(nodes).endswith("Not ready: 2 red cells on 2 of 3 nodes.")
 
@@ -64,7 +64,7 @@ def test_what_all_have_in_common_and_what_was_not_judged(bench) -> None:
     assert "    gpus: 8 × AMD Instinct MI300X" in lines
     assert "    kernel: 5.15.0-116-generic" in lines
     assert "    rdma, gid, provider: the config uses no RDMA" in lines
-    assert "    port on gpu02: rank 0 listens, not this node" in lines
+    assert "    port on gpu02: only rank 0 listens" in lines
     # A column of what is grey everywhere is left out.
     assert "provider" not in lines[2]
     assert lines[-1] == "Ready: nothing is red on 2 nodes."

@@ -47,7 +47,7 @@ def test_a_red_cell_ends_the_play_with_a_short_message(bench, tmp_path: Path) ->
     assert status == 2
     assert "NUMA auto-balancing is on" in output
     told = " ".join(output.split())
-    assert "The preflight has 1 red cell on 1 of 2 nodes. The table above says what to do about each." in told
+    assert "The preflight found 1 red cell on 1 of 2 nodes. See above for what to do about each." in told
     assert "rows:" not in output
 
 
