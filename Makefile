@@ -21,21 +21,21 @@ help: ## this list
 demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write a report
 	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
 
-test: machine $(VENV)/dev lint ## everything that the project promises about itself; TESTS=tests/unit/plan runs a part
+test: machine $(VENV)/dev lint ## run the linters and all tests; TESTS=tests/unit/plan runs a part
 	$(BIN)/pytest $(TESTS)
 
-machine: ## install the programs that tests run (Debian and Ubuntu, as root or with sudo without a password)
+machine: ## install the programs that the tests need (Debian and Ubuntu, as root or with passwordless sudo)
 	@$(PYTHON) tools/machine.py
 
-mutations: $(VENV)/dev ## judge good logs changed in each way in which a bad run may pass for one, and plan each wrong value (some minutes)
+mutations: $(VENV)/dev ## judge good logs with every change that could let a bad run pass, and plan every wrong value (some minutes)
 	TRAINOPS_ALL_MUTATIONS=1 $(BIN)/pytest tests/unit/mutations tests/unit/plan/test_make_plan.py
 
-test-fresh: machine ## make demo and make test in a bare Debian with Python, git and make (as root)
+test-fresh: machine ## run make demo and make test in a bare Debian with Python, git and make (as root)
 	$(PYTHON) tools/fresh.py $(TESTS)
 
 LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
 
-lint: $(VENV)/dev ## style, types, and that generated files are up to date
+lint: $(VENV)/dev ## check style, types, and that generated files are up to date
 	@$(MAKE) --jobs --output-sync=target $(LINT)
 
 lint-python: $(VENV)/dev
@@ -56,33 +56,33 @@ lint-generated: $(VENV)/dev
 lint-ansible: $(VENV)/dev
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
 
-matrix: $(VENV)/dev ## sanity tests, unit tests and the demo on every supported ansible-core and Python
+matrix: $(VENV)/dev ## run sanity tests, unit tests and the demo on every supported ansible-core and Python
 	$(BIN)/python tools/support_matrix.py
 
-artifact: $(VENV)/dev ## build what Galaxy gets, and let Galaxy's own importer judge it
+artifact: $(VENV)/dev ## build the artifact for Galaxy and check it with Galaxy's own importer
 	$(BIN)/nox --session galaxy
 
-release: $(VENV)/dev ## make a release of the changelog's fragments: make release VERSION=1.2.0
+release: $(VENV)/dev ## make a release from the changelog fragments: make release VERSION=1.2.0
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/release.py $(VERSION)
 	$(MAKE) artifact
 
 hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 	$(BIN)/pre-commit install
 
-generated: $(VENV)/dev ## write what is generated: schemas, pages of training configs, options and surveys of AWX
+generated: $(VENV)/dev ## write the generated files: schemas, training config pages, options and AWX surveys
 	$(BIN)/python tools/write_docs.py
 
 docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py
 
-execution-environment: $(VENV)/dev ## write the build context of the image that AWX runs jobs in, to .execution-environment
+execution-environment: $(VENV)/dev ## write the build context of the AWX job image to .execution-environment
 	rm -f trainops-cluster-*.tar.gz
 	$(BIN)/ansible-galaxy collection build --force
 	$(BIN)/ansible-builder create --context .execution-environment --output-filename Containerfile
 
 $(VENV)/run: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed, and $$($(PYTHON) --version) was found. Try for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	  { echo "Python 3.11 or newer is required, but $$($(PYTHON) --version) was found. Try for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.txt
 	@touch $@
@@ -102,13 +102,13 @@ SLURM_TESTS := $(addprefix tests/integration/test_,training_with_slurm.py traini
 cluster: ## bring up four real nodes on this machine (as root, Debian or Ubuntu); the inventory is .cluster/hosts
 	$(PYTHON) $(CLUSTER) up --nodes 4 --install
 
-cluster-down: ## remove them without a trace
+cluster-down: ## remove these nodes without a trace
 	$(PYTHON) $(CLUSTER) down
 
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
 	$(BIN)/pytest tests/integration $(addprefix --ignore ,$(SLURM_TESTS))
 
-test-slurm: $(VENV)/dev ## train under a real Slurm of this machine, and end its jobs in every way (as root, Debian or Ubuntu)
+test-slurm: $(VENV)/dev ## train under a real Slurm on this machine and end its jobs in every way (as root, Debian or Ubuntu)
 	$(BIN)/pytest $(SLURM_TESTS)
 
 FAULTS ?= faults.md
@@ -117,7 +117,7 @@ FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faul
     container_whose_memory_runs_out_is_named_so_whatever_its_engine_says \
     docker_daemon_that_is_stopped_is_named_and_not_the_network)
 
-test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the table of what was said is FAULTS
+test-faults: $(VENV)/dev ## kill, hang, cut off and fill up parts of a run, and write the table of messages to FAULTS
 	rows=$$(mktemp) && trap 'rm -f '$$rows EXIT && TRAINOPS_FAULTS=$$rows $(BIN)/pytest $(FAULT_TESTS) && \
 	  $(BIN)/python tests/fault_table.py $$rows >$(FAULTS)
 	@cat $(FAULTS)
@@ -125,12 +125,12 @@ test-faults: $(VENV)/dev ## kill, hang, lose and fill what a run is made of; the
 STEPS ?= 5000
 RUNS ?= 100
 
-soak: $(VENV)/run ## a long run on 8 nodes of this machine and many in a row: memory, descriptors, sockets, processes
+soak: $(VENV)/run ## do a long run and many runs in a row on 8 nodes of this machine: memory, descriptors, sockets, processes
 	$(BIN)/python benchmarks/soak.py --steps $(STEPS) --runs $(RUNS)
 
 NODES ?= 4,16,64,128
 
-bench: $(VENV)/run ## how fast runs are launched, beside bare ssh; a plan, a report, a log and a history (make bench NODES=16: launches only)
+bench: $(VENV)/run ## time launches against bare ssh, and a plan, a report, a log and a history (make bench NODES=16: launches only)
 	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
 ifneq ($(origin NODES),command line)
 	$(BIN)/python benchmarks/scale.py
@@ -142,7 +142,7 @@ endif
 
 # A Python of this version from PATH, or from pyenv, whose shims on PATH fail for versions that are not active.
 python_of = $(or $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(1).*/bin/python$(1))),python$(1))
-need_python = @$(1) --version >/dev/null 2>&1 || { echo "$(1) is needed for $@. Install it, or set $(2) to a Python."; exit 1; }
+need_python = @$(1) --version >/dev/null 2>&1 || { echo "$(1) is required for $@. Install it, or set $(2) to another Python."; exit 1; }
 
 MEGATRON := .venv-megatron
 MEGATRON_TRAINER_PYTHON ?= $(call python_of,3.11)
@@ -161,7 +161,7 @@ XPK := .venv-xpk
 TRAINER_PYTHON ?= $(call python_of,3.12)
 
 # What can be missing comes first.
-test-trainers: $(MAXTEXT)/ready $(XPK)/ready test-megatron ## the same, and MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
+test-trainers: $(MAXTEXT)/ready $(XPK)/ready test-megatron ## the same, plus MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
 	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
 	  $(BIN)/pytest tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
 
@@ -178,5 +178,5 @@ $(MAXTEXT)/ready: requirements-maxtext.txt
 	$(MAXTEXT)/bin/uv pip install --quiet --python $(MAXTEXT)/bin/python --requirement requirements-maxtext.txt
 	@touch $@
 
-clean: ## remove what was installed and the runs
+clean: ## remove the installed environments, the built site and the runs
 	rm -rf $(VENV) .nox docs/_build runs

@@ -163,7 +163,7 @@ class TestPreparing:
         assert done.status == 0, done.output
         assert done.changed == told.changed
         assert {task for task, _ in done.changed} == {
-            "Switch NUMA auto-balancing off",
+            "Turn off NUMA auto-balancing",
             "Install RDMA user space on Debian or Ubuntu",
             "Link to the library",
             "Raise a kernel setting that is too low => (item=net.core.somaxconn)",
@@ -186,7 +186,7 @@ class TestPreparing:
         off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
         assert (off.status, off.changed) == (0, set()), off.output
         on = cluster.prepare("--limit", "node1")
-        assert {task for task, _ in on.changed} == {"Switch NUMA auto-balancing off"}, on.output
+        assert {task for task, _ in on.changed} == {"Turn off NUMA auto-balancing"}, on.output
 
     def test_a_folder_in_place_of_the_library_is_refused_and_left_alone(self, cluster: Cluster) -> None:
         path = "/usr/local/lib/made-by-docker/libbnxt_re-rdmav34.so"
