@@ -59,7 +59,7 @@ def site_text(text: str, source: Path) -> str:
 
     text = _LINK.sub(target, text)
     if missing:
-        raise ValueError(f"{source.relative_to(ROOT)} links to missing files: {', '.join(missing)}")
+        raise ValueError(f"{source.relative_to(ROOT)} links to what is not there: {', '.join(missing)}")
     return text
 
 
@@ -135,7 +135,7 @@ def main() -> int:
     done = subprocess.run([*command, str(source), str(BUILD / "html")], check=False)
     foreign = fetched(BUILD / "html")
     if foreign:
-        print(f"The site must be readable without a network, but would fetch {', '.join(foreign)}", file=sys.stderr)
+        print(f"The site has to be readable without a network, and would fetch {', '.join(foreign)}", file=sys.stderr)
         return 1
     if done.returncode == 0:
         print(f"The site is {BUILD.relative_to(ROOT) / 'html/index.html'}")

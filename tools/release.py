@@ -30,14 +30,14 @@ def faults(root: Path, version: str) -> list[str]:
     released = list(yaml.safe_load(log.read_text(encoding="utf-8"))["releases"]) if log.exists() else []
     newest = max(released, key=as_numbers, default=None)
     if not _VERSION.fullmatch(version):
-        found.append(f"The version is {version or 'not given'}. Set it as three numbers: make release VERSION=1.2.0")
+        found.append(f"The version is {version or 'not given'}. Say it as three numbers: make release VERSION=1.2.0")
     elif newest and as_numbers(version) <= as_numbers(newest):
-        found.append(f"The version {version} is not newer than {newest}, which has been released.")
+        found.append(f"The version {version} is not newer than {newest}, which is released.")
     if not any((root / "changelogs/fragments").glob("*.yml")):
-        found.append("changelogs/fragments has nothing to release.")
+        found.append("changelogs/fragments holds nothing to release.")
     changed = _output(root, "git", "status", "--porcelain").splitlines()
     if changed:
-        found.append(f"The clone has uncommitted changes: {', '.join(line[3:] for line in changed)}")
+        found.append(f"The clone has changes that are not committed: {', '.join(line[3:] for line in changed)}")
     return found
 
 

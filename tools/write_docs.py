@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the files made from the plan's models; with --check, only reports which of them are stale.
+"""Writes what is made from the plan's models; with --check it only says which files are stale.
 
 Pages are templates in tools/docs, each with a module there that returns what is put into it.
 """
@@ -67,7 +67,7 @@ def _option_files() -> dict[Path, str]:
 def main() -> int:
     """Write or check the documents; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, and exit with 1 if a file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing, and exit with 1 where something is stale")
     check = parser.parse_args().check
     wanted = documents()
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text]

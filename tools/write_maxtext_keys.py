@@ -168,7 +168,7 @@ def merged(versions: t.Mapping[str, dict[str, Key]]) -> dict[str, Key]:
 def main() -> int:
     """Write the keys of all given wheels; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("wheels", nargs="+", type=Path, help="MaxText wheels, oldest first")
+    parser.add_argument("wheels", nargs="+", type=Path, help="wheels of maxtext, the oldest first")
     wheels = parser.parse_args().wheels
     versions = {wheel.name.split("-")[1]: keys_of(wheel) for wheel in wheels}
     oldest = next(iter(versions.values()))

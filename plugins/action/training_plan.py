@@ -262,7 +262,7 @@ class ActionModule(ControllerAction):
                 f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:5])}. Choose "
                 "another training_run_id, or omit it."
             ) from None
-        show(f"Run {plan['run_id']} already exists and is resumed.\n")
+        show(f"Run {plan['run_id']} already exists; resuming it.\n")
 
     def _config(self, config: str, thresholds: t.Any) -> Config:
         # What is no name of a file at all is a fault of the plan's.

@@ -68,7 +68,7 @@ def test_two_equal_commands_that_begin_at_the_same_moment_are_one_run(bench: Ben
     outputs = [run.communicate(timeout=180)[0] for run in runs]
     ended = time.monotonic() - began
     assert ["\nINCONCLUSIVE  fault\n" in output for output in outputs] == [True, True], outputs
-    assert sum("already exists and is resumed" in output for output in outputs) == 1
+    assert sum("already exists; resuming it" in output for output in outputs) == 1
     assert is_whole(bench)
     log = (bench.nodes / "fault/node0/train.log").read_text()
     assert [log.count(f" iteration {step}/") for step in (1, 30)] == [1, 1]

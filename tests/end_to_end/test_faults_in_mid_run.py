@@ -98,10 +98,10 @@ def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follo
     followed = time.monotonic() - began
     assert trainings & set(bench.trainings())
     output, _ = again.communicate(timeout=180)
-    assert "already exists and is resumed" in output
+    assert "already exists; resuming it" in output
     summary = json.loads((bench.runs / "fault/summary.json").read_text())
     assert [node["last_step"] for node in summary["nodes"]] == [150, 150]
-    said = "Run fault already exists and is resumed."
+    said = "Run fault already exists; resuming it."
     add_row("the controller is killed, and the same command is given again", followed, said, "as without it")
 
 

@@ -31,12 +31,12 @@ _RUN = (
 
 # What each template asks: its title, what the answers are for, and the variables.
 SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "plan": ("Plan a training", "Shows what every node would run and touches none.", (*_PLANNED, "training_mode")),
-    "preflight": ("Check the nodes", "Checks the nodes and changes nothing.", (*_PLANNED, "training_mode")),
+    "plan": ("Plan a training", "Shows what every node would run, and touches none.", (*_PLANNED, "training_mode")),
+    "preflight": ("Check the nodes", "Looks at the nodes and changes nothing.", (*_PLANNED, "training_mode")),
     "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
-    "megatron_each": ("Train with Megatron-LM on each node", "A separate job on each node.", _RUN),
+    "megatron_each": ("Train with Megatron-LM on each node", "A job of its own on each node.", _RUN),
     "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
-    "gke": ("Train with MaxText on GKE", "Submits the training to GKE as an XPK workload.", _PLANNED),
+    "gke": ("Train with MaxText on GKE", "Hands the training to GKE as a workload of XPK.", _PLANNED),
     "nxdt": (
         "Train with NxDT on Neuron",
         "One job over all nodes.",
@@ -44,7 +44,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "slurm": (
         "Train with Megatron-LM under Slurm",
-        "One Slurm job.",
+        "One job of Slurm.",
         (
             *_RUN,
             *("training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"),
@@ -53,7 +53,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "srun": (
         "Train with Megatron-LM inside an allocation",
-        "A step of a Slurm job that is already running.",
+        "A step of a job of Slurm that runs already.",
         (
             *_RUN,
             *("training_slurm_job", "training_slurm_nodes", "training_slurm_exclude", "training_retries"),
@@ -61,7 +61,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "sweep": (
         "Try several values",
-        "Runs a training config's sweep, or training_matrix from the extra variables, cell by cell.",
+        "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
         (
             *_PLANNED,
             "training_sweep_id",
@@ -71,12 +71,12 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
-    "attach": ("Resume a run", "Follows a run whose controller went away.", ("training_run_id",)),
-    "stop": ("Stop a run", "Stops a run and keeps its logs and report.", ("training_run_id",)),
-    "compare": ("Compare runs", "Compares two runs, or the runs of two periods.", ("training_compare",)),
+    "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
+    "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
+    "compare": ("Compare runs", "Holds two runs, or the runs of two periods, side by side.", ("training_compare",)),
     "report": (
         "Judge logs",
-        "Judges existing logs; needs no node.",
+        "Judges logs that already exist; no node is needed.",
         (
             *("training_logs", "training_framework", *_PLANNED),
             *("training_nodes", "training_exit_status", "training_record_only"),

@@ -164,7 +164,7 @@ def _own_provider(look: Look) -> Cell:
         return red("ABI mismatch", verbs["warnings"][0], install)
     if verbs["devices"] < len(rdma["devices"]):
         reason = f"libibverbs reports {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
-        return red(f"{verbs['devices']} devices", reason, by_hand("fix the drivers of the others", "ibv_devinfo"))
+        return red(f"{verbs['devices']} devices", reason, by_hand("fix the drivers of the other devices", "ibv_devinfo"))
     return green("the node's own")
 
 

@@ -100,7 +100,7 @@ PROPERTIES = {
     "image": Property(
         "image",
         _image,
-        lambda look, wanted: f"{look.engine} pull {look.node['image']}   # the others have {wanted[:19]}",
+        lambda look, wanted: f"{look.engine} pull {look.node['image']}   # the other nodes have {wanted[:19]}",
     ),
     "kernel": Property("kernel", lambda look: look.facts["kernel"], _kernel_command),
 }

@@ -74,7 +74,7 @@ def set_rdma_mtu(node) -> None:
             set_image,
             "image",
             f"image sha256:{'cd' * 32} here, sha256:{'ab' * 32} on 3 of 4 nodes",
-            "docker pull rocm/megatron-lm:v25.5_py310   # the others have sha256:abababababab",
+            "docker pull rocm/megatron-lm:v25.5_py310   # the other nodes have sha256:abababababab",
         ),
         (set_socket_mtu, "mtu", "MTU socket 1500 here, socket 9000 on 3 of 4 nodes", "ip link set ens1np0 mtu 9000"),
         (set_rdma_mtu, "mtu", "MTU RDMA 1500 here, RDMA 9000 on 3 of 4 nodes", "ip link set ens1np0 mtu 9000"),
