@@ -144,7 +144,7 @@ def test_an_inventory_in_json_is_read_and_one_of_cvs_is_read_or_named(bench, whe
         )
     )
     done = bench.play("plan.yml", cluster, config, cwd=cwd, env=enabled, **CHOICE)
-    named = "a cluster.json of CVS needs ANSIBLE_INVENTORY_ENABLED=trainops.cluster.cvs_cluster"
+    named = "a CVS cluster.json needs ANSIBLE_INVENTORY_ENABLED=trainops.cluster.cvs_cluster"
     assert (named if where == "elsewhere" else "10.0.0.2") in " ".join(done.output.split()), done.output
 
 

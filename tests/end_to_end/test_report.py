@@ -145,7 +145,7 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
         (WHOLE, {"training_thresholds": "t.json"}, "training_thresholds cannot be applied without training_config"),
         (WHOLE, {**CONFIG, "training_thresholds": "no/such.json"}, "no/such.json cannot be read: No such file"),
         (WHOLE, {**CONFIG, "training_overrides": {"batch_sizes": 2}}, "batch_sizes"),
-        (WHOLE, {"training_run_id": "a b"}, "must be of letters, digits"),
+        (WHOLE, {"training_run_id": "a b"}, "may contain only letters, digits"),
         (WHOLE, {"logs": "/no/such/folder"}, "/no/such/folder does not exist"),
         (WHOLE, {"training_output_dir": "/dev/null/runs"}, "A run cannot be written: /dev/null/runs"),
     ],

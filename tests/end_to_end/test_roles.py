@@ -105,6 +105,6 @@ def test_node_prep_says_on_which_nodes_it_is_not_root_and_changes_nothing(bench:
     )
     assert done.returncode != 0
     told = " ".join(done.stdout.split())
-    assert "and the login is another user on first, second. Set ansible_become to true" in told, done.stdout
+    assert "but the login is another user on first, second. Set ansible_become to true" in told, done.stdout
     assert told.count("fatal:") == 1
     assert changed(done.stdout) == 0

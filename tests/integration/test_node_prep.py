@@ -167,7 +167,7 @@ class TestPreparing:
             "Install RDMA user space on Debian or Ubuntu",
             "Link to the library",
             "Raise a kernel setting that is too low => (item=net.core.somaxconn)",
-            "Write the limits of logins",
+            "Write the login limits",
         }
 
     def test_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
@@ -277,7 +277,7 @@ class TestNetwork:
             "node_prep.yml", **{**self.OPTIONS, "node_prep_network_features": {"tx-nocache-copy": True}}
         )
         assert played.status != 0
-        assert "ethtool is not on this host" in played.output
+        assert "ethtool is not installed on this host" in played.output
 
 
 class TestPreflight:

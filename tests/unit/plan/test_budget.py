@@ -164,8 +164,8 @@ def test_what_would_take_for_ever_is_a_fault_soon() -> None:
     expected = {name: case[2] for name, case in CASES.items()} | {
         "matrix": "cells, and a sweep may have 256",
         "axis": "It has 100000 cells",
-        "range": "no range that can be counted up",
-        "product": "stands for more than 100,000 hosts",
+        "range": "is not an ascending range of at most 100,000 numbers",
+        "product": "expands to more than 100,000 hosts",
         "thresholds": "more than 3,000 values",
     }
     assert {name: told[name] for name, words in expected.items() if words not in told[name]} == {}
