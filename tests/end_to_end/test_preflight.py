@@ -57,7 +57,10 @@ def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Benc
     done = bench.play("preflight.yml", bench.inventory(**{f"node{n}": broken for n in range(2)}), bench.config())
     assert done.status != 0
     told = " ".join(done.output.split())
-    assert "node[0-1] RED reached on node[0-1] the node could not be inspected: Ansible cannot run a module on the node" in told
+    assert (
+        "node[0-1] RED reached on node[0-1] the node could not be inspected: Ansible cannot run a module on the node"
+        in told
+    )
     assert "/nowhere/python3: not found. It needs Python 3.8 or newer; set ansible_python_interpreter to it" in told
     assert "fatal: [node1]" not in told
     assert "Not ready: 2 red cells on 2 of 2 nodes." in told

@@ -109,7 +109,7 @@ def check_hostname(look: Look) -> Cell:
     own = (master and master["source"]) or look.node["address"]
     return red(
         hostname["addresses"][0],
-        f"the node's own name {name} resolves to loopback, so Gloo sends the other nodes to themselves",
+        f"the node's own name {name} resolves to a loopback address, so Gloo sends the other nodes to themselves",
         by_hand(
             f"map {name} to {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
             "gloo_socket_ifname in the config"

@@ -36,7 +36,7 @@ def check_rdma(look: Look) -> Cell:
     if rule and stranger:
         return red(
             stranger["name"],
-            f"nic_type {look.nic_type} means {rule.provider} devices, but {stranger['name']} is one of "
+            f"nic_type {look.nic_type} means {rule.provider} devices, but {stranger['name']} uses "
             f"{stranger['provider']}",
             by_hand("correct nic_type or nccl_ib_hca_list in the config"),
         )
@@ -164,7 +164,9 @@ def _own_provider(look: Look) -> Cell:
         return red("ABI mismatch", verbs["warnings"][0], install)
     if verbs["devices"] < len(rdma["devices"]):
         reason = f"libibverbs reports {verbs['devices']} of the {len(rdma['devices'])} RDMA devices"
-        return red(f"{verbs['devices']} devices", reason, by_hand("fix the drivers of the other devices", "ibv_devinfo"))
+        return red(
+            f"{verbs['devices']} devices", reason, by_hand("fix the drivers of the other devices", "ibv_devinfo")
+        )
     return green("the node's own")
 
 

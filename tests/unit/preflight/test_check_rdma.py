@@ -40,7 +40,7 @@ def test_a_port_that_is_down(bench) -> None:
 def test_adapters_of_another_kind_than_nic_type(bench) -> None:
     nodes = bench(nic_type="cx7")
     cell = nodes.cell("rdma")
-    assert cell["reason"] == "nic_type cx7 means mlx5 devices, but bnxt_re0 is one of bnxt_re"
+    assert cell["reason"] == "nic_type cx7 means mlx5 devices, but bnxt_re0 uses bnxt_re"
 
 
 def test_a_nic_type_that_nobody_knows(bench) -> None:
