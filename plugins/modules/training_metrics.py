@@ -299,9 +299,9 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.logs.frameworks.known import GRAMMARS
-from ..module_utils.logs.reader import read_log
-from ..module_utils.logs.record import EVIDENCE, records_of
-from ..module_utils.logs.rows import rows_of
+from ..module_utils.logs.reader import News, read_log
+from ..module_utils.logs.record import EVIDENCE
+from ..module_utils.logs.rows import StepBlock, records_of, rows_of
 
 
 def json_value(value: float) -> float | str:
@@ -309,7 +309,7 @@ def json_value(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def measurements_of(blocks: list[dict[str, t.Any]], layout: str) -> list[dict[str, t.Any]]:
+def measurements_of(blocks: list[StepBlock], layout: str) -> list[dict[str, t.Any]]:
     """Turn step blocks into the records or the columns that the module returns."""
     if layout == "records":
         return [dict(record, value=json_value(record["value"])) for record in records_of(blocks)]
@@ -327,7 +327,7 @@ def measurements_of(blocks: list[dict[str, t.Any]], layout: str) -> list[dict[st
     ]
 
 
-def results_of(news: dict[str, t.Any], layout: str) -> dict[str, t.Any]:
+def results_of(news: News, layout: str) -> dict[str, t.Any]:
     """Turn what a log said into what the module returns."""
     blocks = news["rows"].blocks()
     return {

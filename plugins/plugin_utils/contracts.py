@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils.logs.signature import Failure
 from ..module_utils.node.contracts import KeptRuns, Node
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
@@ -243,22 +244,6 @@ class Preflight(t.TypedDict):
 
     rows: list[PreflightRow]
     proposals: dict[str, str | int]
-
-
-# "class" is a keyword of Python.
-Failure = t.TypedDict(
-    "Failure",
-    {
-        "class": str,
-        "blame": int,
-        "echo": bool,
-        "remedy": str,
-        "line": str,
-        "rank": "int | None",
-        "exit_code": "int | None",
-    },
-)
-Failure.__doc__ = "A failure in a log; see `module_utils.logs.failures.find_failures`."
 
 
 class Reading(t.TypedDict):

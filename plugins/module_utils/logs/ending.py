@@ -14,11 +14,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from .alarms import alarm_of
-from .failures import GONE_AT_EXIT, FailureT, find_failures
+from .failures import GONE_AT_EXIT, find_failures
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
-from .signature import LINE_CHARACTERS, Signature
+from .signature import LINE_CHARACTERS, Failure, Signature
 from .signatures.sentences import sentence_class
 from .text import line_end, line_start
 
@@ -69,7 +69,7 @@ _ALARM_LINES = 3
 _CLOSING_BYTES = 4 << 10
 
 
-def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
+def failures_at_end(path: str, framework: str) -> list[Failure]:
     """Return the failures that too few steps follow in a log, as from ``find_failures``, to know them survived.
 
     Where there are none, those after the last step that have no other class than ``unnamed``.
@@ -101,7 +101,7 @@ def failures_at_end(path: str, framework: str) -> list[dict[str, t.Any]]:
     )
 
 
-def without_closed_store(failures: t.Sequence[FailureT]) -> list[FailureT]:
+def without_closed_store(failures: t.Sequence[Failure]) -> list[Failure]:
     """Return the failures but those that say that c10d's store is closed."""
     return [failure for failure in failures if not _STORE_CLOSED.search(failure["line"].encode())]
 
@@ -119,7 +119,7 @@ def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
     return last + 1 if last < 0 else (piece.text.find(b"\n", last) + 1 or len(piece.text))
 
 
-def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
+def _alarms(piece: Piece, grammar: Grammar) -> list[Failure]:
     """Return the first lines that sound like a failure, but for shutdown noise."""
     text = piece.text
     if not text or text.isspace():
@@ -129,7 +129,7 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
     text = GONE_AT_EXIT.sub(b"", _WARNED_AT.sub(rb"\1", text))
     text = _OF_STORE.sub(b"", text)
-    found: list[dict[str, t.Any]] = []
+    found: list[Failure] = []
     for line in re.split(rb"[\r\n]+", text):
         if len(found) == _ALARM_LINES:
             break
@@ -141,7 +141,7 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
     return found
 
 
-def _unwritten(piece: Piece, grammar: Grammar) -> list[dict[str, t.Any]]:
+def _unwritten(piece: Piece, grammar: Grammar) -> list[Failure]:
     """Return the last checkpoint that the process began to write, where nothing says that it was written."""
     if grammar.saves is None:
         return []
@@ -163,7 +163,7 @@ def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
     return bool(written) and (not of_which or len(said) < len(written) or of_which.group(1) in said)
 
 
-def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
+def _unjoined(text: bytes, begin: int) -> list[Failure]:
     """Return where NCCL begins last, behind the place, if it joins no communicator after that."""
     joined = max(text.rfind(_JOINED), begin - 1)
     begun = max(text.rfind(_JOINS), text.rfind(_BOOTSTRAPS) if joined >= 0 else -1)
@@ -173,7 +173,7 @@ def _unjoined(text: bytes, begin: int) -> list[dict[str, t.Any]]:
     return [_ALONE.failure_in(line)]
 
 
-def _within_bar(text: bytes) -> list[dict[str, t.Any]]:
+def _within_bar(text: bytes) -> list[Failure]:
     """Return a progress bar with which some lines end before it is full."""
     text = text.rstrip()
     last = text[line_start(text, len(text)) :]

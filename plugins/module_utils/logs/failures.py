@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import sys
-import typing as t
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -15,7 +14,7 @@ from operator import itemgetter
 from .find import Find, Piece, finder
 from .frameworks.known import GRAMMARS
 from .literals import literals_of
-from .signature import LINE_CHARACTERS, Signature, compiled
+from .signature import LINE_CHARACTERS, Failure, Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
 from .signatures.known import NEEDLES, SIGNATURES
 from .text import distinct_lines, line_end, line_start, without_digits
@@ -25,7 +24,6 @@ _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
 _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
-FailureT = t.TypeVar("FailureT", bound=t.Mapping[str, t.Any])
 
 _LINE = re.compile(rb"[^\r\n]+")
 # A traceback shows the line of the program that raised; what it said stands at its end. A shell shows what it will do.
@@ -84,7 +82,7 @@ _MESSAGES = (
 )
 
 
-def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
+def find_failures(piece: Piece) -> list[Failure]:
     """Return the failures that some lines of a log report, in their order, at most three of a class.
 
     Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
@@ -98,7 +96,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    found_at: dict[int, dict[str, t.Any] | None] = dict.fromkeys(_caught(text, piece.find))
+    found_at: dict[int, Failure | None] = dict.fromkeys(_caught(text, piece.find))
     for signature, matches in _matches(excerpt):
         lines = ((line_start(excerpt, match.start()), match) for match in matches)
         said = ((_place(begins, start), excerpt, match) for start, match in lines if not _SOURCE.match(excerpt, start))
@@ -125,7 +123,7 @@ def find_failures(piece: Piece) -> list[dict[str, t.Any]]:
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
-def few_of_each_class(failures: Iterable[FailureT]) -> list[FailureT]:
+def few_of_each_class(failures: Iterable[Failure]) -> list[Failure]:
     """Return the first three failures of each class, in the order given."""
     count: dict[str, int] = {}
     kept = []
@@ -205,7 +203,7 @@ def _first_of_lines(pattern: re.Pattern[bytes], text: bytes) -> Iterator[re.Matc
 
 
 def _add_found(
-    found_at: dict[int, dict[str, t.Any] | None],
+    found_at: dict[int, Failure | None],
     signature: Signature,
     matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
 ) -> None:
@@ -217,7 +215,7 @@ def _add_found(
             found_at[start] = _failure(signature, text, match) if count <= _FEW else None
 
 
-def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[str, t.Any]:
+def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> Failure:
     start, end = line_start(text, match.start()), line_end(text, match.end())
     groups = match.groupdict()
     rank = groups.get("rank")
@@ -238,7 +236,7 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> dict[
 
 
 def _leave_to_next_lines(
-    found_at: dict[int, dict[str, t.Any] | None],
+    found_at: dict[int, Failure | None],
     text: bytes,
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]],
 ) -> None:

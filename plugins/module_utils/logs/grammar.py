@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping
 
 from .find import Piece, Printed
-from .rows import FoundSteps
+from .rows import FoundStep, FoundSteps
 from .signature import Signature
 
 
@@ -15,7 +15,7 @@ def _no_summary(_piece: Piece) -> dict[str, float]:
     return {}
 
 
-def _all_count(_found: dict[str, t.Any], _position: int) -> None:
+def _all_count(_found: Mapping[str, t.Any], _position: int) -> None:
     return None
 
 
@@ -75,7 +75,7 @@ class Grammar(t.NamedTuple):
     its launch scripts say when they fail.
     """
 
-    parse: Callable[[Piece, dict[str, t.Any]], Iterator[dict[str, t.Any]]]
+    parse: Callable[[Piece, dict[str, t.Any]], Iterator[FoundStep]]
     world_size: t.Tuple[Printed, ...]
     first_step: int
     step_line: str
@@ -95,7 +95,7 @@ class Grammar(t.NamedTuple):
     perplexity: t.Optional[Printed] = None
     perplexity_of_trained: bool = False
     evaluation: t.Optional[Printed] = None
-    left_out: Callable[[dict[str, t.Any], int], t.Optional[str]] = _all_count
+    left_out: Callable[[Mapping[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None
     failures: t.Tuple[Signature, ...] = ()

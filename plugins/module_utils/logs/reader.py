@@ -1,24 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a growing log step by step, from where the last call ended.
-
-What is read of a log stands in a *cursor*, a plain dict that survives JSON::
-
-    {"offset": 5120, "fingerprint": 2774340567, "memory": {},
-     "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
-     "transports": ["NET/IB"], "world_size": 16,
-     "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0,
-     "starts": {"node1:77": {"count": 1, "last": ""}}, "wrong_perplexities": 0}
-
-``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was replaced
-or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, null before the first;
-``steps_seen`` is how many steps the attempt has so far. ``transports`` is what ``named_networks`` found in the whole
-log, sorted, ``world_size`` the last number of ranks that a process said to see, null if none did. ``settings`` are what
-``add_settings`` found, ``signs`` the texts of the grammar by which a rank is known to have taken part, sorted.
-``ranks`` are what ``add_ranks`` found, ``conflicts`` is how often a step was printed again in a row with another step
-time or loss. ``starts`` are what ``add_starts`` found, ``wrong_perplexities`` how many do not fit their loss,
-or are of an evaluation that cannot be.
-``memory`` is the grammar's.
-"""
+"""Reads a growing log step by step, from where the last call ended."""
 
 from __future__ import annotations
 
@@ -29,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from operator import lt
 
+from .cursor import Cursor, Seen, checked_cursor, new_cursor
 from .ending import STEPS_TO_SURVIVE, begin_of_few, end_of, last_sign
 from .failures import few_of_each_class, find_failures
 from .find import Piece
@@ -37,51 +19,42 @@ from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
 from .perplexity import impossible_evaluations, wrong_perplexities
 from .ranks import add_ranks
-from .rows import StepRows
+from .rows import FoundStep, StepRows
 from .settings import MOST_VALUES, add_settings
+from .signature import Failure
 from .starts import add_starts, most_starts
 from .text import plain
 from .transports import named_networks
 from .world_size import last_world_size
 
-Cursor = t.Dict[str, t.Any]
-
 _FINGERPRINT_BYTES = 256
 _TAIL_BYTES = 64 << 10
 _TAIL_LINE_CHARACTERS = 400
 
-_START: Cursor = {
-    "offset": 0,
-    "fingerprint": 0,
-    "attempt": 1,
-    "step": None,
-    "steps_seen": 0,
-    "steps_total": None,
-    "transports": [],
-    "world_size": None,
-    "settings": {},
-    "signs": [],
-    "ranks": [],
-    "conflicts": 0,
-    "starts": {},
-    "wrong_perplexities": 0,
-    "memory": {},
-}
-_SEEN = ("world_size", "settings", "signs", "ranks", "conflicts", "wrong_perplexities")
 # Of these a step that is printed again in a row has the same.
 _OF_A_STEP = ("step_time_ms", "loss")
+
+
+class News(Seen):
+    """What a log says beyond a cursor; see `read_log`."""
+
+    rows: StepRows
+    failures: list[Failure]
+    summary: dict[str, float]
+    starts: int
+    cursor: Cursor
 
 
 def read_log(
     path: str,
     framework: str,
-    cursor: Cursor | None = None,
+    cursor: t.Mapping[str, t.Any] | None = None,
     final: bool = False,
     tokens_per_step_per_gpu: float | None = None,
     max_bytes: int | None = None,
     tokens_per_sequence_per_gpu: float | None = None,
     failures: t.Literal["all", "open", "none"] = "all",
-) -> dict[str, t.Any]:
+) -> News:
     """Return what a log says beyond the cursor.
 
     The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
@@ -113,13 +86,13 @@ def read_log(
     ):
         if tokens is not None and not tokens > 0:
             raise ValueError(f"{name} is {tokens!r}, but must be greater than 0")
-    cursor = _checked(cursor)
+    reading = checked_cursor(cursor)
     rows = StepRows(tokens_per_step_per_gpu, tokens_per_sequence_per_gpu)
     try:
         with open(path, "rb") as log:
-            return _read(log, grammar, cursor, rows, final, max_bytes, failures)
+            return _read(log, grammar, reading, rows, final, max_bytes, failures)
     except FileNotFoundError:
-        return _answer(cursor, rows)
+        return _news(reading, rows, [], {})
 
 
 def tail(path: str, lines: int = 20) -> list[str]:
@@ -146,10 +119,10 @@ def _read(
     final: bool,
     max_bytes: int | None,
     which_failures: str,
-) -> dict[str, t.Any]:
+) -> News:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
         # A log that takes the place of another is another attempt, unless the other one had no step yet.
-        cursor = _fresh(cursor["attempt"] + (cursor["step"] is not None))
+        cursor = new_cursor(cursor["attempt"] + (cursor["step"] is not None))
     begin = cursor["offset"]
     with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
     summary: dict[str, float] = {}
@@ -175,13 +148,13 @@ def _read(
                 under_way = max(under_way, part_begin + last_sign((*grammar.under_way, *grammar.met), piece))
         cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
-    failures: list[dict[str, t.Any]] = []
+    failures: list[Failure] = []
     if which_failures == "open":
         begin = _begin_of_few(log, grammar, with_steps) or (begin if rows else under_way)
     if which_failures != "none":
         for part in parts_with_whole_messages(log, begin, cursor["offset"]):
             failures = few_of_each_class([*failures, *find_failures(part.piece)])
-    return _answer(cursor, rows, failures, summary)
+    return _news(cursor, rows, failures, summary)
 
 
 def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
@@ -237,18 +210,18 @@ def _begin_of_few(log: t.BinaryIO, grammar: Grammar, with_steps: deque[_WithStep
     return None
 
 
-def _answer(
-    cursor: Cursor,
-    rows: StepRows,
-    failures: list[dict[str, t.Any]] | None = None,
-    summary: dict[str, float] | None = None,
-) -> dict[str, t.Any]:
+def _news(cursor: Cursor, rows: StepRows, failures: list[Failure], summary: dict[str, float]) -> News:
     return {
         "rows": rows,
-        "failures": failures or [],
-        "summary": summary or {},
+        "failures": failures,
+        "summary": summary,
         "transports": list(cursor["transports"]),
-        **{name: cursor[name] for name in _SEEN},
+        "world_size": cursor["world_size"],
+        "settings": cursor["settings"],
+        "signs": cursor["signs"],
+        "ranks": cursor["ranks"],
+        "conflicts": cursor["conflicts"],
+        "wrong_perplexities": cursor["wrong_perplexities"],
         "starts": most_starts(cursor["starts"]),
         "cursor": cursor,
     }
@@ -261,19 +234,20 @@ def _add_steps(rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor) -
         return _add_rows(rows, grammar, grammar.parse(piece, cursor["memory"]), cursor)
     found = None
     for found in many:
-        steps = found.steps
-        if cursor["steps_seen"] > 1 and cursor["step"] < steps[0] and all(map(lt, steps, steps[1:])):
+        steps, last = found.steps, cursor["step"]
+        if cursor["steps_seen"] > 1 and last is not None and last < steps[0] and all(map(lt, steps, steps[1:])):
             rows.add_found(cursor["attempt"], found)
             seen = cursor["steps_seen"] + len(steps)
             _note_total(cursor, cursor["steps_total"], found.steps_total)
-            cursor.update(step=steps[-1], steps_seen=seen, steps_total=found.steps_total)
+            cursor.update({"step": steps[-1], "steps_seen": seen, "steps_total": found.steps_total})
         else:
             _add_rows(rows, grammar, found.each(), cursor)
     return found is not None
 
 
-def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[dict[str, t.Any]], cursor: Cursor) -> bool:
-    attempt, last, seen, steps_total = (cursor[key] for key in ("attempt", "step", "steps_seen", "steps_total"))
+def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[FoundStep], cursor: Cursor) -> bool:
+    attempt, last = cursor["attempt"], cursor["step"]
+    seen, steps_total = cursor["steps_seen"], cursor["steps_total"]
     found = None
     for found in steps:
         step, before, steps_total, metrics = found["step"], steps_total, found["steps_total"], found["metrics"]
@@ -285,8 +259,9 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[dict[str, t.Any]
         if not again:
             seen += 1
         last = step
-        if rows.tokens_per_sequence_per_gpu and found.get("sequences_per_sec") is not None:
-            metrics["tokens_per_sec_per_gpu"] = found["sequences_per_sec"] * rows.tokens_per_sequence_per_gpu
+        sequences_per_sec = found.get("sequences_per_sec")
+        if rows.tokens_per_sequence_per_gpu and sequences_per_sec is not None:
+            metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * rows.tokens_per_sequence_per_gpu
         # Within an attempt the steps go up, so the same one can only be that of the last row.
         if again and rows:
             row = rows.take_last()
@@ -302,7 +277,7 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[dict[str, t.Any]
         if reason:
             row["left_out"] = reason
         rows.add(row)
-    cursor.update(attempt=attempt, step=last, steps_seen=seen, steps_total=steps_total)
+    cursor.update({"attempt": attempt, "step": last, "steps_seen": seen, "steps_total": steps_total})
     return found is not None
 
 
@@ -317,41 +292,6 @@ def _note_total(cursor: Cursor, before: int | None, total: int | None) -> None:
 
 def _differ(earlier: dict[str, float], later: dict[str, float], metric: str) -> bool:
     return metric in earlier and metric in later and earlier[metric] != later[metric]
-
-
-def _checked(cursor: Cursor | None) -> Cursor:
-    if not cursor:
-        return _fresh(1)
-    if set(cursor) != set(_START):
-        raise ValueError(f"cursor has the keys {sorted(cursor)}, but must have {sorted(_START)}, as returned by a call")
-    if not isinstance(cursor["memory"], dict):
-        raise ValueError(f"cursor.memory is {cursor['memory']!r}, but must be a dict, as returned by a call")
-    for key in ("transports", "signs", "ranks"):
-        texts = cursor[key]
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of strings, as returned by a call")
-    for key, is_value in (("settings", _are_numbers), ("starts", _are_starts)):
-        if not isinstance(cursor[key], dict) or not all(map(is_value, cursor[key].values())):
-            raise ValueError(f"cursor.{key} is {cursor[key]!r}, but must be a dict, as returned by a call")
-    for key in sorted(key for key, value in _START.items() if not isinstance(value, (dict, list))):
-        value, least = cursor[key], 1 if key == "attempt" else 0
-        if value is None and _START[key] is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
-    return dict(cursor, memory=dict(cursor["memory"]))
-
-
-def _are_numbers(value: t.Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, (int, float)) for one in value)
-
-
-def _are_starts(value: t.Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("count"), int) and isinstance(value.get("last"), str)
-
-
-def _fresh(attempt: int) -> Cursor:
-    return dict(_START, attempt=attempt, memory={}, settings={}, starts={}, signs=[], ranks=[])
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:

@@ -9,14 +9,11 @@ A *step row* is one training iteration as one node's log has it::
 metric names, and those of `EVIDENCE`, to floats. They may be NaN or infinite: what the trainer printed is what is kept,
 and NaN stands for a text in the place of a number, too. A step that is known not
 to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
-
-A *record* is one measurement of a step row: ``attempt, step, metric, value, unit``.
 """
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Iterator
 
 
 class LeftOut(t.TypedDict, total=False):
@@ -32,6 +29,16 @@ class StepRow(LeftOut):
     step: int
     steps_total: int | None
     metrics: dict[str, float]
+
+
+class Record(t.TypedDict):
+    """One measurement of a step row."""
+
+    attempt: int
+    step: int
+    metric: str
+    value: float
+    unit: str
 
 
 class Metric(t.NamedTuple):
@@ -95,13 +102,3 @@ def in_words(metric: str, value: float) -> str:
     """Return a value of a metric with its unit, for a sentence."""
     unit = METRICS[metric].unit
     return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"
-
-
-def records_of(blocks: Iterable[dict[str, t.Any]]) -> Iterator[dict[str, t.Any]]:
-    """Yield one record per measurement of step blocks (see `rows`), in the order of their steps."""
-    for block in blocks:
-        attempt, columns = block["attempt"], block["metrics"]
-        measured = [(metric, METRICS[metric].unit, columns[metric]) for metric in columns if metric not in EVIDENCE]
-        for place, step in enumerate(block["steps"]):
-            for metric, unit, column in measured:
-                yield {"attempt": attempt, "step": step, "metric": metric, "value": column[place], "unit": unit}

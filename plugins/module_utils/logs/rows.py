@@ -15,7 +15,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from .record import LeftOut, StepRow
+from .record import EVIDENCE, METRICS, LeftOut, Record, StepRow
 
 
 class StepBlock(LeftOut):
@@ -25,6 +25,20 @@ class StepBlock(LeftOut):
     steps: list[int]
     steps_total: int | None
     metrics: dict[str, list[float]]
+
+
+class _OfSomeGrammars(t.TypedDict, total=False):
+    sequences_per_sec: float | None
+    new_process: bool
+    timer_kept_on: bool
+
+
+class FoundStep(_OfSomeGrammars):
+    """What a grammar found of a step; see `grammar.Grammar`."""
+
+    step: int
+    steps_total: int | None
+    metrics: dict[str, float]
 
 
 class FoundSteps(t.NamedTuple):
@@ -38,7 +52,7 @@ class FoundSteps(t.NamedTuple):
     metrics: t.Dict[str, t.List[float]]
     timer_kept_on: bool
 
-    def each(self) -> Iterator[dict[str, t.Any]]:
+    def each(self) -> Iterator[FoundStep]:
         """Yield what each of the steps says, as a grammar's ``parse`` does."""
         for step, metrics in _each(self.steps, self.metrics):
             yield {
@@ -129,6 +143,16 @@ def rows_of(blocks: Iterable[StepBlock]) -> Iterator[StepRow]:
     for block in blocks:
         for step, metrics in _each(block["steps"], block["metrics"]):
             yield _row(block, step, metrics)
+
+
+def records_of(blocks: Iterable[StepBlock]) -> Iterator[Record]:
+    """Yield one record per measurement of blocks, in the order of their steps."""
+    for block in blocks:
+        attempt, columns = block["attempt"], block["metrics"]
+        measured = [(metric, METRICS[metric].unit, columns[metric]) for metric in columns if metric not in EVIDENCE]
+        for place, step in enumerate(block["steps"]):
+            for metric, unit, column in measured:
+                yield {"attempt": attempt, "step": step, "metric": metric, "value": column[place], "unit": unit}
 
 
 def _fits(row: StepRow, block: StepBlock) -> bool:

@@ -48,6 +48,21 @@ _CLASSES = {
 }
 BLAME = {name: nearness for nearness, names in _CLASSES.items() for name in names.split()}
 
+# "class" is a keyword of Python.
+Failure = t.TypedDict(
+    "Failure",
+    {
+        "class": str,
+        "blame": int,
+        "echo": bool,
+        "remedy": str,
+        "line": str,
+        "rank": "int | None",
+        "exit_code": "int | None",
+    },
+)
+Failure.__doc__ = "A failure in a log; see `failures.find_failures`."
+
 
 class Signature(t.NamedTuple):
     """How a failure of one class shows in what one source prints, and what helps.
@@ -74,7 +89,7 @@ class Signature(t.NamedTuple):
         """Return whether the class follows from a failure elsewhere."""
         return self.blame >= _FIRST_ECHO
 
-    def failure_in(self, line: bytes, rank: int | None = None, exit_code: int | None = None) -> dict[str, t.Any]:
+    def failure_in(self, line: bytes, rank: int | None = None, exit_code: int | None = None) -> Failure:
         """Return the failure that a line shows, see ``find_failures``."""
         return {
             "class": self.failure,

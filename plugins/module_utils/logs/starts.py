@@ -13,8 +13,15 @@ import typing as t
 
 from .find import Piece, Printed
 
-Starts = t.Dict[str, t.Dict[str, t.Any]]
-"""By what has one start: ``count``, how many it had, and ``last``, the process of the last one."""
+
+class Start(t.TypedDict):
+    """How many starts something had that has one, and the process of the last one."""
+
+    count: int
+    last: str
+
+
+Starts = t.Dict[str, Start]
 
 _FROM = rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}):(\d{1,9}):\d{1,9} \[\d{1,4}\] NCCL INFO "
 _BOOTSTRAP = re.compile(_FROM + rb"Bootstrap ?: Using ")

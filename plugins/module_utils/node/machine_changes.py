@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from .inspection.files import below, fields, line, names, number, text
 
 if t.TYPE_CHECKING:
+    from ..logs.signature import Failure
     from .contracts import Before
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -116,7 +117,7 @@ def changes_since(before: Before, root: str = "/") -> dict[str, t.Any]:
     }
 
 
-def _failures(lines: list[str]) -> list[dict[str, t.Any]]:
+def _failures(lines: list[str]) -> list[Failure]:
     # A kernel that said nothing is the rule, and hundreds of signatures take their time to load.
     from ..logs.failures import find_failures  # noqa: PLC0415
     from ..logs.find import Piece  # noqa: PLC0415

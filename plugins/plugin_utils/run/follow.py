@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
+from ...module_utils.logs.signature import Failure
 from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
-from ..contracts import Failure, Outage, Plan, Status
+from ..contracts import Outage, Plan, Status
 from .answers import SEEN, BadAnswerError, Cursor, Followed
 from .news import News
 from .node_errors import NodeEndedError, NodeLostError

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable
 
 from ...module_utils.logs.failures import few_of_each_class
-from ..contracts import Failure
+from ...module_utils.logs.signature import Failure
 
 # Nodes are read at different moments: the first advance may show steps from before a failure, and so may the second
 # where a rank still prints while another has failed.

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...module_utils.logs.cursor import Cursor
 from ...module_utils.logs.ending import end_of, failures_at_end, without_closed_store
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
@@ -20,7 +21,7 @@ from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
-from ..contracts import Failure
+from ...module_utils.logs.signature import Failure
 from ..plain_text import one_line
 from ..run.answers import SEEN
 
@@ -113,6 +114,7 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         tokens_per_sequence_per_gpu=per_sequence,
         failures="open",
     )
+    seen = t.cast("dict[str, t.Any]", news)
     return Log(
         path=path,
         blocks=news["rows"].blocks(),
@@ -121,13 +123,13 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         steps_total=news["cursor"]["steps_total"],
         last_lines=[one_line(line) for line in tail(str(path))],
         began_anew=began_anew(news["cursor"]),
-        **{name: news[name] for name in ("starts", *SEEN)},
+        **{name: seen[name] for name in ("starts", *SEEN)},
     )
 
 
-def _plain(failures: list[dict[str, t.Any]]) -> list[Failure]:
+def _plain(failures: list[Failure]) -> list[Failure]:
     """Return failures whose lines have no control characters, as those that a node answers."""
-    return t.cast("list[Failure]", [{**failure, "line": one_line(failure["line"])} for failure in failures])
+    return [{**failure, "line": one_line(failure["line"])} for failure in failures]
 
 
 def with_errors(log: Log, errors: Iterable[Log]) -> Log:
@@ -194,7 +196,7 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
 
 
 def _has_steps(path: Path, framework: str) -> bool:
-    cursor: dict[str, t.Any] | None = None
+    cursor: Cursor | None = None
     while True:
         news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, failures="none")
         if news["rows"]:

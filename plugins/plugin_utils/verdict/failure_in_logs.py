@@ -11,8 +11,8 @@ import typing as t
 from collections.abc import Iterable, Sequence
 
 from ...module_utils.logs.ending import without_closed_store
-from ...module_utils.logs.signature import BLAME
-from ..contracts import Failure, FirstFailure, Reason, Status
+from ...module_utils.logs.signature import BLAME, Failure
+from ..contracts import FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 

@@ -25,7 +25,8 @@ import signal
 import typing as t
 from collections.abc import Collection, Iterable
 
-from ..contracts import Failure, FirstFailure, RankSeen, Status
+from ...module_utils.logs.signature import Failure
+from ..contracts import FirstFailure, RankSeen, Status
 from ..run.status import has_failed, stops_short
 from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging

@@ -15,7 +15,7 @@ import json
 import math
 import re
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from ..clock import seconds_without_year
@@ -23,6 +23,7 @@ from ..find import Piece, Printed
 from ..grammar import EVERY_RANK, Grammar
 from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
+from ..rows import FoundStep
 from ..text import line_end, line_start
 from ..world_size import RANKS
 
@@ -104,7 +105,20 @@ _STARTING = {
 _PROFILING = "MaxText's profiler starts, runs or ends in this step"
 
 
-def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+class _Step(t.TypedDict):
+    """What a line says of a step; ``profiler`` is whether it says that the profiler ran."""
+
+    step: int
+    metrics: dict[str, float]
+    profiler: bool
+
+
+class _Found(FoundStep):
+    profiler: bool
+    profiled: tuple[int, int]
+
+
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
@@ -135,11 +149,18 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
         if found:
             if memory.pop("evaluated_to_none", False):
                 found["metrics"][OTHER_FIELDS] = math.inf
-            begins = memory.pop("new_process", False)
-            yield dict(found, steps_total=memory.get("steps"), profiled=_profiled(memory), new_process=begins)
+            step: _Found = {
+                "step": found["step"],
+                "metrics": found["metrics"],
+                "profiler": found["profiler"],
+                "steps_total": memory.get("steps"),
+                "profiled": _profiled(memory),
+                "new_process": memory.pop("new_process", False),
+            }
+            yield step
 
 
-def left_out(found: dict[str, t.Any], position: int) -> str | None:
+def left_out(found: Mapping[str, t.Any], position: int) -> str | None:
     """Return why a step does not count, or None; see ``Grammar``.
 
     The profiler disturbs the steps from the one before it starts to the one after it ends. MaxText itself knows that
@@ -172,7 +193,7 @@ def _profiled(memory: dict[str, t.Any]) -> tuple[int, int]:
     return skipped, skipped + steps + 1
 
 
-def _step(text: bytes, start: int) -> dict[str, t.Any] | None:
+def _step(text: bytes, start: int) -> _Step | None:
     head = _HEAD.match(text, start)
     if not head:
         return None
@@ -210,7 +231,7 @@ def _in_unit(metric: str, printed: t.Any) -> float:
     return float(printed) * 1000.0 if metric == "step_time_ms" else float(printed)
 
 
-def _json_step(text: bytes, start: int) -> dict[str, t.Any] | None:
+def _json_step(text: bytes, start: int) -> _Step | None:
     line = text[line_start(text, start) : line_end(text, start)]
     try:
         entry = json.loads(line.decode("utf-8", "replace"))

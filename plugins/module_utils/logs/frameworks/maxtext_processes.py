@@ -11,6 +11,7 @@ import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
+from ..rows import FoundStep
 from . import maxtext, maxtext_failures
 
 # Further back a step is done again, after a restart whose begin the log does not show.
@@ -20,7 +21,7 @@ _SAME_LOSS = 2e-3
 _LOSS = "loss "
 
 
-def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield the steps of ``maxtext.parse``, each as the first process prints it, and what is no number of any."""
     for found in maxtext.parse(piece, memory):
         furthest, step = memory.get("furthest"), found["step"]
@@ -32,7 +33,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
             yield found
 
 
-def _remember(found: dict[str, t.Any], memory: dict[str, t.Any]) -> None:
+def _remember(found: FoundStep, memory: dict[str, t.Any]) -> None:
     """Keep the loss of the last steps, as text: plain values are what a memory holds."""
     step = found["step"]
     for key in [key for key in memory if key.startswith(_LOSS) and not step - _APART <= int(key[len(_LOSS) :]) < step]:
@@ -41,7 +42,7 @@ def _remember(found: dict[str, t.Any], memory: dict[str, t.Any]) -> None:
         memory[f"{_LOSS}{step}"] = repr(found["metrics"]["loss"])
 
 
-def _differs(found: dict[str, t.Any], memory: dict[str, t.Any]) -> bool:
+def _differs(found: FoundStep, memory: dict[str, t.Any]) -> bool:
     """Tell whether a step has another loss than the first process printed: it is that of the whole batch."""
     loss, first = found["metrics"].get("loss"), memory.get(f"{_LOSS}{found['step']}")
     if loss is None or first is None:

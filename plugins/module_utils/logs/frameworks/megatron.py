@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import typing as t
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -23,7 +23,7 @@ from ..clock import seconds_of
 from ..find import Piece, Printed
 from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
-from ..rows import FoundSteps
+from ..rows import FoundStep, FoundSteps
 from ..text import without_digits
 from ..world_size import RANKS
 
@@ -134,7 +134,7 @@ SETTINGS = (
 PERPLEXITY = Printed(b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|")
 
 
-def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield what each iteration line says, in their order; see ``Grammar``.
 
     Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
@@ -187,7 +187,7 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
         yield from _found(kind, lines, stamps, timer_kept_on)
 
 
-def left_out(found: dict[str, t.Any], position: int) -> str | None:
+def left_out(found: Mapping[str, t.Any], position: int) -> str | None:
     """Return why a step does not count, or None; see ``Grammar``.
 
     From core 0.16 on ``training_log()`` prints the first iteration without resetting its timer and its sums.
@@ -318,7 +318,7 @@ def _with_lost_losses(found: FoundSteps) -> Iterator[FoundSteps]:
         if _lost_loss(metrics):
             metrics["loss"] = math.nan
         columns = {metric: [value] for metric, value in metrics.items()}
-        yield FoundSteps([step["step"]], step["steps_total"], columns, found.timer_kept_on)
+        yield FoundSteps([step["step"]], found.steps_total, columns, found.timer_kept_on)
 
 
 @lru_cache(maxsize=256)

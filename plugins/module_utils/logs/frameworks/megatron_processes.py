@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from ..find import Piece, Printed
 from ..grammar import LAST_RANK, Grammar
-from ..rows import FoundSteps
+from ..rows import FoundStep, FoundSteps
 from . import megatron, megatron_failures
 
 # Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
@@ -26,7 +26,7 @@ _BEGIN = b"-and-optimizer-setup"
 _FIRST_RANK = (b"[before the start of training step]", b"[after training is done]")
 
 
-def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield the steps of ``megatron.parse``, the first one after the begin of a process with ``new_process``."""
     begins = _begins(piece)
     if begins or "new_process" in memory:
@@ -43,12 +43,12 @@ def _begins(piece: Piece) -> list[int]:
     return list(piece.positions((_BEGIN,)))
 
 
-def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def _by_process(piece: Piece, begins: list[int], memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     for begin, end in zip([0, *begins], [*begins, len(piece.text)]):
         if begin in begins:
             memory["new_process"] = True
         for found in megatron.parse(Piece(piece.text[begin:end]), memory):
-            yield dict(found, new_process=memory.pop("new_process", False))
+            yield {**found, "new_process": memory.pop("new_process", False)}
 
 
 GRAMMAR = Grammar(

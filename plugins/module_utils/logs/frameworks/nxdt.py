@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ..find import Piece, Printed
 from ..grammar import FIRST_RANK, Grammar
 from ..record import OTHER_FIELDS
+from ..rows import FoundStep
 from ..text import line_end
 from ..world_size import RANKS
 
@@ -56,7 +57,7 @@ _FIELDS = {
 }
 
 
-def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
+def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
 
     The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
@@ -81,7 +82,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[dict[str, t.Any]]:
         start = following
 
 
-def _found(progress: re.Match[bytes], body: bytes) -> dict[str, t.Any]:
+def _found(progress: re.Match[bytes], body: bytes) -> FoundStep:
     epoch, step, total = map(int, progress.groups())
     metrics = {}
     for metric, pattern in _FIELDS.items():

@@ -100,8 +100,8 @@ def follow(request: Request) -> Answer:
         answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
         if "finish_grace_seconds" in request and state.get("exit_status") == 0 and log_bytes <= _SMALL_LOG_BYTES:
             answer.update(_finished(request))
-    rows = news.pop("rows")
-    return dict(answer, blocks=rows.blocks(), **news)
+    answer.update({name: said for name, said in news.items() if name != "rows"})
+    return dict(answer, blocks=news["rows"].blocks())
 
 
 def _finished(request: Request) -> Answer:

@@ -8,9 +8,9 @@ import typing as t
 
 from ....module_utils.logs.failures import find_failures
 from ....module_utils.logs.find import Piece
+from ....module_utils.logs.signature import Failure
 from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.desk import SECRETS_NAME
-from ...contracts import Failure
 from ...inventory.folded_names import folded_messages
 from ...plan.slurm.script import SCRIPT_NAME
 from ..board import Board

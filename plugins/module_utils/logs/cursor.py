@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the reading of a log stands: a *cursor*, plain data that survives JSON::
+
+{"offset": 5120, "fingerprint": 2774340567, "memory": {},
+ "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
+ "transports": ["NET/IB"], "world_size": 16,
+ "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0,
+ "starts": {"node1:77": {"count": 1, "last": ""}}, "wrong_perplexities": 0}
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .starts import Start
+
+
+class Seen(t.TypedDict):
+    """What the log said so far beside its steps.
+
+    ``transports`` is what ``named_networks`` found in the whole log, sorted, ``world_size`` the last number of ranks
+    that a process said to see, None if none did. ``settings`` are what ``add_settings`` found, ``signs`` the texts of
+    the grammar by which a rank is known to have taken part, sorted. ``ranks`` are what ``add_ranks`` found,
+    ``conflicts`` is how often a step was printed again in a row with another step time or loss, and
+    ``wrong_perplexities`` how many do not fit their loss, or are of an evaluation that cannot be.
+    """
+
+    transports: list[str]
+    world_size: int | None
+    settings: dict[str, list[float]]
+    signs: list[str]
+    ranks: list[str]
+    conflicts: int
+    wrong_perplexities: int
+
+
+class Cursor(Seen):
+    """Where the reading of a log stands.
+
+    ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was
+    replaced or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, None before the first;
+    ``steps_seen`` is how many steps the attempt has so far. ``starts`` are what ``add_starts`` found, and ``memory`` is
+    the grammar's.
+    """
+
+    offset: int
+    fingerprint: int
+    attempt: int
+    step: int | None
+    steps_seen: int
+    steps_total: int | None
+    starts: dict[str, Start]
+    memory: dict[str, t.Any]
+
+
+def new_cursor(attempt: int = 1) -> Cursor:
+    """Return the cursor at the beginning of a log."""
+    return {
+        "offset": 0,
+        "fingerprint": 0,
+        "attempt": attempt,
+        "step": None,
+        "steps_seen": 0,
+        "steps_total": None,
+        "transports": [],
+        "world_size": None,
+        "settings": {},
+        "signs": [],
+        "ranks": [],
+        "conflicts": 0,
+        "starts": {},
+        "wrong_perplexities": 0,
+        "memory": {},
+    }
+
+
+def checked_cursor(given: t.Mapping[str, t.Any] | None) -> Cursor:
+    """Return a cursor that can be changed, the first one where none is given; raises ValueError for what is none."""
+    start = new_cursor()
+    if not given:
+        return start
+    if set(given) != set(start):
+        raise ValueError(f"cursor has the keys {sorted(given)}, but must have {sorted(start)}, as returned by a call")
+    if not isinstance(given["memory"], dict):
+        raise ValueError(f"cursor.memory is {given['memory']!r}, but must be a dict, as returned by a call")
+    for key in ("transports", "signs", "ranks"):
+        texts = given[key]
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of strings, as returned by a call")
+    for key, is_value in (("settings", _are_numbers), ("starts", _is_start)):
+        if not isinstance(given[key], dict) or not all(map(is_value, given[key].values())):
+            raise ValueError(f"cursor.{key} is {given[key]!r}, but must be a dict, as returned by a call")
+    for key, first in sorted(start.items()):
+        if isinstance(first, (dict, list)) or (given[key] is None and first is None):
+            continue
+        value, least = given[key], 1 if key == "attempt" else 0
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"cursor.{key} is {value!r}, but must be a whole number of at least {least}")
+    return t.cast("Cursor", {**given, "memory": dict(given["memory"])})
+
+
+def _are_numbers(value: t.Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, (int, float)) for one in value)
+
+
+def _is_start(value: t.Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("count"), int) and isinstance(value.get("last"), str)
