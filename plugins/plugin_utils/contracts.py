@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils.logs.signature import Failure
-from ..module_utils.node.contracts import KeptRuns, Node
+from ..module_utils.node.contracts import Hardware, KeptRuns, MachineChanges, Node, RankSeen, Reading
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
@@ -246,40 +246,11 @@ class Preflight(t.TypedDict):
     proposals: dict[str, str | int]
 
 
-class Reading(t.TypedDict):
-    """What an accelerator's sensors said; units as in `module_utils.node.telemetry.readings`."""
-
-    temperature: float | None
-    power: float | None
-    clock: float | None
-    ecc_uncorrected: float | None
-
-
 class Sample(t.TypedDict):
     """The readings of all accelerators of a node at one time."""
 
     time: float
     accelerators: list[Reading]
-
-
-class RankSeen(t.TypedDict):
-    """What a rank did while the run hung; see `module_utils.node.hang.ranks_here`."""
-
-    rank: int
-    state: str
-    waits_in: str | None
-    busy: float
-    stack: list[str] | None
-
-
-class MachineChanges(t.TypedDict):
-    """What changed on a node from start to stop; see `module_utils.node.machine_changes.changes_since`."""
-
-    booted: bool
-    counters: dict[str, int]
-    kernel_log: list[str] | None
-    kernel_lines: int
-    kernel_failures: list[Failure]
 
 
 class Outage(t.TypedDict):
@@ -332,7 +303,7 @@ class Status(t.TypedDict, total=False):
     log_run_id: str | None
     began_anew: bool
     image_id: str | None
-    hardware: t.Any
+    hardware: Hardware | None
     program: str | None
     finished: bool
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..logs.signature import Failure
+
 Status = t.Literal["staged", "running", "exited", "killed", "stopped"]
 
 
@@ -100,7 +102,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     secrets: dict[str, str]
     start: bool
     wait_seconds: float
-    cursor: t.Any
+    cursor: t.Mapping[str, t.Any]
     sample: bool
     look_at_ranks: bool
     finish_grace_seconds: float
@@ -165,3 +167,62 @@ class State(t.TypedDict):
     booted: t.NotRequired[bool]
     full_disk: t.NotRequired[str | None]
     ended_at: t.NotRequired[float | None]
+
+
+class Reading(t.TypedDict):
+    """What an accelerator's sensors said; units as in `telemetry.readings`."""
+
+    temperature: float | None
+    power: float | None
+    clock: float | None
+    ecc_uncorrected: float | None
+
+
+class RankSeen(t.TypedDict):
+    """What a rank did while the run hung; see `hang.ranks_here`."""
+
+    rank: int
+    state: str
+    waits_in: str | None
+    busy: float
+    stack: list[str] | None
+
+
+class MachineChanges(t.TypedDict):
+    """What changed on a node from start to stop; see `machine_changes.changes_since`."""
+
+    booted: bool
+    counters: dict[str, int]
+    kernel_log: list[str] | None
+    kernel_lines: int
+    kernel_failures: list[Failure]
+
+
+class Accelerators(t.TypedDict):
+    """The accelerators of a node in short; ``firmware`` is what all of them have."""
+
+    name: str | None
+    count: int
+    driver: str | None
+    driver_version: str | None
+    firmware: dict[str, str]
+
+
+class Nic(t.TypedDict):
+    """An RDMA device in short."""
+
+    name: str
+    driver: str | None
+    driver_version: str | None
+    firmware: str | None
+    rate: str | None
+
+
+class Hardware(t.TypedDict):
+    """What a node is made of; see `hardware.hardware_facts`."""
+
+    os: str | None
+    kernel: str | None
+    cpu: str | None
+    accelerators: Accelerators | None
+    nics: list[Nic]

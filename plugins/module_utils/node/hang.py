@@ -13,6 +13,9 @@ from .inspection.files import fields, text
 from .inspection.tools import ToolError, run_tool, together
 from .processes import members, start_time, stat_fields
 
+if t.TYPE_CHECKING:
+    from .contracts import RankSeen
+
 # What a launcher gives each process as its global rank: torchrun, then the launch script for one process a node.
 _RANKS = ("RANK", "JAX_PROCESS_ID", "NODE_RANK")
 _MOST = 64
@@ -25,7 +28,7 @@ _FRAME = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
 _MAIN_THREAD = re.compile(r'^Thread [^\n]*"MainThread"\n((?: {4}[^\n]*\n)+)', re.MULTILINE)
 
 
-def ranks_here(run_id: str, node: str) -> list[dict[str, t.Any]]:
+def ranks_here(run_id: str, node: str) -> list[RankSeen]:
     """Return what each rank of a run does on this node, at most 64 of them, in their order.
 
     ``rank`` is the global one. ``state`` is the kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel

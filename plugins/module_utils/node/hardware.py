@@ -9,8 +9,11 @@ from .inspection.gpus import first_vendor
 from .inspection.rdma import rdma_devices
 from .inspection.system import system_facts
 
+if t.TYPE_CHECKING:
+    from .contracts import Accelerators, Hardware
 
-def hardware_facts(root: str = "/") -> dict[str, t.Any]:
+
+def hardware_facts(root: str = "/") -> Hardware:
     """Return ``os``, ``kernel``, ``cpu``, ``accelerators`` and ``nics``; what is not known is None.
 
     ``accelerators`` has ``name``, ``count``, ``driver``, ``driver_version`` and ``firmware`` (name -> version, of those
@@ -26,7 +29,10 @@ def hardware_facts(root: str = "/") -> dict[str, t.Any]:
         "accelerators": _accelerators(root),
         "nics": [
             {
-                **{name: device[name] for name in ("name", "driver", "driver_version", "firmware")},
+                "name": device["name"],
+                "driver": device["driver"],
+                "driver_version": device["driver_version"],
+                "firmware": device["firmware"],
                 "rate": device["ports"][0]["rate"] if device["ports"] else None,
             }
             for device in rdma_devices(root)
@@ -34,7 +40,7 @@ def hardware_facts(root: str = "/") -> dict[str, t.Any]:
     }
 
 
-def _accelerators(root: str) -> dict[str, t.Any] | None:
+def _accelerators(root: str) -> Accelerators | None:
     _vendor, devices, driver = first_vendor(root)
     if not devices:
         return None

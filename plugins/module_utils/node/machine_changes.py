@@ -20,7 +20,7 @@ from .inspection.files import below, fields, line, names, number, text
 
 if t.TYPE_CHECKING:
     from ..logs.signature import Failure
-    from .contracts import Before
+    from .contracts import Before, MachineChanges
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _INFINIBAND = "/sys/class/infiniband"
@@ -92,7 +92,7 @@ def _memory_kills(root: str) -> int | None:
     return int(count) if count else None
 
 
-def changes_since(before: Before, root: str = "/") -> dict[str, t.Any]:
+def changes_since(before: Before, root: str = "/") -> MachineChanges:
     """Return what changed since ``before`` was noted.
 
     ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count

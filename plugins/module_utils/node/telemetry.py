@@ -15,7 +15,8 @@ from .inspection.amd import amd_devices
 from .inspection.files import below, fields, names, number, text
 from .inspection.tools import ToolError, run_tool
 
-Reading = t.Dict[str, t.Optional[float]]
+if t.TYPE_CHECKING:
+    from .contracts import Reading
 
 _PCI = "/sys/bus/pci/devices"
 _NVIDIA = "/proc/driver/nvidia/gpus"

@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import typing as t
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..contracts import MachineChanges, Status
+from ...module_utils.node.contracts import Hardware, MachineChanges, Nic
+from ..contracts import Status
 from ..inventory.folded_names import folded
 
 Row = dict[str, t.Any]
+
+_UNKNOWN: Hardware = {"os": None, "kernel": None, "cpu": None, "accelerators": None, "nics": []}
 
 
 def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
@@ -20,7 +23,7 @@ def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
     ``nodes`` are their names in short, ``accelerators``, ``driver``, ``firmware``, ``nics`` (a list), ``system`` and
     ``image`` (the digest that was started) what they have, in words, or None.
     """
-    alike: dict[str, list[Mapping[str, t.Any]]] = {}
+    alike: dict[str, list[Status]] = {}
     for status in statuses:
         if status.get("hardware") or status.get("image_id"):
             made_of = json.dumps([status.get("hardware"), status.get("image_id")], sort_keys=True)
@@ -29,23 +32,23 @@ def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
     return [_hardware_row(group) for group in groups]
 
 
-def _hardware_row(group: Sequence[Mapping[str, t.Any]]) -> Row:
-    hardware = group[0].get("hardware") or {}
-    gpus = hardware.get("accelerators") or {}
-    firmware = (gpus.get("firmware") or {}).items()
+def _hardware_row(group: Sequence[Status]) -> Row:
+    hardware = group[0].get("hardware") or _UNKNOWN
+    gpus = hardware["accelerators"]
+    firmware = gpus["firmware"].items() if gpus else ()
     return {
         "nodes": folded([status["node"] for status in group]),
         "accelerators": f"{gpus['count']} × {gpus['name'] or 'unknown'}" if gpus else None,
-        "driver": _joined(gpus.get("driver"), gpus.get("driver_version")),
+        "driver": _joined(gpus["driver"], gpus["driver_version"]) if gpus else None,
         "firmware": ", ".join(f"{name} {version}" for name, version in firmware) or None,
-        "nics": _nics(hardware.get("nics") or []),
-        "system": _joined(hardware.get("os"), f"kernel {hardware['kernel']}" if hardware.get("kernel") else None, ", "),
-        "cpu": hardware.get("cpu"),
+        "nics": _nics(hardware["nics"]),
+        "system": _joined(hardware["os"], f"kernel {hardware['kernel']}" if hardware["kernel"] else None, ", "),
+        "cpu": hardware["cpu"],
         "image": group[0].get("image_id"),
     }
 
 
-def _nics(nics: Sequence[Mapping[str, t.Any]]) -> list[str]:
+def _nics(nics: Sequence[Nic]) -> list[str]:
     """Return the RDMA devices in words, those that are alike counted."""
     kinds = Counter(
         _joined(_joined(nic["driver"], nic["driver_version"]), f"firmware {nic['firmware']}, {nic['rate']}", ", ")

@@ -23,9 +23,10 @@ import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ...module_utils.node.contracts import Reading
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from ...module_utils.slurm.placement import MADE_NAME
-from ..contracts import Plan, Reading, Sample, Status
+from ..contracts import Plan, Sample, Status
 from .whole_file import alone_in, write_new, write_whole, writing
 
 if t.TYPE_CHECKING:

@@ -26,7 +26,8 @@ import typing as t
 from collections.abc import Collection, Iterable
 
 from ...module_utils.logs.signature import Failure
-from ..contracts import FirstFailure, RankSeen, Status
+from ...module_utils.node.contracts import RankSeen
+from ..contracts import FirstFailure, Status
 from ..run.status import has_failed, stops_short
 from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging

@@ -7,7 +7,8 @@ import typing as t
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from ..contracts import RankSeen, Status
+from ...module_utils.node.contracts import RankSeen
+from ..contracts import Status
 from ..plan.config.words import counted
 
 # proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
