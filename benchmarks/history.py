@@ -98,7 +98,7 @@ def fill(history: Path, run_dir: Path, runs: int) -> None:
     plan = board.plan()
     summary = json.loads((run_dir / "summary.json").read_text(encoding="utf-8"))
     row = row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]])
-    assert len(read_history(history)) == 1
+    assert len(read_history(history, [])) == 1
     shutil.rmtree(history)
     # What looks for an earlier row of the same run would list the folder once for each.
     parts = [history / f"part{number}" for number in range(100)]

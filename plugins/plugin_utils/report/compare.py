@@ -20,7 +20,7 @@ from .history import COMPARED, JUDGED
 from .history_change import MIN_RUNS, against_earlier, between_groups
 from .history_environment import changes
 from .history_row import row_of
-from .history_store import read_history
+from .history_store import notes_on, read_history
 from .scaling import scaling_of
 
 if t.TYPE_CHECKING:
@@ -43,8 +43,8 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
     or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
     differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). Of periods it has
-    ``keys``, a ``comparison`` for each key with runs in both. Raises ValueError, with what is there, for names that are
-    neither.
+    ``keys``, a ``comparison`` for each key with runs in both. ``notes`` say which files of the history were left out.
+    Raises ValueError, with what is there, for names that are neither.
     """
     if len(names) != 2:
         given = ", ".join(names) or "nothing"
@@ -52,12 +52,14 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
             f"training_compare is {given}; give two runs or two periods, with a comma between them, as 2026-09,2026-10"
         )
     periods = [_period(name) for name in names]
-    history = read_history(history_dir, list(_COLUMNS))
+    left_out: list[Path] = []
+    history = read_history(history_dir, left_out, list(_COLUMNS))
+    notes = {"notes": notes_on(left_out)}
     if periods[0] and periods[1]:
-        return _periods(names, periods[0], periods[1], history)
+        return _periods(names, periods[0], periods[1], history) | notes
     if periods[0] or periods[1]:
         raise ValueError(f"{names[0]} and {names[1]} are a run and a period; give two runs or two periods")
-    return _runs(names, [_row(name, Path(output_dir)) for name in names], history)
+    return _runs(names, [_row(name, Path(output_dir)) for name in names], history) | notes
 
 
 def _period(name: str) -> tuple[datetime, datetime] | None:

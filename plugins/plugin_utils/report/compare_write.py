@@ -41,7 +41,7 @@ def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
 
 def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     """Return a comparison as lines for a terminal."""
-    lines = [" → ".join(comparison["names"])]
+    lines = [" → ".join(comparison["names"]), *(f"  · {note}" for note in comparison["notes"])]
     if comparison["kind"] == "periods":
         for key in comparison["keys"]:
             lines += [f"{key['title']}: {key['before_runs']} → {key['after_runs']} runs"]

@@ -14,7 +14,7 @@ from .charts import runs_chart
 from .history_change import against_earlier
 from .history_environment import changes
 from .history_row import MEASURED
-from .history_store import latest_rows
+from .history_store import latest_rows, notes_on
 from .readable import titled
 
 if t.TYPE_CHECKING:
@@ -43,9 +43,11 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
     ``key``; ``runs``, this one and up to 20 earlier ones in the order of their start, each with run_id, started_at,
     verdict, failure and its metrics; ``comparison``, by metric the fields of `Change` against the last 20 runs that
     passed; ``last_good``, the last run that passed (None without one), and ``environment``, what has changed since
-    then (`history_environment.changes`). ``not_looked_at`` says that there may be older runs.
+    then (`history_environment.changes`). ``not_looked_at`` says that there may be older runs, ``notes`` which files of
+    the history were left out.
     """
-    found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"])
+    left_out: list[Path] = []
+    found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"], left_out)
     earlier = list(itertools.islice(found, LOOKED_AT))
     good = [other for other in earlier if other["verdict"] == "PASS"][:COMPARED]
     values = {metric: [other[metric] for other in good if other.get(metric) is not None] for metric in JUDGED}
@@ -61,6 +63,7 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
         "last_good": good[0]["run_id"] if good else None,
         "environment": changes(json.loads(good[0]["environment"]), json.loads(row["environment"])) if good else [],
         "not_looked_at": len(earlier) == LOOKED_AT,
+        "notes": notes_on(left_out),
     }
 
 

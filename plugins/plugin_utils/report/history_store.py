@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import typing as t
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from ..plan.config.words import listed
 from .history_row import MEASURED, NUMBERS, TEXTS
 
 if t.TYPE_CHECKING:
@@ -41,6 +42,8 @@ SCHEMA = pa.schema(
 )
 _PARTITIONS = pa.schema([("framework", pa.string()), ("month", pa.string())])
 _STAMP = "%Y%m%dT%H%M%SZ"
+# Without these, a file is no row of ours, whatever its name is.
+_NEEDED = ("run_id", "key", "verdict")
 # A run that never started has no place in time.
 _NEVER = "00000000T000000Z"
 
@@ -72,39 +75,70 @@ def write_row(folder: str | Path, row: Row) -> bool:
     return True
 
 
-def latest_rows(folder: str | Path, framework: str, key: str, began_before: str | None, but: str) -> Iterator[Row]:
+def latest_rows(
+    folder: str | Path, framework: str, key: str, began_before: str | None, but: str, left_out: list[Path]
+) -> Iterator[Row]:
     """Yield the rows of a key, the last first: of runs that began before an instant, without the run ``but``.
 
-    A file that cannot be read is left out.
+    A file or folder that cannot be read, and a file that is no row, is added to ``left_out``.
     """
     limit = _instant(began_before)
     stamp = limit.strftime(_STAMP) if limit else "9"
     months = sorted(Path(folder).glob(f"framework={framework}/month=*"), reverse=True)
     for month in months:
-        names = (entry.name for entry in os.scandir(month))
+        try:
+            names = os.listdir(month)
+        except OSError:
+            left_out.append(month)
+            continue
         wanted = (name for name in names if name[17:].startswith(f"{key}_") and _NEVER < name[:16] < stamp)
         for name in sorted(wanted, reverse=True):
-            if name != f"{name[:16]}_{key}_{but}.parquet" and (row := _read(month / name)):
+            if name == f"{name[:16]}_{key}_{but}.parquet":
+                continue
+            if row := _read(month / name):
                 yield row
+            else:
+                left_out.append(month / name)
 
 
-def read_history(folder: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
+def read_history(folder: str | Path, left_out: list[Path], columns: list[str] | None = None) -> pd.DataFrame:
     """Return the whole history, a row per run in the order of their start, with the columns of `SCHEMA` and framework.
 
-    A folder that is not there, or holds no run, gives a frame without rows. Raises ValueError for a damaged file.
+    A folder that is not there, or holds no run, gives a frame without rows. A file that cannot be read or is no row is
+    added to ``left_out``.
     """
     names = columns or [*SCHEMA.names, "framework"]
-    files = [str(path) for path in sorted(Path(folder).glob("framework=*/month=*/*.parquet"))]
+    files = sorted(Path(folder).glob("framework=*/month=*/*.parquet"))
+    try:
+        frame = _frame(folder, files, [*names, *(name for name in _NEEDED if name not in names)])
+        whole = bool(frame[[*_NEEDED]].notna().all(axis=None))
+    except (pa.ArrowException, OSError, ValueError):
+        whole = False
+    if not whole:
+        # It takes long to look into each file; the message says how to get rid of that.
+        damaged = {path for path in files if _read(path) is None}
+        left_out += sorted(damaged)
+        frame = _frame(folder, [path for path in files if path not in damaged], names)
+    return frame[names].sort_values("started_at", ignore_index=True) if "started_at" in names else frame[names]
+
+
+def notes_on(left_out: Sequence[Path]) -> list[str]:
+    """Return what a reader has to know of files that were left out; nothing where there are none."""
+    if not left_out:
+        return []
+    pronoun, files = "it" if len(left_out) == 1 else "them", listed(map(str, left_out), 3)
+    return [f"Left out of the history because unreadable as a run: {files}. Restore or delete {pronoun}."]
+
+
+def _frame(folder: str | Path, files: Sequence[Path], names: list[str]) -> pd.DataFrame:
     whole = pa.schema([*SCHEMA, *_PARTITIONS])
     partitioning = ds.partitioning(_PARTITIONS, flavor="hive")
+    paths = [str(path) for path in files]
     dataset = ds.dataset(
-        files, schema=whole, format="parquet", partitioning=partitioning, partition_base_dir=str(folder)
+        paths, schema=whole, format="parquet", partitioning=partitioning, partition_base_dir=str(folder)
     )
-    try:
-        frame: pd.DataFrame = dataset.to_table(columns=names).to_pandas()
-    except pa.ArrowException as error:
-        raise ValueError(f"the history {folder} cannot be read: {error}") from error
-    return frame.sort_values("started_at", ignore_index=True) if "started_at" in names else frame
+    frame: pd.DataFrame = dataset.to_table(columns=names).to_pandas()
+    return frame
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -126,9 +160,12 @@ def _same(path: Path, table: pa.Table) -> bool:
 
 
 def _read(path: Path) -> Row | None:
+    """Return the row of a file; None where it cannot be read or is none. What an older one lacks is None."""
     try:
-        row: Row = pq.read_table(path, partitioning=None).to_pylist()[0]
-    except (pa.ArrowException, OSError, IndexError):
+        row: Row = pq.read_table(path, partitioning=None, schema=SCHEMA).to_pylist()[0]
+    except (pa.ArrowException, OSError, ValueError, IndexError):
+        return None
+    if any(row[name] is None for name in (*_NEEDED, "environment")):
         return None
     instants = {name: row[name].isoformat(timespec="seconds") for name in TIMES if row[name]}
     return row | instants

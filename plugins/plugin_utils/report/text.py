@@ -8,7 +8,7 @@ import textwrap
 import typing as t
 from pathlib import Path
 
-from .files import SUMMARY
+from .files import HISTORY, SUMMARY
 from .ledger_rows import ledger_lines
 from .messages import echoes_of, messages_of
 from .readable import retry_label
@@ -19,12 +19,14 @@ _EVIDENCE_LINES = 5
 
 def verdict_lines(page: str) -> list[str]:
     """Return the verdict of the report whose page is given, its reasons, the ledger, the first failure, the page."""
-    summary = json.loads((Path(page).parent / SUMMARY).read_text(encoding="utf-8"))
+    folder = Path(page).parent
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    history = json.loads((folder / HISTORY).read_text(encoding="utf-8")) if (folder / HISTORY).exists() else {}
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
     attempt = f" ({retry_label(summary['retry'])})" if summary.get("retry") else ""
     lines = [f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}"]
     lines += [f"  {message}" for message in messages_of(summary["reasons"])]
-    lines += [f"  · {message}" for message in messages_of(summary["notes"])]
+    lines += [f"  · {message}" for message in (*messages_of(summary["notes"]), *history.get("notes", ()))]
     lines += ledger_lines(summary["ledger"])
     if summary["first_failure"]:
         lines += _failure(summary["first_failure"])

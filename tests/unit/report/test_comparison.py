@@ -151,6 +151,22 @@ def test_names_that_cannot_be_compared_are_refused_in_words(runs, names, told):
         compare(*names)
 
 
+def test_a_damaged_file_of_the_history_is_named_and_the_others_are_compared(runs, tmp_path):
+    leave, compare = runs
+    for hour in range(6):
+        leave(f"run{hour}", 100.0, hour)
+    damaged = next((tmp_path / "history").rglob("*_run3.parquet"))
+    damaged.write_bytes(b"PAR1")
+    comparison = compare("run0", "run5")
+    assert "4 earlier runs" in comparison["comparison"][TOKENS]["test"]
+    told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
+    assert comparison["notes"] == [told]
+    assert comparison_lines(comparison)[1] == f"  · {told}"
+    folder = folder_of(tmp_path, ["run0", "run5"])
+    write_comparison(folder, comparison)
+    assert told in (folder / "compare.html").read_text()
+
+
 def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
     leave, compare = runs
     leave("one", 100.0, nodes=1, global_batch_size=64)

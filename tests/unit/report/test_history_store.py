@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from history_runs import run_row
 
@@ -44,7 +46,7 @@ def test_judging_a_run_again_replaces_its_row_even_where_its_begin_or_key_is_ano
     assert write_row(tmp_path, run_row("a", 2.0, hour=3, verdict="PASS")) is True
     assert write_row(tmp_path, run_row("a", 2.0, hour=3, verdict="PASS")) is False
     assert write_row(tmp_path, run_row("a", 3.0, hour=3, verdict="PASS", image_id="sha256:two")) is True
-    assert read_history(tmp_path)[["run_id", "tokens_per_sec_per_gpu"]].to_numpy().tolist() == [["a", 3.0]]
+    assert read_history(tmp_path, [])[["run_id", "tokens_per_sec_per_gpu"]].to_numpy().tolist() == [["a", 3.0]]
     assert len(files(tmp_path)) == 1
 
 
@@ -52,7 +54,7 @@ def test_a_run_whose_name_ends_like_another_s_is_not_replaced_with_it(tmp_path):
     write_row(tmp_path, run_row("a"))
     write_row(tmp_path, run_row("b_a"))
     write_row(tmp_path, run_row("a", hour=9))
-    assert sorted(read_history(tmp_path)["run_id"]) == ["a", "b_a"]
+    assert sorted(read_history(tmp_path, [])["run_id"]) == ["a", "b_a"]
 
 
 def test_the_last_rows_of_a_key_come_first_and_only_those_before(tmp_path):
@@ -61,26 +63,49 @@ def test_the_last_rows_of_a_key_come_first_and_only_those_before(tmp_path):
     write_row(tmp_path, run_row("other", hour=1, precision="fp8"))
     write_row(tmp_path, run_row("never", None, hour=None, verdict="ERROR"))
     own = run_row("run4", hour=1600)
-    found = latest_rows(tmp_path, "megatron", own["key"], own["started_at"], "run4")
+    found = latest_rows(tmp_path, "megatron", own["key"], own["started_at"], "run4", [])
     assert [row["run_id"] for row in found] == ["run3", "run2", "run1", "run0"]
-    (newest,) = islice(latest_rows(tmp_path, "megatron", own["key"], None, "run5"), 1)
+    (newest,) = islice(latest_rows(tmp_path, "megatron", own["key"], None, "run5", []), 1)
     assert newest == {name: value for name, value in own.items() if name != "framework"}
 
 
-def test_a_damaged_file_is_left_out_of_the_last_rows_and_named_when_all_are_read(tmp_path):
+def foreign(path: Path, **columns: list[object]) -> None:
+    pq.write_table(pa.table(columns), path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"PAR1 and no more"),
+        lambda path: path.write_bytes(path.read_bytes()[:200]),
+        lambda path: foreign(path, price=[1.5]),
+        lambda path: foreign(path, run_id=["b"], key=["k"]),
+        lambda path: foreign(path, run_id=[["b"]], started_at=["yesterday"]),
+    ],
+)
+def test_a_file_that_is_no_row_is_left_out_and_told_of(tmp_path, damage):
     write_row(tmp_path, run_row("a"))
     write_row(tmp_path, run_row("b", hour=1))
-    damaged = next(path for path in files(tmp_path) if path.name.endswith("_b.parquet"))
-    damaged.write_bytes(b"PAR1 and no more")
-    found = latest_rows(tmp_path, "megatron", run_row("c")["key"], None, "c")
+    (damaged,) = (path for path in files(tmp_path) if path.name.endswith("_b.parquet"))
+    damage(damaged)
+    of_key, of_all = [], []
+    found = latest_rows(tmp_path, "megatron", run_row("c")["key"], None, "c", of_key)
     assert [row["run_id"] for row in found] == ["a"]
-    with pytest.raises(ValueError, match=r"_b\.parquet"):
-        read_history(tmp_path)
+    assert read_history(tmp_path, of_all)["run_id"].tolist() == ["a"]
+    assert of_key == of_all == [damaged]
+
+
+def test_a_file_in_the_place_of_a_month_is_left_out_and_told_of(tmp_path):
+    write_row(tmp_path, run_row("a"))
+    (tmp_path / "framework=megatron/month=2026-04").write_text("no folder")
+    left_out = []
+    assert len(list(latest_rows(tmp_path, "megatron", run_row("c")["key"], None, "c", left_out))) == 1
+    assert [path.name for path in left_out] == ["month=2026-04"]
 
 
 def test_no_history_yet_has_no_rows(tmp_path):
-    assert list(latest_rows(tmp_path / "none", "megatron", "key", None, "a")) == []
-    assert read_history(tmp_path / "none").empty
+    assert list(latest_rows(tmp_path / "none", "megatron", "key", None, "a", [])) == []
+    assert read_history(tmp_path / "none", []).empty
 
 
 def _write_many(folder: str, writer: int) -> None:
@@ -97,7 +122,7 @@ def test_several_controllers_write_at_once(tmp_path):
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    frame = read_history(tmp_path)
+    frame = read_history(tmp_path, [])
     assert frame["run_id"].is_unique
     assert len(frame) == 61
     assert len(files(tmp_path)) == 61

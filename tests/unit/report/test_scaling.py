@@ -13,7 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.scaling im
 def curves(folder, runs, **own):
     for number, (nodes, batch, tokens, changes) in enumerate(runs):
         write_row(folder, run_row(f"run{number}", tokens, hour=number, nodes=nodes, global_batch_size=batch, **changes))
-    return scaling_of(read_history(folder), run_row("now", **own))
+    return scaling_of(read_history(folder, []), run_row("now", **own))
 
 
 def test_weak_scaling_keeps_each_gpu_s_share_of_the_batch(tmp_path):
@@ -39,4 +39,4 @@ def test_runs_that_failed_or_are_of_another_training_are_on_no_curve(tmp_path):
 
 
 def test_an_empty_history_has_no_curve(tmp_path):
-    assert scaling_of(read_history(tmp_path), run_row("now")) == {}
+    assert scaling_of(read_history(tmp_path, []), run_row("now")) == {}

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from training_logs import ALL, Node, lines, plan_of, status_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import read_history
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
@@ -34,7 +37,7 @@ def test_a_judged_run_is_in_the_history_once_however_often_it_is_judged(report, 
     _, changed = report("one")
     _, again = report("one")
     assert (changed, again) == (True, False)
-    assert read_history(tmp_path / "history")["run_id"].tolist() == ["one"]
+    assert read_history(tmp_path / "history", [])["run_id"].tolist() == ["one"]
 
 
 def test_a_run_that_the_history_lost_is_added_again(report, tmp_path):
@@ -43,7 +46,7 @@ def test_a_run_that_the_history_lost_is_added_again(report, tmp_path):
     only.unlink()
     _, changed = report("one")
     assert changed is True
-    assert read_history(tmp_path / "history")["run_id"].tolist() == ["one"]
+    assert read_history(tmp_path / "history", [])["run_id"].tolist() == ["one"]
 
 
 def test_the_page_shows_the_earlier_runs_and_the_outcome(report):
@@ -68,7 +71,19 @@ def test_a_history_that_cannot_be_written_is_named_and_the_report_is_there(repor
     assert (tmp_path / "one/report.html").exists()
 
 
+def test_a_damaged_file_of_the_history_is_named_on_the_page_and_the_terminal(report, tmp_path):
+    report("one")
+    (only,) = (tmp_path / "history").rglob("*.parquet")
+    key = only.name.split("_")[1]
+    damaged = only.with_name(f"20200101T000000Z_{key}_old.parquet")
+    pq.write_table(pa.table({"price": [1.5]}), damaged)
+    folder, _ = report("one")
+    told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
+    assert told in (folder / "report.html").read_text()
+    assert f"  · {told}" in verdict_lines(str(folder / "report.html"))
+
+
 def test_a_run_without_steps_is_a_row_without_values(report, tmp_path):
     report("one", lines([]))
-    (value,) = read_history(tmp_path / "history")["tokens_per_sec_per_gpu"].isna()
+    (value,) = read_history(tmp_path / "history", [])["tokens_per_sec_per_gpu"].isna()
     assert value
