@@ -152,9 +152,24 @@ def _key(key: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, t.Any
     one, other = before[before["key"] == key], after[after["key"] == key]
     values = {metric: [side[metric].dropna().to_list() for side in (one, other)] for metric in JUDGED}
     comparison = {metric: asdict(between_groups(metric, *sides)) for metric, sides in values.items() if all(sides)}
-    first = other.iloc[0]
-    nodes = counted(first["nnodes"], "node")
-    title = f"{first['model']} on {first['gpu']}, {first['framework']}, {nodes}, {first['precision']}"
-    if pd.notna(first["global_batch_size"]):
-        title += f", batch {first['global_batch_size']:.0f}"
-    return {"key": key, "title": title, "before_runs": len(one), "after_runs": len(other), "comparison": comparison}
+    return {
+        "key": key,
+        "title": _title(other.iloc[0]),
+        "before_runs": len(one),
+        "after_runs": len(other),
+        "comparison": comparison,
+    }
+
+
+def _title(run: pd.Series) -> str:
+    """Return what a run of the history is of, as far as that is known."""
+    known = {name: None if pd.isna(value) else value for name, value in run.items()}
+    nodes, batch = known["nnodes"], known["global_batch_size"]
+    parts = [
+        " on ".join(filter(None, (known["model"], known["gpu"]))),
+        known["framework"],
+        counted(int(nodes), "node") if nodes else None,
+        known["precision"],
+        f"batch {batch:.0f}" if batch else None,
+    ]
+    return ", ".join(filter(None, parts))

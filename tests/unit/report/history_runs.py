@@ -16,6 +16,7 @@ def plan_of(run_id: str, nodes: int = 2, env: dict[str, str] | None = None, **ch
     parameters = {"nnodes": nodes, "gpus_per_node": 8, "precision": "bf16", "global_batch_size": 128}
     parameters |= {"micro_batch_size": 2, "sequence_length": 8192, "iterations": 30, "nic_type": "thor2"}
     parameters |= {name: changes.pop(name) for name in list(changes) if name in parameters}
+    parameters = changes.pop("parameters", parameters)
     plan = {
         "run_id": run_id,
         "framework": "megatron",

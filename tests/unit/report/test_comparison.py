@@ -151,6 +151,30 @@ def test_names_that_cannot_be_compared_are_refused_in_words(runs, names, told):
         compare(*names)
 
 
+# What the plan of logs without a training config knows.
+UNKNOWN = {"model": "", "gpu": "", "parameters": {"iterations": None}}
+
+
+def test_logs_without_a_config_are_compared(runs, tmp_path):
+    leave, compare = runs
+    leave("one", 100.0, **UNKNOWN)
+    leave("other", 90.0, 1, **UNKNOWN)
+    comparison = compare("one", "other")
+    assert (comparison["comparison"][TOKENS]["percent"], comparison["scaling"]) == (-10.0, {})
+    folder = folder_of(tmp_path, ["one", "other"])
+    write_comparison(folder, comparison)
+    assert "<td>megatron</td>" in (folder / "compare.html").read_text()
+
+
+def test_periods_name_what_is_known_of_their_runs_and_count_whole_nodes(runs):
+    leave, compare = runs
+    for hour in (0, 24 * 40):
+        leave(f"config{hour}", 100.0, hour)
+        leave(f"logs{hour}", 100.0, hour + 1, **UNKNOWN)
+    titles = [key["title"] for key in compare("2026-03", "2026-04")["keys"]]
+    assert titles == ["llama3_1_8b on mi300x, megatron, 2 nodes, bf16, batch 128", "megatron"]
+
+
 def test_a_damaged_file_of_the_history_is_named_and_the_others_are_compared(runs, tmp_path):
     leave, compare = runs
     for hour in range(6):

@@ -38,5 +38,11 @@ def test_runs_that_failed_or_are_of_another_training_are_on_no_curve(tmp_path):
     assert curves(tmp_path, runs, nodes=2, global_batch_size=128) == {}
 
 
+def test_runs_without_throughput_or_whose_nodes_are_not_known_are_on_no_curve(tmp_path):
+    runs = [(1, 64, 0.0, {}), (2, 128, 100.0, {})]
+    assert curves(tmp_path, runs, nodes=2, global_batch_size=128) == {}
+    assert curves(tmp_path, runs, parameters={"iterations": None}) == {}
+
+
 def test_an_empty_history_has_no_curve(tmp_path):
     assert scaling_of(read_history(tmp_path, []), run_row("now")) == {}
