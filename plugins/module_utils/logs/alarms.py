@@ -154,6 +154,7 @@ _NOISE = (
     rb"|libibverbs: Warning: couldn't load driver|hostname of the client socket cannot be retrieved"
     rb"|(?:User|Future|Deprecation|Resource|Runtime)Warning: |destroy_process_group\(\) was not called"
     rb"|process group has NOT been destroyed|path_to_cache is None|_patches\.py:|division by zero attempted"
+    rb"|This can potentially cause a hang|before all shared CUDA tensors released|ERROR Problem finishing run"
     rb"|\(errno: 97 - Address family|Unable to find image '[^']{1,300}' locally$|System restart required"
 )
 # That there was none of it, which is left out of a line; but not what failed on rank 0.

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from .alarms import alarm_of
-from .failures import GONE_AT_EXIT, find_failures
+from .failures import IGNORED, find_failures, is_of_exit
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
@@ -53,7 +53,7 @@ _ITERATION = re.compile(rb"\biteration +(\d+)")
 # Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
 _STORE_CLOSED = re.compile(
     rb"\[W\S{0,40} [\d:.]{1,20} (?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
-    rb"(?:\[c10d\] (?:sendBytes|recvValue) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
+    rb"(?:\[c10d\] (?:sendBytes|recv\w{1,30}) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _OF_STORE = re.compile(
@@ -93,7 +93,7 @@ def failures_at_end(path: str, framework: str) -> list[Failure]:
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
     failures = find_failures(Piece(text[few or begin :]))
     return (
-        without_closed_store(failures)
+        without_noise_of_exit(failures)
         or _alarms(Piece(glued + text[begin:]), grammar)
         or _unwritten(Piece(text), grammar)
         or _unjoined(text, begin)
@@ -101,9 +101,9 @@ def failures_at_end(path: str, framework: str) -> list[Failure]:
     )
 
 
-def without_closed_store(failures: t.Sequence[Failure]) -> list[Failure]:
-    """Return the failures but those that say that c10d's store is closed."""
-    return [failure for failure in failures if not _STORE_CLOSED.search(failure["line"].encode())]
+def without_noise_of_exit(failures: t.Sequence[Failure]) -> list[Failure]:
+    """Return the failures but those that say that c10d's store is closed, or that are met as the process ends."""
+    return [one for one in failures if not _STORE_CLOSED.search(one["line"].encode()) and not is_of_exit(one)]
 
 
 def _behind_fields(line: bytes) -> bytes:
@@ -127,7 +127,7 @@ def _alarms(piece: Piece, grammar: Grammar) -> list[Failure]:
     if len(text) > 2 * _ALARM_BYTES:
         text = text[:_ALARM_BYTES] + b"\n" + text[-_ALARM_BYTES:]
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
-    text = GONE_AT_EXIT.sub(b"", _WARNED_AT.sub(rb"\1", text))
+    text = IGNORED.sub(b"", _WARNED_AT.sub(rb"\1", text))
     text = _OF_STORE.sub(b"", text)
     found: list[Failure] = []
     for line in re.split(rb"[\r\n]+", text):

@@ -20,6 +20,8 @@ from .signatures.known import NEEDLES, SIGNATURES
 from .text import distinct_lines, line_end, line_start, without_digits
 
 _FEW = 3
+# What has less blame than this is a fault of the machine, or a number that is none.
+_FIRST_OF_PROGRAM = 40
 _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
@@ -52,11 +54,21 @@ _RAISED_AGAIN = b"Original Traceback (most recent call last):"
 _CAUGHT_IN_A_WORKER = re.compile(
     rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
 )
-# What finds its modules gone as the interpreter ends, which Python prints and goes on.
-_IGNORED = b"Exception ignored in"
-GONE_AT_EXIT = re.compile(
-    _IGNORED + rb"[^\r\n]{0,400}\r?\n" + re.escape(TRACEBACK) + rb"\r?\n(?:[ \t][^\n]*\n){0,300}"
-    rb"((?:Import|Attribute|Type|Name)Error\b[^\r\n]*)"
+# What fails as an object is deleted or the process ends, which Python and wandb print and go on.
+_GOES_ON = (b"Exception ignored ", b"Error in atexit._run_exitfuncs:", b"wandb: ERROR Problem finishing run")
+_IGNORED = rb"(?:" + b"|".join(map(re.escape, _GOES_ON)) + rb")"
+_TRACEBACK = re.escape(TRACEBACK) + rb"\r?\n(?:(?P=prefix)[ \t][^\n]*\n){0,300}(?P=prefix)\S[^\n]*\n?"
+IGNORED = re.compile(
+    _IGNORED
+    + rb"[^\n]*\n(?P<prefix>[^\n]{0,99}?)"
+    + _TRACEBACK
+    + rb"(?:(?:(?P=prefix)?(?:(?:During|The above exception) [^\n]*)?\s?\n){3}(?P=prefix)"
+    + _TRACEBACK
+    + rb"){0,9}"
+)
+# Of them, what finds its modules, files and processes gone.
+_GONE = re.compile(
+    rb"\b(?:(?:Import|Attribute|Type|Name|Key|Value|Assertion|FileNotFound)Error\b|OSError: \[Errno (?:9|39)\])"
 )
 
 # How messages of several lines begin, and the pattern of what must have followed for them to be understood. Few logs
@@ -70,6 +82,7 @@ _MESSAGES = (
         + _BELOW
         + rb")|[^\n]*\n[^\n]*\n[^\n]*\n)",
     ),
+    *((text, rb"\n[^\n]*\n") for text in _GOES_ON),
     (b"Root Cause (first observed failure):", rb"exitcode\s{1,9}: "),
     # Whether the program goes on without the package, the line after next says.
     (b"ModuleNotFoundError: ", rb"(?:\n[^\n]*){3}"),
@@ -96,7 +109,8 @@ def find_failures(piece: Piece) -> list[Failure]:
     if not excerpt:
         return []
     # where a line begins in the text -> its failure, or None beyond the first few of a class
-    found_at: dict[int, Failure | None] = dict.fromkeys(_caught(text, piece.find))
+    ignored = _ignored(text, piece.find)
+    found_at: dict[int, Failure | None] = dict.fromkeys(_caught(text, piece.find, ignored))
     for signature, matches in _matches(excerpt):
         lines = ((line_start(excerpt, match.start()), match) for match in matches)
         said = ((_place(begins, start), excerpt, match) for start, match in lines if not _SOURCE.match(excerpt, start))
@@ -105,7 +119,7 @@ def find_failures(piece: Piece) -> list[Failure]:
     if TRACEBACK in excerpt:
         for last, files in _exceptions(text, piece.find):
             start = line_start(text, last.start())
-            if files and all(_HELPER_FILE.search(file) for file in files):
+            if (files and all(map(_HELPER_FILE.search, files))) or start in ignored:
                 found_at.setdefault(start, None)
             elif start not in found_at:
                 raised.setdefault(exception_class(last.group(), files), []).append((start, text, last))
@@ -120,6 +134,10 @@ def find_failures(piece: Piece) -> list[Failure]:
     _leave_to_next_lines(found_at, text, raised)
     for signature, said_of_class in raised.items():
         _add_found(found_at, signature, sorted(said_of_class, key=itemgetter(0)))
+    for start in ignored:
+        failure = found_at.get(start)
+        if failure:
+            failure["line"] = f"{ignored[start]} {failure['line']}"[:LINE_CHARACTERS]
     return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
@@ -253,13 +271,27 @@ def _leave_to_next_lines(
                 raised[signature].append(line)
 
 
-def _caught(text: bytes, find: Find) -> Iterator[int]:
+def is_of_exit(failure: Failure) -> bool:
+    """Return whether a failure was met as the process ended, and is none of the machine."""
+    return failure["blame"] >= _FIRST_OF_PROGRAM and bool(re.match(_IGNORED, failure["line"].encode()))
+
+
+def _ignored(text: bytes, find: Find) -> dict[int, str]:
+    """Return where the lines begin of what fails as an object is deleted or the process ends, with the line above."""
+    above: dict[int, str] = {}
+    for block in IGNORED.finditer(text) if any(find(mark, 0) >= 0 for mark in _GOES_ON) else ():
+        heading = block.group().partition(b"\n")[0].decode("utf-8", "replace").strip()
+        above.update((line.start(), heading) for line in _LINE.finditer(text, block.start("prefix"), block.end()))
+    return above
+
+
+def _caught(text: bytes, find: Find, ignored: Iterable[int]) -> Iterator[int]:
     """Yield where the lines begin whose exception is no cause: the program went on, or another line has it."""
-    marks = ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER), (_IGNORED, GONE_AT_EXIT))
-    for mark, pattern in marks:
+    for mark, pattern in ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER)):
         if find(mark, 0) >= 0:
             for match in pattern.finditer(text):
-                yield line_start(text, match.start(match.lastindex or 0))
+                yield line_start(text, match.start())
+    yield from (start for start in ignored if _GONE.search(text, start, line_end(text, start)))
 
 
 def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...module_utils.logs.cursor import Cursor
-from ...module_utils.logs.ending import end_of, failures_at_end, without_closed_store
+from ...module_utils.logs.ending import end_of, failures_at_end, without_noise_of_exit
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
@@ -171,7 +171,7 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
 def _unsurvived(second: Log, first: Log) -> list[Failure]:
     """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
     return [
-        *(without_closed_store(second.failures) or second.failures_at_end),
+        *(without_noise_of_exit(second.failures) or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),
     ]
 

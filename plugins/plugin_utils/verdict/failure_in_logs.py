@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Sequence
 
-from ...module_utils.logs.ending import without_closed_store
+from ...module_utils.logs.ending import without_noise_of_exit
 from ...module_utils.logs.signature import BLAME, Failure
 from ..contracts import FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
@@ -54,7 +54,7 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
         node, failures = status["node"], status.get("failures_at_end", [])
         where = "after its last step"
         if node not in seen.attempts:
-            failures = without_closed_store(status.get("failures", [])) or failures
+            failures = without_noise_of_exit(status.get("failures", [])) or failures
             where = "that nothing shows it to have survived"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             message = f"The log of {node} holds a failure {where} ({failure['class']}): {line}"
