@@ -98,19 +98,31 @@ def test_the_examples_are_none_of_these() -> None:
     assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"
 
 
-def test_toml_is_left_to_a_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    class OfToml(Nxdt):
-        def recognizes(self, _text: str, source: str) -> bool:
-            return source.endswith(".toml")
+class OfToml(Nxdt):
+    """A framework whose configs are TOML, and have to hold a job."""
 
-        def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
-            tomllib.loads(text)
+    def recognizes(self, _text: str, source: str) -> bool:
+        return source.endswith(".toml")
+
+    def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
+        if "job" in tomllib.loads(text):
             return read_yaml("trainer: {}", source, findings)
+        findings.fault("job", None, "job is missing.", "Give it.")
+        return None
 
+
+@pytest.mark.parametrize("asked", ["auto", "of_toml"])
+def test_toml_is_left_to_a_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setitem(FRAMEWORKS, "of_toml", OfToml())
     findings = Findings()
-    assert framework_for("auto", TITAN, "c.toml", findings) is FRAMEWORKS["of_toml"]
+    assert framework_for(asked, TITAN, "c.toml", findings) is FRAMEWORKS["of_toml"]
     assert findings.faults == []
+
+
+def test_what_is_wrong_in_toml_is_told_by_the_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FRAMEWORKS, "of_toml", OfToml())
+    plan = make_plan("[training]\n[model]\n", "c.toml", {}, nodes(2), "now")
+    assert only(plan["faults"])["message"] == "job is missing."
 
 
 def test_a_config_for_another_framework_than_the_playbooks_is_called_that_once() -> None:

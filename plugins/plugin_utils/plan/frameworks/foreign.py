@@ -25,29 +25,28 @@ _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
 
-def fault_foreign(text: str, source: str, findings: Findings, *, recognized: bool, is_read: Callable[[], bool]) -> bool:
+def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, recognized: bool) -> bool:
     """Note what a file is that no framework here reads, and report whether it is such a one.
 
-    ``recognized`` says that a framework takes it for its own, or that the user names one; ``is_read`` tells whether
-    the one that takes it for its own reads it.
+    ``named`` says that the user names a framework, ``recognized`` that one takes the file for its own.
     """
-    found = _kind_of(text, source, recognized=recognized, is_read=is_read)
+    found = _kind_of(text, source, named=named, recognized=recognized)
     if found:
         findings.fault("training_config", source, f"{source} {found[0]}.", found[1])
     return found is not None
 
 
-def _kind_of(text: str, source: str, *, recognized: bool, is_read: Callable[[], bool]) -> tuple[str, str] | None:
+def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[str, str] | None:
     if not text.strip("\ufeff \t\r\n"):
         return "is empty", f"Give a training config; {_EXAMPLES}"
     data = _parsed(json.loads, text.removeprefix("\ufeff"))
     if isinstance(data, dict):
-        return _kind_of_json(data, recognized=recognized)
+        return _kind_of_json(data, left_alone=named or recognized)
     if data is not None or text.lstrip("\ufeff \t\r\n").startswith("{") or source.endswith(".json"):
         return None  # that it is no JSON, or no object, is said with its line when it is read
     # Its parser takes the square of a key's parts, which stand in one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
-    if table and not is_read():
+    if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", f"Give JSON or YAML; {_EXAMPLES}"
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
@@ -56,7 +55,7 @@ def _kind_of(text: str, source: str, *, recognized: bool, is_read: Callable[[], 
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
         )
     what = "is no training config that is known here"
-    return None if recognized else (what, f"JSON of CVS and YAML of NxDT are; {_EXAMPLES}")
+    return None if named or recognized else (what, f"JSON of CVS and YAML of NxDT are; {_EXAMPLES}")
 
 
 def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
@@ -66,7 +65,7 @@ def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
         return None
 
 
-def _kind_of_json(data: _Data, *, recognized: bool) -> tuple[str, str] | None:
+def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
     if "schema_version" in data and "run_id" not in data:
         of = f", framework {shown(data['framework'])}" if "framework" in data else ""
         return (
@@ -79,7 +78,7 @@ def _kind_of_json(data: _Data, *, recognized: bool) -> tuple[str, str] | None:
                 return what, remedy
         held = f"it holds {listed(data)}" if data else "it holds nothing"
         what = f"has neither the section config nor model_params: {held}"
-        return None if recognized else (what, f"Give a training config; {_EXAMPLES}")
+        return None if left_alone else (what, f"Give a training config; {_EXAMPLES}")
     config = data.get("config")
     is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
     return (f"is {_TITAN}", _FIRST_FORM) if is_titan else None

@@ -25,11 +25,7 @@ def framework_for(asked: str, text: str, source: str, findings: Findings) -> Fra
     # The first one last: its configs have little that no other has.
     of_text = next((one for one in reversed(FRAMEWORKS.values()) if one.recognizes(text, source)), None)
     named = known or of_text
-
-    def is_read() -> bool:
-        return of_text is not None and of_text.read(text, source, Findings()) is not None
-
-    if fault_foreign(text, source, findings, recognized=named is not None, is_read=is_read):
+    if fault_foreign(text, source, findings, named=known is not None, recognized=of_text is not None):
         return None
     if known and of_text and not known.recognizes(text, source):
         findings.fault(
