@@ -32,7 +32,7 @@ def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) 
     if isinstance(value, dict):
         return value
     found = f"{key} is {shown(value)} instead of an object." if key in data else f"{key} is missing."
-    findings.fault(path, value, found, f'Give an object: "{key}": {{ … }}.')
+    findings.fault(path, value, found, "Give an object that holds its keys.")
     return None
 
 
