@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from .find import Piece, Printed
@@ -37,20 +38,20 @@ SETTINGS = (
 )
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4
+_NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 
 
 def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:
     """Return what was reported and what the piece says: each setting with its different values, in their order.
 
-    A group of a pattern that is named as one of `SETTINGS` has its number, or numbers with commas between them whose
-    product it is.
+    A group of a pattern that is named as one of `SETTINGS` has its number, or several numbers whose product it is.
     """
     found = {name: list(values) for name, values in before.items()}
     for printed in known:
         for match in printed.matches(piece):
             name = match.lastgroup or ""
             values = found.setdefault(name, [])
-            value = math.prod(float(factor) for factor in match.group(name).split(b","))
+            value = math.prod(map(float, _NUMBER.findall(match.group(name))))
             if value not in values and len(values) < MOST_VALUES:
                 values.append(value)
     return found
