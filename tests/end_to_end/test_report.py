@@ -122,7 +122,7 @@ def test_of_64_logs_the_odd_one_comes_first_and_the_others_are_one_line(bench, r
     logs = logs_of(bench, "many", **{node: lines[lengths[node]] for node in nodes})
     _status, output = reported(logs, training_exit_status=0, training_record_only=True)
     verdict = output.split("\nFAIL  many\n")[1].splitlines()
-    assert verdict[:2] == ["  node17 got to step 3 of 10.", "  node[1-16,18-64] got to step 7 of 10."]
+    assert verdict[:2] == ["  node17 reached only step 3 of 10.", "  node[1-16,18-64] reached only step 7 of 10."]
     assert all(row.count("node64") == 0 for row in output.splitlines() if "many" not in row)
 
 
@@ -167,7 +167,7 @@ def test_whole_logs_of_two_nodes_are_judged(bench, reported):
         target.write_bytes((LOGS / f"megatron_cpu_rocm_pretrain_gpt_2nodes_node{node}.log").read_bytes())
     status, output = reported(bench.folder / "whole", **ALL_TOLD)
     assert status == 0, output
-    assert "The last step, 20, was seen." in output
+    assert "The last step, 20, was reached." in output
 
 
 def test_the_named_dialects_are_written_beside_the_report(bench, reported):

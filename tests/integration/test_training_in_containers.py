@@ -180,7 +180,7 @@ def test_a_container_whose_memory_runs_out_is_named_so_whatever_its_engine_says(
     assert run.returncode != 0
     first = job.summary()["first_failure"]
     assert (first["node"], first["class"]) == ("node2", "killed"), output
-    assert first["message"] == "The kernel killed a process of the training because memory ran out."
+    assert first["message"] == "The kernel killed a training process because memory ran out."
     assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
     add_row(
         f"memory runs out in a container of {engine}", ended, f"killed: {first['message']}", job.summary()["verdict"]

@@ -27,16 +27,16 @@ _SLOW_WARM_UP = 0.10
 
 # By what became of a node: the verdict that it argues for, that of a failure where it is None, its code and message.
 _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
-    "not_started": (ERROR, "node_not_started", "{node} did not start to train{message}."),
-    "staged": (ERROR, "node_not_started", "{node} did not start to train{message}."),
+    "not_started": (ERROR, "node_not_started", "{node} did not start training{message}."),
+    "staged": (ERROR, "node_not_started", "{node} did not start training{message}."),
     "exited": (None, "node_failed", "{node} ended with exit status {exit_status}."),
     "killed": (FAIL, "node_killed", "The training on {node} was killed."),
     "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
-    "bad_answer": (ERROR, "node_bad_answer", "{node} gave no answer that can be used{message}."),
-    "gone": (ERROR, "node_gone", "What became of the training on {node} is not known{message}."),
+    "bad_answer": (ERROR, "node_bad_answer", "{node} gave an unusable answer{message}."),
+    "gone": (ERROR, "node_gone", "How the training on {node} ended is not known{message}."),
     "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
-    "running": (ERROR, "node_running", "{node} was still training when it was last heard of."),
-    "stopped": (ERROR, "node_stopped", "{node} was stopped before it had finished{message}."),
+    "running": (ERROR, "node_running", "{node} was still training when it last answered."),
+    "stopped": (ERROR, "node_stopped", "{node} was stopped before it finished{message}."),
 }
 
 
@@ -71,14 +71,14 @@ def judge_outages(seen: Seen, reasons: Reasons) -> None:
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
-            times = f"for {seconds:.0f} s from {since} on"
+            times = f"for {seconds:.0f} s from {since}"
             if outages[1:]:
-                times = f"{len(outages)} times from {since} on, for {seconds:.0f} s in all,"
-            message = f"{node} did not answer {times} and was followed again afterwards."
+                times = f"{len(outages)} times from {since}, {seconds:.0f} s in total"
+            message = f"{node} did not answer {times}; following resumed afterwards."
             reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
         problem = status.get("log_problem")
         if problem:
-            message = f"The log of {node} may lack what was written: {problem}."
+            message = f"The log of {node} may be incomplete: {problem}."
             reasons.add(INCONCLUSIVE, "log_cut", message, node)
 
 
@@ -113,25 +113,26 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
     }
     if not reached.by_node:
-        reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a single training step.")
+        reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")
     if reached.goal is None:
-        what = "How many steps the training was to take is not known: neither a log nor a training config says."
+        what = "The planned number of steps is not known: neither a log nor a training config states it."
         reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
         elif reached.last_line is not None and step < reached.last_line:
             verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
-            message = f"{node} got to step {step} of {reached.goal}."
+            message = f"{node} reached only step {step} of {reached.goal}."
             reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
     for status in seen.statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
-            message = f"A process began on {node} after step {step}, and its log has no step of it."
+            message = f"The training on {node} restarted after step {step}, but its log has no step since."
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
-        lacks_line = "" if reached.last_line == reached.goal else f" of {reached.goal} that has a line"
-        reasons.add(PASS, "last_step", f"The last step{lacks_line}, {reached.last_line}, was seen.")
+        last = reached.last_line
+        which = f"step, {last}" if last == reached.goal else f"logged step, {last} of {reached.goal}"
+        reasons.add(PASS, "last_step", f"The last {which}, was reached.")
 
 
 def judge_samples(seen: Seen, reasons: Reasons) -> None:
@@ -150,7 +151,7 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
                 message = f"{node} has {count} values of {metric} {needed}"
                 reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
     if counts and min(counts.values()) >= MIN_SAMPLES:
-        message = f"At least {min(counts.values())} steps a node count, after {warm_up.steps} of warm-up."
+        message = f"At least {min(counts.values())} steps per node are counted, after a warm-up of {warm_up.steps}."
         reasons.add(PASS, "samples", message, samples=counts)
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
@@ -158,8 +159,8 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
     is_long = warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most)
     if is_long and warm_up.detected and warm_up.steady and warm_up.apart > _SLOW_WARM_UP:
         message = (
-            f"{warm_up.reason} No warm-up takes {warm_up.steps} of {most} steps: the training was slow at first. "
-            "Give training_warmup_steps where it was one."
+            f"{warm_up.reason} {warm_up.steps} of {most} steps is too long for a warm-up: the training was slow at "
+            "first. If it was one, set training_warmup_steps."
         )
         reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
 
@@ -185,13 +186,13 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
             reasons.add(INCONCLUSIVE, "metric_missing", f"{metric} was not measured on {node}; it had {wanted}.", node)
         if bound["measured"] is None:
             if bound["optional"]:
-                reasons.note("metric_missing", f"{metric} was not measured, and is optional.")
+                reasons.note("metric_missing", f"{metric} was not measured; it is optional.")
             continue
         what = f"{metric} is {in_words(metric, bound['measured'])} ({bound['statistic']} of {bound['node']})"
         if is_met(bound["measured"], bound["least"], bound["greatest"]):
             reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.", bound=bound)
         elif bound["statistic"] == "last" and not seen.reached.finished:
-            message = f"{what}, but the training did not get to its end; it had {wanted}."
+            message = f"{what}, but the training did not finish; it had {wanted}."
             reasons.add(INCONCLUSIVE, "threshold_open", message, bound=bound)
         else:
             reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
@@ -206,17 +207,15 @@ def judge_logs(seen: Seen, reasons: Reasons) -> None:
     Logs that somebody names to be judged are taken as they are named.
     """
     if seen.plan.get("logs"):
-        reasons.note(
-            "logs_as_named", "The logs are judged as they were named: nothing in them says which run they belong to."
-        )
+        reasons.note("logs_as_named", "The logs are taken as named: nothing in them identifies their run.")
         return
     run_id = seen.plan["run_id"]
     read = [status for status in seen.statuses if status.get("last_step") is not None or status["status"] == "exited"]
     for status in read:
         found = status.get("log_run_id")
         if found != run_id:
-            whose = f"that of run {found}" if found else "of a run that is not known"
-            message = f"The log of {status['node']} is {whose}."
+            whose = f"belongs to run {found}" if found else "does not name its run"
+            message = f"The log of {status['node']} {whose}."
             reasons.add(INCONCLUSIVE, "other_log", message, status["node"], log_run_id=found)
     if read and all(status.get("log_run_id") == run_id for status in read):
-        reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} are of this run.")
+        reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} belong to this run.")

@@ -23,10 +23,10 @@ if t.TYPE_CHECKING:
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
 _OF_THE_MODEL = frozenset({"loss", "grad_norm", "nan_iterations"})
 _REMEDY_OF_THE_MODEL = (
-    "The loss or the gradients became NaN or infinite: check data, precision and learning rate; where one rank alone "
-    "has it, check its GPU."
+    "The loss or the gradients became NaN or infinite: check data, precision and learning rate; if only one rank is "
+    "affected, check its GPU."
 )
-_REMEDY_OF_A_NUMBER = "Read that line of the log: the trainer could not measure, or the line is torn or was changed."
+_REMEDY_OF_A_NUMBER = "Check that log line: the trainer could not measure the value, or the line is torn or was edited."
 
 
 def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
@@ -40,7 +40,7 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
         return
     status = next(status for status in seen.statuses if status["node"] == first["node"])
     if status["status"] == "exited" and status.get("exit_status") == 0:
-        message = f"{first['node']} ended with exit status 0, but its log holds a failure ({first['class']})."
+        message = f"{first['node']} ended with exit status 0, but its log shows a failure ({first['class']})."
         reasons.add(FAIL, "failure_in_log", message, first["node"])
 
 
@@ -55,9 +55,9 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
         where = "after its last step"
         if node not in seen.attempts:
             failures = without_noise_of_exit(status.get("failures", [])) or failures
-            where = "that nothing shows it to have survived"
+            where = "with no sign of training after it"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
-            message = f"The log of {node} holds a failure {where} ({failure['class']}): {line}"
+            message = f"The log of {node} shows a failure {where} ({failure['class']}): {line}"
             reasons.add(INCONCLUSIVE, "failure_at_end", message, node)
 
 

@@ -46,8 +46,8 @@ _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _REMEDY_OF_HANG = (
-    "Look at that rank and its node first. Where none is named, compare the last lines of the nodes; where py-spy is "
-    "installed on the nodes, the stacks of the ranks are compared, too."
+    "Check that rank and its node first. If none is named, compare the last lines of the nodes; with py-spy installed "
+    "on the nodes, the stacks of the ranks are compared as well."
 )
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
@@ -104,7 +104,7 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
         "message": _sentence(first.get("message")),
         "evidence": [],
         "rank": None,
-        "remedy": "Do what that says on the node; preflight.yml looks at all that a run needs there.",
+        "remedy": "Fix that on the node; preflight.yml checks everything that a run needs there.",
         "exit_code": None,
         "echoes": [
             {"node": other["node"], "class": "not_ready", "message": _sentence(other.get("message"))}
@@ -175,45 +175,45 @@ def _end_of(status: Status, held_up: str) -> _End:
         return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
     if status.get("booted"):
         failure_class, blame = "rebooted", _BY_THE_MACHINE
-        message = "The node booted while it trained."
-        remedy = "Find out why: the log of the boot before (journalctl --boot=-1), the event log of the BMC, the power."
+        message = "The node rebooted during the training."
+        remedy = "Check the log of the previous boot (journalctl --boot=-1), the BMC event log and the power supply."
     elif status.get("full_disk"):
         failure_class, blame = "disk_full", _KILLED
-        message = f"The disk of {status['full_disk']} is full: neither log nor exit status could be written."
-        remedy = "Free space there (df, du), or let log_dir be on another disk."
+        message = f"The disk of {status['full_disk']} is full: neither the log nor the exit status could be written."
+        remedy = "Free space there (df, du), or put log_dir on another disk."
     elif status.get("engine_problem"):
         failure_class, blame = "engine_stopped", _KILLED
         message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
-        remedy = "Look why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
+        remedy = (
+            "Find out why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
+        )
     elif status.get("oom_killed"):
         failure_class, blame = "killed", _BY_THE_MACHINE
-        message = "The kernel killed a process of the training because memory ran out."
+        message = "The kernel killed a training process because memory ran out."
         remedy = (
-            "Give the container, or the job of Slurm (--mem), more memory, or let the training use less: fewer data "
+            "Give the container or the Slurm job (--mem) more memory, or make the training use less: fewer data "
             "workers, a smaller cache."
         )
     elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
         message = "The training was killed (SIGKILL)."
-        remedy = "Look for the out-of-memory killer (dmesg), another user or a scheduler on that node."
+        remedy = "Check that node for the out-of-memory killer (dmesg), another user or a scheduler."
     elif status["status"] == "unreachable":
         failure_class, blame = "unreachable", _LOST
         message = f"The node did not answer: {_sentence(status.get('message'))}"
-        remedy = "Look whether the node is up and its management network works."
+        remedy = "Check that the node is up and its management network works."
     elif status["status"] == "bad_answer":
         failure_class, blame = "bad_answer", _LOST
-        message = f"The node gave no answer that can be used: {_sentence(status.get('message'))}"
-        remedy = "Find out what changes its answers: its Python, what its shell prints, or a user with root."
+        message = f"The node gave an unusable answer: {_sentence(status.get('message'))}"
+        remedy = "Find out what alters its answers: its Python, its shell's output, or a user with root."
     elif status["status"] == "gone":
         failure_class, blame = "run_folder_gone", _LOST
-        message = f"The node lost what it kept of the run: {_sentence(status.get('message'))}"
-        remedy = "Find out who removed it, such as a job that cleans the disk, and let log_dir be where nothing does."
+        message = f"The node lost the state of the run: {_sentence(status.get('message'))}"
+        remedy = "Find out what removed it, such as a clean-up job, and put log_dir where nothing is cleaned up."
     elif status["status"] == "stalled" and status.get("log_problem"):
         failure_class, blame = "log_moved", _LOST
-        message = f"The log could not be followed any more: {_sentence(status['log_problem'])}"
-        remedy = (
-            "Let nothing rotate or move the logs of a run (logrotate, a clean-up): the training writes to the old file."
-        )
+        message = f"The log could no longer be followed: {_sentence(status['log_problem'])}"
+        remedy = "Exclude the logs of runs from rotation and clean-up: the training keeps writing to the old file."
     elif status["status"] == "stalled":
         failure_class, blame = "stalled", _STALLED
         message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()
@@ -243,7 +243,7 @@ def _rank_in_words(rank: RankSeen) -> str:
 
 def _held_up_by(last: Lagging | None) -> str:
     if last is None:
-        return "Which rank holds up the others is not known from what was seen."
+        return "Which rank holds up the others could not be determined."
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
     return f"{who} holds the others up: {last.evidence}."
 
@@ -255,7 +255,7 @@ def _exit_in_words(status: Status) -> str:
     if stops_short(status):
         return f"exit status {exit_status} at step {status['last_step']} of {status['steps_total']}"
     if exit_status == 0:
-        return "exit status 0 before the last step was seen"
+        return "exit status 0 before the last step"
     # A shell reports a process that a signal ended as 128 + its number.
     names = {128 + number: f" ({number.name})" for number in signal.Signals}
     return f"exit status {exit_status}{names.get(exit_status, '')}"

@@ -11,9 +11,9 @@ from .autocorrelation import effective_size, noise_of
 
 CONFIDENCE = 0.95
 METHOD = (
-    f"{CONFIDENCE:.0%} interval of the median: its bootstrap over all resamples of as many independent steps as the "
-    "autocorrelation of neighbours leaves, and where these are fewer than 14 Student's, of logarithms and with an "
-    "autocorrelation as large as so few steps leave open"
+    f"{CONFIDENCE:.0%} interval of the median: the bootstrap over all resamples of as many independent steps as the "
+    "autocorrelation leaves; with fewer than 14 of these, Student's interval of the logarithms, with the largest "
+    "autocorrelation that so few steps allow"
 )
 
 # With fewer independent values than this, the extremes of a sample are too near for a bootstrap.

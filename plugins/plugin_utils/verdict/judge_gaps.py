@@ -62,7 +62,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
                 what = name.replace("_", " ")
-                message = f"No step line of {node} says its {what}, as each line of this trainer does."
+                message = f"No step line of {node} shows its {what}, which this trainer prints on every line."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in looked_at:
@@ -83,7 +83,7 @@ def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
         first = next((node for node, says in said.items() if says), None)
         for node in (node for node, says in said.items() if first and not says):
-            message = f"No step line of {node} says its {metric.replace('_', ' ')}, and those of {first} do."
+            message = f"No step line of {node} shows its {metric.replace('_', ' ')}, but those of {first} do."
             reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, other=first)
 
 
@@ -122,7 +122,7 @@ def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reason
     """Note a log whose only training begins in front of the checkpoint that it went on from."""
     # Checkpoints of trainers that count from 0 may have the number of the next step.
     if due is not None and begun < due - 1 + first_step:
-        message = f"The training went on from step {due - 1} by its logs, and the first step of {node} is {begun}."
+        message = f"By its logs the training resumed from step {due - 1}, but the first step of {node} is {begun}."
         reasons.add(INCONCLUSIVE, "other_log", message, node, resumed=due - 1, first_step=begun)
 
 
@@ -140,9 +140,8 @@ def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, r
     if not missing:
         return
     share = missing / (missing + found.size)
-    message = (
-        f"The log of {node} lacks {counted(missing, 'step')} of {missing + found.size}, from step {holes[0][0]} on."
-    )
+    lacks = f"{missing} of {counted(missing + found.size, 'step')}"
+    message = f"The log of {node} lacks {lacks}, the first of them {holes[0][0]}."
     if share > _TORN:
         reasons.add(INCONCLUSIVE, "steps_missing", message, node, steps=missing, first_step=holes[0][0])
     else:
@@ -152,11 +151,11 @@ def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, r
 def _judge_losses(node: str, missing: list[int], steps: int, goal: int | None, reasons: Reasons) -> None:
     if goal in missing:
         missing.remove(goal)
-        message = f"The last step, {goal}, has no loss in the log of {node}: its line is torn, or it was zero."
+        message = f"The last step, {goal}, has no loss in the log of {node}: its line is torn, or the loss was zero."
         reasons.add(INCONCLUSIVE, "last_loss_missing", message, node, last_step=goal)
     if not missing:
         return
-    message = f"The log of {node} has no loss of {counted(len(missing), 'step')}, the first of them {missing[0]}."
+    message = f"The log of {node} has no loss for {counted(len(missing), 'step')}, the first of them {missing[0]}."
     if len(missing) > _TORN * steps:
         reasons.add(INCONCLUSIVE, "loss_missing", message, node, first_step=missing[0], steps=len(missing))
     else:

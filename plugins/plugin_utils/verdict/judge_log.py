@@ -53,17 +53,17 @@ def judge_life(seen: Seen, reasons: Reasons) -> None:
     signs_of = {status["node"]: of_any.intersection(status.get("signs", ())) for status in silent}
     for node, signs in signs_of.items():
         if not signs:
-            message = f"The log of {node} has none of the lines that a rank prints once it trains."
+            message = f"The log of {node} has none of the lines that a rank prints once it is training."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
         begin, end = (text.decode() for text in grammar.ends or (b"", b""))
         if begin in signs and end not in signs:
-            message = f"The log of {node} has {begin}, and not {end}: its rank did not come to the end."
+            message = f"The log of {node} has {begin} but not {end}: its rank did not finish."
             reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
     all_alive = bool(silent) and all(signs_of.values())
     first_seen = any(of_first.intersection(signs) for signs in signs_of.values())
     if of_first and all_alive and not first_seen and not any(map(_has_first_rank, seen.statuses)):
         node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
-        message = f"No log has what rank 0 prints as the training begins; that of {node} ought to."
+        message = f"No log has what rank 0 prints when the training begins; that of {node} should."
         reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
 
 
@@ -74,9 +74,9 @@ def _judge_starts(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         node, starts = status["node"], status.get("starts", 0)
         if node not in seen.attempts and (starts > most or 0 < starts < known):
-            what = "no step of the last one is seen" if starts > most else "it had no part in the last one"
+            what = "the last start shows no step" if starts > most else "it took no part in the last start"
             message = (
-                f"Processes began {counted(starts, 'time')} on {node}, and {counted(most, 'time')} where "
+                f"Processes started {counted(starts, 'time')} on {node}, but {counted(most, 'time')} where "
                 f"steps are printed: {what}."
             )
             reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=most)
@@ -115,7 +115,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
         first = of_all[0]
         its = named[first][1]
         if (size, name) != (ranks, its):
-            message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, and {name} of {size} on {node}."
+            message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, but {name} of {size} on {node}."
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
     for status in seen.statuses:
         for other in status.get("ranks", ()):
@@ -144,7 +144,7 @@ def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
     for node, steps in resumed.items():
         if not set(steps).intersection(resumed[first]):
             message = (
-                f"{node} went on from step {steps[-1]:g}, and {first} from step {resumed[first][-1]:g}, in one job."
+                f"In one job, {node} resumed from step {steps[-1]:g}, but {first} from step {resumed[first][-1]:g}."
             )
             reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
 
@@ -169,7 +169,7 @@ def _chance_of(rows: pd.DataFrame) -> float:
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:
     first = owner.setdefault(what, node)
     if first != node:
-        message = f"The logs of {first} and {node} have {shared} in common: one of them is not its own."
+        message = f"The logs of {first} and {node} share {shared}: one of them belongs to another node."
         reasons.add(INCONCLUSIVE, "same_log", message, node, other=first)
 
 
@@ -179,14 +179,14 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
         node, conflicts = status["node"], status.get("conflicts", 0)
         if conflicts:
             steps = counted(conflicts, "step")
-            message = f"The log of {node} prints {steps} again with other values: it is of two runs."
+            message = f"The log of {node} prints {steps} again with other values: it holds two runs."
             reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
     _judge_ended(seen.statuses, seen.attempts, reasons)
     goal = seen.reached.last_line
     for node, rows in seen.attempts.items():
         earlier = seen.earlier[node]
         if goal is not None and earlier["step"].max() >= goal:
-            message = f"The log of {node} got to step {goal}, and then begins again: it holds two runs."
+            message = f"The log of {node} reaches step {goal}, then begins again: it holds two runs."
             reasons.add(INCONCLUSIVE, "two_runs", message, node)
         _judge_clock(node, rows, earlier, reasons)
 
@@ -200,7 +200,7 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
         ended = max(status.get("settings", {}).get("ended", ()), default=last)
         if ended < last and status.get("starts", 0) < 2:
             message = (
-                f"The log of {status['node']} says that the training ended at step {ended:g}, and step {last} is seen."
+                f"The log of {status['node']} says that the training ended at step {ended:g}, but step {last} was seen."
             )
             reasons.add(INCONCLUSIVE, "other_log", message, status["node"], ended=ended, last_step=last)
 
@@ -216,9 +216,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     # Stamps without a year go back far at New Year.
     tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
-        message = (
-            f"The time stamps of {node} go back by {-worst:.0f} s: its lines are not in their order, or of two runs."
-        )
+        message = f"The timestamps of {node} jump back by {-worst:.0f} s: its lines are out of order, or from two runs."
         reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
 
 
@@ -234,10 +232,10 @@ def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
             continue
         if last - first > ended - started + 60.0:
             message = (
-                f"The steps in the log of {node} took {last - first:.0f} s by their time stamps, and the run "
+                f"By their timestamps the steps in the log of {node} took {last - first:.0f} s, but the run took "
                 f"{ended - started:.0f} s."
             )
             reasons.add(INCONCLUSIVE, "other_time", message, node, stamped=last - first, run=ended - started)
         elif first > _FIRST_ABSOLUTE and not started - _ZONES < first <= last < ended + _ZONES:
-            message = f"The time stamps in the log of {node} are of another day than the run."
+            message = f"The timestamps in the log of {node} are from another day than the run."
             reasons.add(INCONCLUSIVE, "other_time", message, node, first=first, started_at=started)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...module_utils.logs.record import in_words
 from ..contracts import LossTrend, Status
+from ..plan.config.words import counted
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
@@ -78,7 +79,7 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         if _judge_values(node, losses, trend, vocabulary, reasons):
             continue
         resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
-        over = f"over {trend['samples']} loss{'' if trend['samples'] == 1 else 'es'} of {node}"
+        over = f"over {counted(trend['samples'], 'value')} of {node}"
         against = ""
         if trend["interval"]:
             interval = f"95 % interval {trend['interval']['low']:+.2%} to {trend['interval']['high']:+.2%}"
@@ -90,12 +91,12 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
             message = f"The loss rises {over}: {ends}."
             reasons.add(FAIL, "loss_rises", message, node, trend=trend)
         elif trend["direction"] == FLAT and resumed:
-            message = f"The loss does not fall {over}{against}; the training went on from step {trend['first_step']}."
+            message = f"The loss does not fall {over}{against}; the training resumed at step {trend['first_step']}."
             reasons.note("loss_flat", message, node, trend=trend)
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
             reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}{against}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls is not known {over}{against}: that takes {MIN_LOSSES_OF_FLAT}."
+            message = f"Whether the loss falls is not known {over}{against}: it takes {MIN_LOSSES_OF_FLAT} to judge."
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
@@ -104,7 +105,7 @@ def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
         node, wrong = status["node"], status.get("wrong_perplexities", 0)
         if wrong:
             message = (
-                f"The log of {node} has perplexities that are not the exponential of their loss, or of a loss that no "
+                f"The log of {node} has perplexities that are not the exponential of their loss, or whose loss no "
                 f"trained model has: {wrong}."
             )
             reasons.add(INCONCLUSIVE, "perplexity_differs", message, node, perplexities=wrong)
@@ -116,21 +117,20 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
     before = len(reasons)
     if (values < 0).any():
         step = int(steps[values < 0][0])
-        reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which no loss is.", node)
+        reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which is impossible.", node)
     elif values.size >= MIN_LOSSES and (same := _same_at_end(values)) >= max(MIN_LOSSES, values.size // 5):
         where = "all" if same == values.size else "the last"
-        message = f"The loss of {node} is {values[-1]:g} in {where} {same} steps: nothing was learned, or measured."
+        message = f"The loss of {node} is {values[-1]:g} in {where} {same} steps: nothing was learned or measured."
         reasons.add(INCONCLUSIVE, "loss_constant", message, node)
     end = float(np.median(values[-max(1, values.size // 5) :]))
     guessing = math.log(vocabulary)
     if end > _WORSE_THAN_GUESSING * guessing:
         message = (
-            f"The loss of {node} ends at {end:.4g}; guessing among {vocabulary:.0f} tokens has {guessing:.4g}: it "
-            "learned less than nothing."
+            f"The loss of {node} ends at {end:.4g}, worse than guessing among {vocabulary:.0f} tokens ({guessing:.4g})."
         )
         reasons.add(INCONCLUSIVE, "loss_too_high", message, node, loss=end, guessing=guessing)
     if values.size >= MIN_LOSSES and float(np.ptp(values)) > 0 and 0 <= float(values.max()) < _LEAST_LOSS:
-        message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no text leaves: it is of no model."
+        message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no model reaches on text."
         reasons.add(INCONCLUSIVE, "loss_too_low", message, node, loss=end)
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
@@ -140,20 +140,20 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
     elif _jumps_at_end(values):
         message = (
-            f"The last loss of {node}, {values[-1]:.4g}, is far above those before it, and no loss after it shows that "
-            "it came back."
+            f"The last loss of {node}, {values[-1]:.4g}, is far above those before it, and no later loss shows a "
+            "recovery."
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[-1]), loss=float(values[-1]))
     repeated = repeated_losses(values)
     if repeated:
         message = (
-            f"The losses of {node} from step {int(steps[repeated.again])} on are those from step "
-            f"{int(steps[repeated.first])} on, in {repeated.losses} steps: no other batch has the same losses."
+            f"The losses of {node} from step {int(steps[repeated.again])} repeat those from step "
+            f"{int(steps[repeated.first])} for {repeated.losses} steps: other batches never have the same losses."
         )
         reasons.add(INCONCLUSIVE, "loss_repeats", message, node, step=int(steps[repeated.again]), steps=repeated.losses)
     lowest = float(values.min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
-        message = f"The loss of {node} ends at {end:.4g}, and was {lowest:.4g}: the training diverged."
+        message = f"The loss of {node} ends at {end:.4g} after a low of {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)
     elif trend["direction"] != RISING and (climb := trend["climb"]):
         averages = f"its last {climb['losses']} losses average {climb['end']:.4g}, those before {climb['before']:.4g}"
@@ -205,7 +205,7 @@ def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame],
             off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
         if off.size:
             step, one, other = int(steps[off[0]]), ones[off[0]], theirs[off[0]]
-            message = f"The {word} of step {step} is {one:g} on {node} and {other:g} on {first}, in one job."
+            message = f"In one job, the {word} of step {step} is {one:g} on {node} but {other:g} on {first}."
             reasons.add(FAIL, "loss_differs", message, node, step=step)
 
 
@@ -217,14 +217,14 @@ def judge_physics(seen: Seen, reasons: Reasons) -> None:
     for node, found in seen.by_node.items():
         memory = found["memory_fraction"]["value"] if "memory_fraction" in found else 0.0
         if memory > 1:
-            message = f"{node} uses {memory:.4g} times its memory: that cannot be."
+            message = f"{node} uses {memory:.4g} times its memory, which is impossible."
             reasons.add(INCONCLUSIVE, "impossible", message, node, metric="memory_fraction", value=memory)
         for metric in ("tflops_per_gpu", "tokens_per_sec_per_gpu"):
             if metric not in found:
                 continue
             value = found[metric]["median"]
             if found[metric]["p05"] <= 0 and (metric == "tokens_per_sec_per_gpu" or value > _ROUNDED_TO_NONE):
-                message = f"{metric} of {node} is 0 in one step of 20 or more, which trained nothing then."
+                message = f"{metric} of {node} is 0 in at least 1 of 20 steps: these trained nothing."
                 reasons.add(INCONCLUSIVE, "impossible", message, node, metric=metric, value=value)
                 continue
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
@@ -232,8 +232,8 @@ def judge_physics(seen: Seen, reasons: Reasons) -> None:
                 behind = "" if metric == "tflops_per_gpu" else f", which takes {computed:.4g} TFLOP/s"
                 known = workload and peak and f"the peak of {seen.plan['gpu']} in {workload['precision']} is {bound}"
                 message = (
-                    f"{metric} of {node} is {in_words(metric, value)}{behind}, and "
-                    f"{known or f'no accelerator has {bound}'}: that cannot be."
+                    f"{metric} of {node} is {in_words(metric, value)}{behind}, but "
+                    f"{known or f'no accelerator reaches {bound}'}."
                 )
                 evidence = {"metric": metric, "value": value, "tflops": computed, "peak_tflops": peak}
                 reasons.add(INCONCLUSIVE, "impossible", message, node, **evidence)

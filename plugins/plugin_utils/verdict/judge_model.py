@@ -36,7 +36,7 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
     other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
     if other:
         message = (
-            f"The log of {node} is of another workload: its model has {other[0]:.4g} billion parameters, and the "
+            f"The log of {node} is from another workload: its model has {other[0]:.4g} billion parameters, the "
             f"planned one {planned:.4g}."
         )
         reasons.add(FAIL, "other_workload", message, node, found=other[0], planned=planned)
@@ -51,13 +51,13 @@ def judge_parallelism(status: Status, reasons: Reasons) -> None:
         return
     made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
     if made != ranks:
-        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, and it sees {ranks}."
+        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, but it sees {ranks}."
         reasons.add(INCONCLUSIVE, "settings_differ", message, node, found=made, other=ranks)
     batch, micro = (settings.get(name, ()) for name in ("global_batch_size", "micro_batch_size"))
     data = settings["data_parallelism"][0]
     if len(batch) == len(micro) == 1 and batch[0] % (micro[0] * data):
         message = (
-            f"The log of {node} contradicts itself: {batch[0]:g} sequences are no whole number of micro batches of "
+            f"The log of {node} contradicts itself: {batch[0]:g} sequences do not divide into micro batches of "
             f"{micro[0]:g} on {data:g} ranks."
         )
         reasons.add(INCONCLUSIVE, "settings_differ", message, node, batch=batch[0], micro_batch=micro[0], ranks=data)
@@ -74,7 +74,7 @@ def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], r
         return
     if abs(made - said[0]) > _RATE_TOLERANCE * said[0]:
         message = (
-            f"The TFLOP/s of {node} times its step time are {made:.6g} TFLOPs, and its log says that a step has "
+            f"The TFLOP/s of {node} times its step time make {made:.6g} TFLOPs, but its log says that a step has "
             f"{said[0]:.6g}."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=said[0])

@@ -30,24 +30,24 @@ def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> Non
     networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
     over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
     for node in over_tcp:
-        message = f"NCCL talks TCP on {node}, where RDMA is meant: its log names {_TCP}."
+        message = f"NCCL uses TCP on {node}, but the plan uses RDMA: its log names {_TCP}."
         reasons.add(FAIL, "tcp_transport", message, node, transports=networks_of[node])
     if over_tcp:
         return
     for node in [status["node"] for status in statuses if networks_of and status["node"] not in networks_of]:
-        message = f"Whether {node} uses RDMA is not known: NCCL names its network in the logs of other nodes only."
+        message = f"Whether {node} uses RDMA is not known: only the logs of other nodes name NCCL's network."
         reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=networks_of)
     if networks_of:
         names = sorted({name for networks in networks_of.values() for name in networks})
-        message = f"NCCL says that it uses {' and '.join(names)} on {counted(len(networks_of), 'node')}."
+        message = f"NCCL uses {' and '.join(names)} on {counted(len(networks_of), 'node')}."
         reasons.add(PASS, "transport", message, transports=networks_of)
     else:
         level = level_that_hides_the_network(plan["nodes"])
         message = "Whether RDMA was used is not known: "
         if level is None:
-            message += "NCCL_DEBUG asks NCCL for its network, and no log names it."
+            message += "NCCL_DEBUG makes NCCL name its network, but no log does."
         else:
-            message += f"NCCL names its network only with NCCL_DEBUG=INFO, and here it is {level or 'not set'}."
+            message += f"NCCL names its network only with NCCL_DEBUG=INFO; here it is {level or 'not set'}."
         reasons.add(INCONCLUSIVE, "transport_unknown", message)
 
 
@@ -69,8 +69,8 @@ def judge_world(
     wrong = {node: size for node, size in sizes.items() if size != ranks}
     for node, size in wrong.items():
         alone = size * nodes == ranks
-        what = "trained alone" if alone else "trained in another world than the plan's"
-        message = f"{node} {what}: it sees {counted(size, 'rank')}, and the job has {ranks}."
+        what = "trained alone" if alone else "trained with the wrong world size"
+        message = f"{node} {what}: it sees {counted(size, 'rank')}, but the job has {ranks}."
         reasons.add(FAIL, "trained_alone" if alone else "world_size", message, node, world_size=size, ranks=ranks)
     for status in statuses:
         _judge_communicator(status, ranks, reasons)
@@ -87,16 +87,14 @@ def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
     """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
     for size, _name in communicators(status):
         if size > ranks:
-            message = (
-                f"{status['node']} trained in another world than the plan's: NCCL has {size} ranks, the job {ranks}."
-            )
+            message = f"{status['node']} trained with the wrong world size: NCCL has {size} ranks, the job {ranks}."
             reasons.add(FAIL, "world_size", message, status["node"], world_size=size, ranks=ranks)
 
 
 def _judge_several_that_print(
     ranks: int, workload: Workload, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons
 ) -> None:
-    message = f"{counted(len(by_node), 'node')} print steps, where only the last rank of one job does"
+    message = f"{counted(len(by_node), 'node')} print steps, but in one job only the last rank does"
     flops = workload["model_flops_per_token"]
     counted_by_trainer = [
         found["tflops_per_gpu"]["median"] * 1e12 / (flops * found["tokens_per_sec_per_gpu"]["median"])
@@ -106,7 +104,7 @@ def _judge_several_that_print(
     nodes = sorted(by_node)
     if counted_by_trainer and min(counted_by_trainer) > _SURELY_MORE:
         seen = ranks / min(counted_by_trainer)
-        alone = f"{message}, and their TFLOP/s are those of about {seen:.0f} of the {ranks} ranks: they trained alone."
+        alone = f"{message}, and their TFLOP/s match about {seen:.0f} of the {ranks} ranks: they trained alone."
         reasons.add(FAIL, "trained_alone", alone, nodes=nodes, ratio=min(counted_by_trainer))
     else:
         reasons.add(INCONCLUSIVE, "alone_suspected", f"{message}: they may have trained alone.", nodes=nodes)

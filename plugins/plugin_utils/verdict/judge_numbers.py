@@ -40,7 +40,7 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     ):
         first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        message = f"{metric} is no finite number on {node} in {where}."
+        message = f"{metric} is NaN or infinite on {node} in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
     _judge_signs(taken, reasons)
     last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
@@ -54,7 +54,7 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     with_loss = set(losses["node"])
     without = [str(node) for node in last_attempts.index if node not in with_loss]
     for node in without:
-        reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps, but not a single loss.", node)
+        reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps but no loss.", node)
     if not losses.empty and wrong.empty and nan_iterations.empty and not without:
         reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
 
@@ -79,12 +79,12 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
     for (node, metric), rows in _groups(wrong, "node", "metric"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"{metric} is {value:g} on {node} in step {step}, which cannot be."
+        message = f"{metric} is {value:g} on {node} in step {step}, which is impossible."
         reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
     large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
     for (node,), rows in _groups(large[np.isfinite(large["value"])], "node"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"The learning rate of {node} is {value:g} in step {step}, with which nothing is learned."
+        message = f"The learning rate of {node} is {value:g} in step {step}, too high to learn anything."
         reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
 
 
@@ -96,7 +96,7 @@ def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
         wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
         for (node,), rows in _groups(wrong, "node"):
             value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
-            message = f"The {word} is {value:g} on {node} in step {step}: it learned nothing then."
+            message = f"The {word} is {value:g} on {node} in step {step}: that step learned nothing."
             code = "below_zero" if math.isfinite(value) else "not_finite"
             reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
 
@@ -109,7 +109,7 @@ def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
     for (node,), rows in _groups(steps[steps[OTHER_FIELDS].notna() & ~skipped], "node"):
         first = int(rows["step"].iloc[0])
         message = (
-            f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, at first in step "
+            f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, first in step "
             f"{first}."
         )
         reasons.add(FAIL, "not_finite", message, str(node), first_step=first, steps=len(rows))

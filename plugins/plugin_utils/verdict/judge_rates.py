@@ -36,15 +36,15 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
     found = float(np.median(products))
     if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
         message = (
-            f"The log of {node} is of another workload: its tokens/s times its step time are {found:.6g} tokens for a "
-            f"GPU in a step, and the workload has {tokens:.6g}."
+            f"The log of {node} is from another workload: its tokens/s times its step time make {found:.6g} tokens per "
+            f"GPU and step, but the workload has {tokens:.6g}."
         )
         reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
     elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
         message = f"The tokens/s and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
     else:
-        agrees.append(f"{found:.6g} tokens for a GPU in a step")
+        agrees.append(f"{found:.6g} tokens per GPU and step")
 
 
 def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
@@ -83,7 +83,7 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
             first, usual = node, own
         elif abs(own - usual) > (_RATE_TOLERANCE + 2 * digit) * usual:
             message = (
-                f"A device of {node} computes {own / 1000:.4g} TFLOP where one of {first} computes "
+                f"A device of {node} computes {own / 1000:.4g} TFLOP, but one of {first} computes "
                 f"{usual / 1000:.4g}: in one job all compute the same."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, other=first, found=own, planned=usual)
@@ -104,12 +104,12 @@ def _judge_model_flops(
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
             message = (
-                f"The TFLOP/s of {node} times its step time are {found:.3g} FLOPs for a token, and those of the "
-                f"model are {least:.3g}."
+                f"The TFLOP/s of {node} times its step time make {found:.3g} FLOPs per token, but the model needs "
+                f"{least:.3g}."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
         else:
-            agrees.append(f"{found:.3g} FLOPs for a token")
+            agrees.append(f"{found:.3g} FLOPs per token")
 
 
 def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:
@@ -124,8 +124,8 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
     by_bar = float(passed["step_time_ms"].iloc[-1])
     if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
         message = (
-            f"The bars of {node} contradict themselves: a step takes {by_bar:.6g} ms by their rate, and "
-            f"{by_clock:.6g} ms by the time that has passed."
+            f"The progress bars of {node} contradict themselves: a step takes {by_bar:.6g} ms by their rate, but "
+            f"{by_clock:.6g} ms by their elapsed time."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=by_bar, planned=by_clock)
     if tokens and "tokens_per_sec_per_gpu" in rows:
@@ -137,8 +137,8 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
         made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
         if abs(made - tokens) > (_TOO_LONG - 1.0) * tokens:
             message = (
-                f"The tokens/s of {node} make {made:.6g} tokens for a GPU in a step by the time that has passed, and "
-                f"the workload has {tokens:.6g}."
+                f"By the elapsed time the tokens/s of {node} make {made:.6g} tokens per GPU and step, but the workload "
+                f"has {tokens:.6g}."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=tokens)
 
@@ -154,18 +154,18 @@ def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reas
     taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0
     if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
         message = (
-            f"The log of {node} is of another workload, or was changed: by their step times its {len(stamped)} counted "
-            f"steps take {taken:.6g} s, and their time stamps are {span:.6g} s apart."
+            f"The log of {node} is from another workload, or was edited: its {len(stamped)} counted steps take "
+            f"{taken:.6g} s by their step times, but {span:.6g} s by their timestamps."
         )
         reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
     elif _each_step_too_long(stamped):
         message = (
-            f"The step times of {node} are shorter than its time stamps say of nearly every step: its {len(stamped)} "
-            f"counted steps take {taken:.6g} s by the former, and {span:.6g} s by the latter."
+            f"Nearly every step of {node} lasts longer by its timestamps than by its step time: {len(stamped)} "
+            f"counted steps take {taken:.6g} s by their step times, but {span:.6g} s by their timestamps."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
     else:
-        agrees.append(f"steps of {taken:.4g} s within {span:.4g} s of time stamps")
+        agrees.append(f"steps of {taken:.4g} s within {span:.4g} s of timestamps")
 
 
 def _each_step_too_long(stamped: pd.DataFrame) -> bool:

@@ -41,7 +41,7 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
     for node, rows in seen.attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
-            message = f"{node} does not say of {counted(missing, 'step')} how many iterations were skipped."
+            message = f"{node} does not report the skipped iterations of {counted(missing, 'step')}."
             reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
@@ -57,7 +57,7 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
             first = int(rows["step"].to_numpy()[late][0])
             message = (
                 f"{node} skipped {counted(count, 'iteration')} after the warm-up, the first of them {first}; "
-                f"{allowed} may be (training_max_skipped)."
+                f"at most {allowed} may be (training_max_skipped)."
             )
             reasons.add(FAIL, "skipped_iterations", message, node, skipped=count, allowed=allowed, first_step=first)
         if skipped.size and skipped[-1] > 0:
@@ -90,10 +90,10 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     # Bars show three digits, of the step before now and then.
     allowed = 2.0 + 0.01 * float(updates[-1]) if steps else 0.0
     if steps and not done >= (1 - _MOST_IDLE) * steps - allowed:
-        message = f"{node} counts {done:g} updates of its weights over {counted(steps, 'step')}: some trained nothing."
+        message = f"{node} counts {done:g} weight updates over {counted(steps, 'step')}: some steps trained nothing."
         reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric="updates", steps=steps)
     elif done > steps + allowed:
-        message = f"{node} counts {done:g} updates of its weights over {counted(steps, 'step')}: they are of two runs."
+        message = f"{node} counts {done:g} weight updates over {counted(steps, 'step')}: its log holds two runs."
         reasons.add(INCONCLUSIVE, "settings_differ", message, node, metric="updates", steps=steps, updates=done)
 
 

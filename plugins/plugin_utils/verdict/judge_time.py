@@ -34,18 +34,16 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue
         share = really / time["median"]
-        wall = f", by the wall clock {time['wall_clock']:.6g} ms" if time["wall_clock"] else ""
-        means = (
-            f"A step of {node} takes {time['mean']:.6g} ms in the mean{wall}, and {time['median']:.6g} ms in the median"
-        )
+        wall = f", and {time['wall_clock']:.6g} ms by the wall clock" if time["wall_clock"] else ""
+        means = f"A step of {node} takes {time['median']:.6g} ms in the median, {time['mean']:.6g} ms on average{wall}"
         missed = [bound["metric"] for bound in seen.bounds if _is_missed(bound, share)]
         if missed:
             message = (
-                f"{means}: {' and '.join(dict.fromkeys(missed))} would miss the threshold with the time really spent."
+                f"{means}: with the time really spent {' and '.join(dict.fromkeys(missed))} would miss the threshold."
             )
             reasons.add(INCONCLUSIVE, "pauses", message, node, **t.cast("dict[str, t.Any]", time))
         else:
-            reasons.note("pauses", f"{means}: something takes time now and then, or between the steps.", node)
+            reasons.note("pauses", f"{means}: some steps, or the time between steps, take longer.", node)
 
 
 def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBound], reasons: Reasons) -> None:
@@ -54,7 +52,7 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
     judged = [bound for bound in bounds if bound["metric"] in (*_TIMES, *_RATES) and bound["kind"] != "info"]
     if judged and not any(_is_missed(bound, 1 + time["drift"]) for bound in judged):
         return
-    message = f"The steps of {node} get slower: the last fifth of them by {time['drift']:.0%} against those before."
+    message = f"The steps of {node} get slower: the last fifth takes {time['drift']:.0%} longer than those before."
     reasons.add(INCONCLUSIVE, "slows_down", message, node, drift=time["drift"])
 
 

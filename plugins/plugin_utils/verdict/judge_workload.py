@@ -31,7 +31,7 @@ _WORDS = {
     "global_batch_size": "global batch size",
     "iterations": "number of iterations",
     "gpus": "number of ranks",
-    "batch_per_device": "batch of a device",
+    "batch_per_device": "batch size per device",
     "accumulated_batches": "number of accumulated batches",
     "tensor_parallelism": "tensor parallel size",
     "pipeline_parallelism": "pipeline parallel size",
@@ -39,7 +39,7 @@ _WORDS = {
     "context_parallelism": "context parallel size",
     "layers": "number of layers",
     "hidden_size": "hidden size",
-    "vocabulary": "size of the vocabulary",
+    "vocabulary": "vocabulary size",
 }
 
 
@@ -60,7 +60,7 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
             values = settings.get(name, [])
             if len(values) > 1:
                 found = " and ".join(f"{value:g}" for value in values)
-                message = f"The log of {node} has two values of the {word}, {found}: it is of two runs."
+                message = f"The log of {node} has two values of the {word}, {found}: it holds two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
                 compared.with_plan(word, values[0], planned.get(name))
@@ -128,8 +128,10 @@ class _Compared(t.NamedTuple):
             if f"{word} {found:.10g}" not in self.agrees:
                 self.agrees.append(f"{word} {found:.10g}")
             return
-        given = f"{found:.10g}" if math.isfinite(found) else "no finite number"
-        self.fails(f"is of another workload: its {word} is {given}, and the plan's is {planned:.10g}.", found, planned)
+        given = f"{found:.10g}" if math.isfinite(found) else "NaN or infinite"
+        self.fails(
+            f"is from another workload: its {word} is {given}, but the plan's is {planned:.10g}.", found, planned
+        )
 
     def with_others(self, word: str, found: float) -> None:
         """Note a number that is not that of the other nodes of its job, or of another line."""
@@ -138,7 +140,7 @@ class _Compared(t.NamedTuple):
         first, value = self.of_job.setdefault(word, (self.node, found))
         if value != found:
             other = "another line of it" if first == self.node else f"that of {first}"
-            message = f"The {word} is {found:.10g} in the log of {self.node}, and {value:.10g} in {other}."
+            message = f"The {word} is {found:.10g} in the log of {self.node}, but {value:.10g} in {other}."
             self.reasons.add(FAIL, "other_workload", message, self.node, found=found, other=value)
 
     def fails(self, what: str, found: float, planned: float) -> None:
@@ -161,7 +163,7 @@ def _judge_ranks(status: Status, compared: _Compared) -> None:
         # MaxText rounds the batch of a device times the devices.
         if abs(made - whole[0]) >= max(1.0, accumulated):
             message = (
-                f"The log of {node} contradicts itself: its global batch size is {whole[0]:g}, and {ranks} ranks of "
+                f"The log of {node} contradicts itself: its global batch size is {whole[0]:g}, but {ranks} ranks of "
                 f"{each[0]:g} each make {made:g}."
             )
             compared.reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
@@ -177,15 +179,15 @@ def _judge_tokens_with_loss(
     most = float(rows["tokens_with_loss"].max())
     if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
         message = (
-            f"The log of {status['node']} is of another workload: {most:.10g} tokens of a step have a loss, and the "
+            f"The log of {status['node']} is from another workload: {most:.10g} tokens of a step have a loss, but the "
             f"batch has {batch:.10g}."
         )
         reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=batch)
     idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
     if not idle.empty:
         message = (
-            f"In {counted(len(idle), 'step')} of {status['node']}, the first of them {int(idle.iloc[0])}, less than "
-            "one token in 1000 has a loss: hardly anything was trained."
+            f"In {counted(len(idle), 'step')} of {status['node']}, the first of them {int(idle.iloc[0])}, fewer than "
+            "1 in 1000 tokens have a loss: almost nothing was trained."
         )
         reasons.add(INCONCLUSIVE, "idle_steps", message, status["node"], metric="tokens_with_loss", steps=len(idle))
 
@@ -203,7 +205,7 @@ def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float 
 def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:
     goal = plan["first_step"] + int(plan["parameters"]["iterations"] or 0) - 1
     if last > goal:
-        message = f"The log of {node} is of another workload: it goes on to step {last}, and the plan's last is {goal}."
+        message = f"The log of {node} is from another workload: it goes on to step {last}, but the plan ends at {goal}."
         reasons.add(FAIL, "other_workload", message, node, found=last, planned=goal)
 
 
@@ -236,7 +238,7 @@ def _judge_samples(
             place = int(np.argmax(wrong))
             due, found = float(printed[place]), float(grown[place])
             has = f"step {steps[place + 1]:.10g} has a global batch size of {due:.10g}"
-            compared.fails(f"contradicts itself: {has}, and consumed {found:.10g} samples.", found, due)
+            compared.fails(f"contradicts itself: {has}, but consumed {found:.10g} samples.", found, due)
         else:
             compared.agrees.append(f"{samples[-1]:.10g} samples consumed")
         return
@@ -254,7 +256,7 @@ def _judge_samples(
     found, due = float(samples[place]), float(expected[place])
     consumed = f"by step {steps[place]:.10g} it had consumed {found:.10g} samples"
     wanted = f"with a global batch size of {batch:.10g} it would be {due:.10g}"
-    compared.fails(f"is of another workload: {consumed}; {wanted}.", found, due)
+    compared.fails(f"is from another workload: {consumed}; {wanted}.", found, due)
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import Status
-from ..plan.config.words import counted
 
 # proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
 _HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
@@ -53,7 +52,7 @@ def _behind(statuses: Sequence[Status]) -> Lagging | None:
     (last, behind), (_other, step) = sorted(known.items(), key=lambda item: item[1])[:2]
     if behind == step:
         return None
-    return Lagging(last, None, f"its last step is {behind}, and {step} or later on every other node")
+    return Lagging(last, None, f"its last step is {behind}; every other node reached {step} or later")
 
 
 def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | None:
@@ -62,7 +61,7 @@ def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | No
         return None
     rank = odd[0].rank
     where = f" in {rank['waits_in']}" if rank["state"] in _IN_KERNEL and rank["waits_in"] else ""
-    return _named(odd[0], f"it {states[rank['state']]}{where}, as {counted(len(odd), 'rank')} of {len(seen)}")
+    return _named(odd[0], f"it {states[rank['state']]}{where} ({len(odd)} of {len(seen)} ranks)")
 
 
 def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:
@@ -73,7 +72,7 @@ def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:
     )
     if odd is None or most is None:
         return None
-    evidence = f"it is in {_frames(odd)[0]}, while most of {len(known)} ranks are in {_frames(most)[0]}"
+    evidence = f"it is in {_frames(odd)[0]}, while most of the {len(known)} ranks are in {_frames(most)[0]}"
     return _named(odd, evidence)
 
 
@@ -86,7 +85,7 @@ def _odd_load(seen: Sequence[_Seen]) -> Lagging | None:
     if odd is None or most is None:
         return None
     used, others = (round(one.rank["busy"] * 100) for one in (odd, most))
-    return _named(odd, f"it uses {used} % of a processor, while most of {len(seen)} ranks use about {others} %")
+    return _named(odd, f"it uses {used} % of a processor, while most of the {len(seen)} ranks use about {others} %")
 
 
 def _minority(seen: Sequence[_Seen], key: Callable[[_Seen], Hashable]) -> tuple[_Seen | None, _Seen | None]:

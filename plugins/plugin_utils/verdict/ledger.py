@@ -51,7 +51,7 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
             elif found:
                 entries["rows"][row] = {"verdict": PASS, "evidence": found}
             else:
-                entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": "nothing is known"}
+                entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": "no evidence"}
                 if passes:
                     reasons.add_missing(row, node)
         ledger.append(entries)
@@ -63,21 +63,21 @@ def _none_of_its_own(seen: Seen) -> str | None:
     if not seen.together or not seen.attempts:
         return None
     printed_by = seen.grammar.printed_by.replace("_", " ")
-    return f"the {printed_by} prints them, on {', '.join(seen.attempts)}"
+    return f"printed by the {printed_by}, on {', '.join(seen.attempts)}"
 
 
 def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
     """Return the evidence that the end of a node and its log hold, but for its steps, by row; None for none."""
     plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
     ended_well = status["status"] == "exited" and status.get("exit_status") == 0
-    log = f"begins with run {run_id}" if run_id == plan["run_id"] else None
-    sign_of_life = f"it prints {signs[0].strip()}" if signs else None
+    log = f"its first line names run {run_id}" if run_id == plan["run_id"] else None
+    sign_of_life = f"prints {signs[0].strip()}" if signs else None
     needs_network = asks_for_rdma(plan["mode"], plan["nodes"]) and not plan.get("rehearsal")
     lines = [line.strip() for line in status.get("last_lines", []) if line.strip()]
     return {
         "exit status": "0" if ended_well else None,
-        "log": "named by the user, and like no other node's" if plan.get("logs") else log,
-        "sign of life": sign_of_life if status.get("last_step") is None else "it prints steps",
+        "log": "named by the user, unlike any other node's log" if plan.get("logs") else log,
+        "sign of life": sign_of_life if status.get("last_step") is None else "prints steps",
         "failures": "none after the last step" if status.get("failures_at_end") == [] else None,
         "network": " and ".join(status.get("transports") or ())
         or (None if needs_network else "the plan names no RDMA device"),
@@ -89,16 +89,16 @@ def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[Ledger
     """Return the evidence that the steps of a node hold, by row; None for none."""
     first, last = rows["step"].iloc[0], rows["step"].iloc[-1]
     values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
-    skipped = "this trainer prints none"
+    skipped = "this trainer does not report them"
     if "skipped_iterations" in rows:
         skipped = f"{rows['skipped_iterations'].sum():g} of {counted(len(rows), 'iteration')}"
     trend, loss = seen.trends.get(node), None
     if trend:
         loss = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
         if trend["last_step"] != last:
-            loss += f" until step {trend['last_step']}, and none after it"
+            loss += f", none after step {trend['last_step']}"
     time = seen.times.get(node)
-    times: str | None = "fewer than two of its step times count"
+    times: str | None = "fewer than two counted step times"
     if time:
         wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
         is_known = np.isfinite(time["mean"])
@@ -109,6 +109,6 @@ def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[Ledger
         "numbers": f"{values} values, all finite",
         "skipped": skipped,
         "loss": loss,
-        "workload": "it shows no sizes",
+        "workload": "no sizes in the log",
         "time": times,
     }

@@ -92,7 +92,7 @@ class Reasons:
 
     def add_missing(self, row: LedgerRow, node: str) -> None:
         """Note that nothing is known of a row of the ledger of a node."""
-        reason = _reason("evidence_missing", f"There is no evidence of the {row} of {node}.", node, {})
+        reason = _reason("evidence_missing", f'{node} has no evidence for "{row}".', node, {})
         self._reasons.append({**reason, "row": row, "verdict": INCONCLUSIVE})
 
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:

@@ -52,8 +52,8 @@ def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: f
         "message": "",
     }
     if len(times) < 2:
-        where = f"only {next(iter(times))}" if times else "none of the nodes"
-        return {**found, "message": f"Nodes cannot be compared: {where} has a step time that counts."}
+        where = f"only {next(iter(times))}" if times else "no node"
+        return {**found, "message": f"Nodes cannot be compared: {where} has counted step times."}
     median = float(np.median(list(times.values())))
     deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
@@ -86,16 +86,16 @@ def _message(found: Stragglers, times: dict[str, float], noisy: list[str], *, to
         named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)
         cost = (
             f"{found['step_time_cost']:.1%} of step time and {found['throughput_cost']:.1%} of throughput"
-            f"{'' if together else ', in a job over all of these nodes'}"
+            f"{'' if together else ' in a job over all of these nodes'}"
         )
-        return f"Stragglers: {named} than the median of {len(times)} nodes, {median:.6g} ms; that costs {cost}."
+        return f"Stragglers: {named}, against a median of {median:.6g} ms on {len(times)} nodes. Cost: {cost}."
     spread = max(times.values()) / min(times.values()) - 1
     if together and spread <= _NEGLIGIBLE:
         return (
-            f"{all_of(len(times), 'node')} show the same step time, within {spread:.2%}, as nodes that wait for each "
-            "other do, so this does not say which of them is slow."
+            f"{all_of(len(times), 'node')} show the same step time, within {spread:.2%}: in one job nodes wait for "
+            "each other, so this does not show which one is slow."
         )
     if len(times) < _MIN_NODES:
-        return f"Two nodes differ by {spread:.1%} in step time; it takes three to say which one is unusual."
+        return f"Two nodes differ by {spread:.1%} in step time; it takes three to identify the slow one."
     limit = f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations"
-    return f"{limit}, but for {folded(noisy)}, whose own steps vary too much or are too few." if noisy else f"{limit}."
+    return f"{limit}, except {folded(noisy)}, whose steps vary too much or are too few." if noisy else f"{limit}."

@@ -30,7 +30,7 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun
     if tflops is not None:
         return {"mfu": tflops / peak, "mfu_basis": TFLOPS, "mfu_reason": None}
     if tokens is None:
-        return _none("No counted step has tokens/s or TFLOP/s.")
+        return _none("No counted step shows tokens/s or TFLOP/s.")
     return _none(workload["model_flops_reason"])
 
 

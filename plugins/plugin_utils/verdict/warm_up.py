@@ -67,11 +67,13 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
     the first half, half of the steps are left out and the run is reported as not steady.
     """
     if asked is not None:
-        return WarmUp(asked, f"The first {counted(asked, 'step')} of each node are left out as asked.", detected=False)
+        return WarmUp(
+            asked, f"The first {counted(asked, 'step')} of each node are left out, as requested.", detected=False
+        )
     paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
-        reason = f"There are too few steps ({most}) to find a steady state in; the first {_ASSUMED} are left out."
+        reason = f"There are too few steps ({most}) to find a steady state; the first {_ASSUMED} are left out."
         return WarmUp(_ASSUMED, reason, detected=False)
     paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
     lengths = {node: _length(pace.values) for node, pace in paces.items()}
@@ -82,7 +84,7 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
         return WarmUp(steps, reason, detected=True, steady=False)
     before = {node: int(paces[node].places[length]) for node, length in lengths.items() if length}
     if not before:
-        return WarmUp(0, "The first steps are as fast as the later ones; none is warm-up.", detected=True)
+        return WarmUp(0, "The first steps are as fast as the later ones; there is no warm-up.", detected=True)
     node = max(before, key=before.__getitem__)
     values = paces[node].values
     later = float(np.median(values[values.size // 2 :]))

@@ -176,7 +176,7 @@ def _workloads() -> None:
         change = lambda text, name=name, old=old, new=new: re.sub(rf"( {name} \.+) {old}\n", rf"\1 {new}\n", text)
         add("workloads", name, "megatron", on("node0", change))
     for name, old, new in (
-        ("batch of a device", "per_device_batch_size: 5.0", "per_device_batch_size: 4.0"),
+        ("batch size per device", "per_device_batch_size: 5.0", "per_device_batch_size: 4.0"),
         ("batch", "global_batch_size_to_train_on: 80", "global_batch_size_to_train_on: 40"),
         ("length", "max_target_length: 2048", "max_target_length: 1024"),
         ("devices", "Num_devices: 16", "Num_devices: 32"),

@@ -43,7 +43,7 @@ def test_every_fault_of_a_node_is_a_class_that_a_log_or_an_end_can_have() -> Non
         (summary("gpu_hang", "", ("a", "killed")), ["b"]),
         (summary("killed", "The training was killed (SIGKILL)."), ["b"]),
         (summary("killed", "Out of memory: Killed process 7 (python)"), []),
-        (summary("killed", "The kernel killed a process of the training because memory ran out."), []),
+        (summary("killed", "The kernel killed a training process because memory ran out."), []),
         *((summary(name), []) for name in ("out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")),
         ({"verdict": "PASS", "first_failure": None}, []),
         ({"verdict": "FAIL", "first_failure": None}, []),

@@ -153,7 +153,7 @@ def test_the_ledger_has_evidence_in_each_row_of_each_node(judged):
     assert [node["node"] for node in ledger] == ["node0", "node1"]
     assert {entry["verdict"] for node in ledger for entry in node["rows"].values()} == {"PASS"}
     silent, telling = (node["rows"] for node in ledger)
-    assert silent["steps"]["evidence"] == "the last rank prints them, on node1"
+    assert silent["steps"]["evidence"] == "printed by the last rank, on node1"
     assert telling["steps"]["evidence"] == "1 to 10 of 10"
 
 

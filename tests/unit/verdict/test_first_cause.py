@@ -270,15 +270,20 @@ TEST_ENDS = [
     (
         Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
         "killed",
-        "The kernel killed a process of the training because memory ran out.",
+        "The kernel killed a training process because memory ran out.",
         ["x"],
     ),
     (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),
-    (Node("a", "x\n", status="killed", told={"booted": True}), "rebooted", "The node booted while it trained.", ["x"]),
+    (
+        Node("a", "x\n", status="killed", told={"booted": True}),
+        "rebooted",
+        "The node rebooted during the training.",
+        ["x"],
+    ),
     (
         Node("a", "x\n", status="killed", told={"full_disk": "/log/run-1/a"}),
         "disk_full",
-        "The disk of /log/run-1/a is full: neither log nor exit status could be written.",
+        "The disk of /log/run-1/a is full: neither the log nor the exit status could be written.",
         ["x"],
     ),
     (
@@ -303,26 +308,25 @@ TEST_ENDS = [
     (
         Node("a", status="bad_answer", told={"message": "its answer is no JSON object"}),
         "bad_answer",
-        "The node gave no answer that can be used: its answer is no JSON object.",
+        "The node gave an unusable answer: its answer is no JSON object.",
         [],
     ),
     (
         Node("a", status="gone", told={"message": "the run's folder /logs/r/a is gone"}),
         "run_folder_gone",
-        "The node lost what it kept of the run: the run's folder /logs/r/a is gone.",
+        "The node lost the state of the run: the run's folder /logs/r/a is gone.",
         [],
     ),
     (
         Node("a", status="stalled", told={"message": "silent", "log_problem": "train.log was moved"}),
         "log_moved",
-        "The log could not be followed any more: train.log was moved.",
+        "The log could no longer be followed: train.log was moved.",
         [],
     ),
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s. Which rank holds up the others is not known from what "
-        "was seen.",
+        "The training hung: its log has not grown for 60 s. Which rank holds up the others could not be determined.",
         [],
     ),
 ]
@@ -343,7 +347,7 @@ def test_of_bare_exit_statuses_0_is_no_failure_where_another_node_has_one_that_i
 
 def test_a_training_that_ended_before_its_first_step_with_exit_status_0_is_told_as_such(tmp_path):
     first = first_of([Node("a")], tmp_path, unfinished={"a"})
-    assert first["message"] == "The training ended with exit status 0 before the last step was seen."
+    assert first["message"] == "The training ended with exit status 0 before the last step."
 
 
 @pytest.mark.parametrize(
@@ -415,7 +419,7 @@ def test_of_a_run_that_hung_the_rank_that_holds_the_others_up_comes_first(tmp_pa
     assert (first["node"], first["class"]) == ("b", "stalled")
     assert first["message"] == (
         "The training hung: no log of the run has grown for 60 s. Rank 1 on b holds the others up: it is stopped by a "
-        "signal, as 1 rank of 3."
+        "signal (1 of 3 ranks)."
     )
     assert first["evidence"] == ["rank 1: state T, 100% of a processor, no stack"]
 

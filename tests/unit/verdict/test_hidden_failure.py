@@ -82,7 +82,10 @@ def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "remedy"),
-    [({"loss": math.nan, "grad_norm": math.nan}, "check data, precision"), ({"tflops": math.inf}, "Read that line")],
+    [
+        ({"loss": math.nan, "grad_norm": math.nan}, "check data, precision"),
+        ({"tflops": math.inf}, "Check that log"),
+    ],
     ids=["of the model", "of the clock"],
 )
 def test_a_value_that_is_nan_is_the_first_failure(values, remedy, tmp_path):

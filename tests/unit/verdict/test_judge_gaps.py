@@ -131,7 +131,7 @@ def test_a_log_interval_that_is_said_is_held_against_the_steps(interval: float, 
 
 @pytest.mark.parametrize(
     ("last", "message"),
-    [(18, "The last step of 20 that has a line, 18, was seen."), (15, "gpu01 got to step 15 of 20.")],
+    [(18, "The last logged step, 18 of 20, was reached."), (15, "gpu01 reached only step 15 of 20.")],
 )
 def test_a_log_interval_that_does_not_divide_the_steps_leaves_the_last_of_them_without_a_line(
     last: int, message: str, tmp_path: Path
@@ -157,4 +157,4 @@ def test_what_the_lines_of_one_node_say_is_not_missing_in_all_of_another(tmp_pat
     nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
     summary = judged(nodes, tmp_path, framework="maxtext", expected=[])
     (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "metric_gaps"]
-    assert reason["message"] == "No step line of gpu01 says its tflops per gpu, and those of gpu00 do."
+    assert reason["message"] == "No step line of gpu01 shows its tflops per gpu, but those of gpu00 do."

@@ -53,14 +53,14 @@ def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
     summary = of(learning(FLAT[:10]), tmp_path, iterations=10)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_not_judged"]
-    assert note["message"].startswith("Whether the loss falls is not known over 10 losses of gpu01")
+    assert note["message"].startswith("Whether the loss falls is not known over 10 values of gpu01")
 
 
 def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_path: Path) -> None:
     summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030, head=RESUMED)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_flat"]
-    assert note["message"].endswith("; the training went on from step 1001.")
+    assert note["message"].endswith("; the training resumed at step 1001.")
 
 
 def test_after_a_restart_a_flat_loss_is_no_reason_either(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_more_than_the_peak_cannot_be(tflops: float, ms: float, metric: str, tmp
     summary = of(world + lines(range(1, 11), tflops=tflops, ms=ms), tmp_path, iterations=10, workload=WORKLOAD)
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("impossible", "gpu01")])
     (reason,) = summary["reasons"]
-    assert reason["message"].endswith("the peak of mi300x in bf16 is 1000 TFLOP/s: that cannot be.")
+    assert reason["message"].endswith("the peak of mi300x in bf16 is 1000 TFLOP/s.")
     assert (reason["evidence"]["metric"], reason["evidence"]["peak_tflops"]) == (metric, 1000.0)
 
 
@@ -138,13 +138,13 @@ def test_a_single_step_beyond_the_peak_is_not_the_median(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("log_run_id", "words"),
-    [("an-older-run", "that of run an-older-run"), (None, "of a run that is not known")],
+    [("an-older-run", "belongs to run an-older-run"), (None, "does not name its run")],
 )
 def test_a_log_of_another_run_is_no_pass(log_run_id: str | None, words: str, tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"log_run_id": log_run_id})]
     summary = judged(nodes, tmp_path)
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("other_log", "gpu01")])
-    assert summary["reasons"][0]["message"] == f"The log of gpu01 is {words}."
+    assert summary["reasons"][0]["message"] == f"The log of gpu01 {words}."
 
 
 def test_steps_that_do_not_count_are_told_with_their_reason(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_steps_that_do_not_count_are_told_with_their_reason(tmp_path: Path) -> N
     assert summary["left_out"] == [{"reason": "Warm-up.", "steps": 1, "nodes": 1}]
     assert summary["warm_up"] == {
         "steps": 1,
-        "reason": "The first 1 step of each node are left out as asked.",
+        "reason": "The first 1 step of each node are left out, as requested.",
         "detected": False,
         "steady": True,
         "apart": 0.0,

@@ -31,10 +31,7 @@ def of_model(settings: dict[str, list[float]], folder: Path, **changes: t.Any) -
 def test_parameters_are_those_of_the_planned_model(settings, changes, found, tmp_path: Path) -> None:
     summary = of_model(settings, tmp_path, **changes)
     assert [reason["message"] for reason in summary["reasons"] if reason["code"] == "other_workload"] == (
-        [
-            f"The log of gpu00 is of another workload: its model has {found} billion parameters, and the planned one "
-            "8.03."
-        ]
+        [f"The log of gpu00 is from another workload: its model has {found} billion parameters, the planned one 8.03."]
         if found
         else []
     )

@@ -75,7 +75,7 @@ def test_the_evidence_holds_how_many_lines_said_so() -> None:
     judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), reasons)
     (reason,) = reasons.decisive()
     assert reason["evidence"] == {"transports": ["NET/Socket"]}
-    assert reason["message"] == ("NCCL talks TCP on gpu00, where RDMA is meant: its log names NET/Socket.")
+    assert reason["message"] == ("NCCL uses TCP on gpu00, but the plan uses RDMA: its log names NET/Socket.")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def told(nodes: list[Node], folder: Path, **changes) -> list[str]:
 
 def test_a_training_that_goes_on_after_the_last_planned_step(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"steps_total": None})]
-    assert "The log of gpu01 is of another workload: it goes on to step 10, and the plan's last is 8." in told(
+    assert "The log of gpu01 is from another workload: it goes on to step 10, but the plan ends at 8." in told(
         nodes, tmp_path, parameters={"iterations": 8}
     )
 
@@ -31,7 +31,7 @@ def test_a_model_of_another_size(layers: int | None, tmp_path: Path) -> None:
         assert judged(nodes, tmp_path, workload=workload)["verdict"] == "PASS"
         return
     assert told(nodes, tmp_path, workload=workload) == [
-        "The log of gpu00 is of another workload: its number of layers is 2, and the plan's is 32."
+        "The log of gpu00 is from another workload: its number of layers is 2, but the plan's is 32."
     ]
 
 
@@ -54,12 +54,12 @@ def test_token_rates_without_a_config_that_the_logs_of_the_nodes_contradict(
 
 def test_one_log_that_has_two_numbers_of_ranks(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"world_size": 8, "settings": {"gpus": [4.0]}})]
-    assert "The number of ranks is 4 in the log of gpu01, and 8 in another line of it." in told(nodes, tmp_path)
+    assert "The number of ranks is 4 in the log of gpu01, but 8 in another line of it." in told(nodes, tmp_path)
 
 
 def test_nodes_of_one_job_that_see_another_number_of_ranks(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT, told={"world_size": 8}), Node("gpu01", ALL, told={"world_size": 16})]
-    assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, and 8 in that of gpu00."]
+    assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, but 8 in that of gpu00."]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_samples_that_do_not_grow_by_the_planned_batch(first, last, step, found,
         log = log.replace(f"consumed samples: {number * 8:12d} |", f"consumed samples: {samples:12d} !", 1)
     nodes = [Node("gpu00", SILENT), Node("gpu01", log.replace("!", "|"))]
     assert told(nodes, tmp_path) == [
-        f"The log of gpu01 is of another workload: by step {step} it had consumed {found} samples; "
+        f"The log of gpu01 is from another workload: by step {step} it had consumed {found} samples; "
         f"with a global batch size of 8 it would be {due}."
     ]
 
@@ -104,8 +104,7 @@ def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Pat
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found, rel=0.01)] if found else [])
     if found:
         assert reasons[0]["message"] == (
-            f"The TFLOP/s of gpu01 times its step time are {found:.3g} FLOPs for a token, and those of the model are "
-            "1e+10."
+            f"The TFLOP/s of gpu01 times its step time make {found:.3g} FLOPs per token, but the model needs 1e+10."
         )
 
 
@@ -122,9 +121,9 @@ SIZES = {
     [
         ({}, None),
         ({"pipeline_parallelism": [1.0], "context_parallelism": [1.0]}, None),
-        ({"context_parallelism": [2.0]}, "its parallel sizes make 16 ranks, and it sees 8."),
+        ({"context_parallelism": [2.0]}, "its parallel sizes make 16 ranks, but it sees 8."),
         ({"tensor_parallelism": [2.0, 4.0], "context_parallelism": [2.0]}, "two values"),
-        ({"micro_batch_size": [3.0]}, "8 sequences are no whole number of micro batches of 3 on 4 ranks."),
+        ({"micro_batch_size": [3.0]}, "8 sequences do not divide into micro batches of 3 on 4 ranks."),
     ],
 )
 def test_parallel_sizes_make_the_ranks_and_divide_the_batch(sizes, says, tmp_path: Path) -> None:
@@ -137,7 +136,7 @@ def test_parallel_sizes_make_the_ranks_and_divide_the_batch(sizes, says, tmp_pat
 def test_lines_of_another_number_of_iterations_than_the_arguments_say(tmp_path: Path) -> None:
     first = Node("gpu00", SILENT, told={"settings": {"iterations": [80.0]}})
     nodes = [first, Node("gpu01", ALL, told={"steps_total": 10})]
-    assert "The number of iterations is 10 in the log of gpu01, and 80 in that of gpu00." in told(
+    assert "The number of iterations is 10 in the log of gpu01, but 80 in that of gpu00." in told(
         nodes, tmp_path, parameters={"iterations": None}, workload=None
     )
 
@@ -147,7 +146,7 @@ def test_all_devices_of_a_job_compute_the_same(tflops: float, says: bool, tmp_pa
     nodes = [Node("gpu00", ALL), Node("gpu01", "".join(line(step, tflops=tflops) for step in range(1, 11)))]
     summary = judged(nodes, tmp_path, framework="maxtext", expected=[], workload=None)
     told = [reason["message"] for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
-    message = "A device of gpu01 computes 2 TFLOP where one of gpu00 computes 5: in one job all compute the same."
+    message = "A device of gpu01 computes 2 TFLOP, but one of gpu00 computes 5: in one job all compute the same."
     assert told == [message] * says
 
 

@@ -25,14 +25,14 @@ def run(*ranks: dict, per_node: int = 2, steps: tuple = ()) -> list[dict]:
 
 def test_the_node_whose_log_is_a_step_behind_all_others():
     found = lagging(run(rank(0), rank(1), rank(2), per_node=1, steps=(13, 12, 14)))
-    assert found == ("gpu1", None, "its last step is 12, and 13 or later on every other node")
+    assert found == ("gpu1", None, "its last step is 12; every other node reached 13 or later")
 
 
 @pytest.mark.parametrize(
     ("state", "named"),
     [
-        ("T", ("gpu1", 1, "it is stopped by a signal, as 1 rank of 3")),
-        ("D", ("gpu0", None, "its last step is 12, and 13 or later on every other node")),
+        ("T", ("gpu1", 1, "it is stopped by a signal (1 of 3 ranks)")),
+        ("D", ("gpu0", None, "its last step is 12; every other node reached 13 or later")),
     ],
     ids=["stopped", "in the kernel"],
 )
@@ -48,13 +48,13 @@ def test_steps_that_name_nobody(steps):
 @pytest.mark.parametrize(
     ("odd", "evidence"),
     [
-        ({"state": "T"}, "it is stopped by a signal, as 1 rank of 4"),
+        ({"state": "T"}, "it is stopped by a signal (1 of 4 ranks)"),
         (
             {"state": "D", "waits_in": "nfs_wait_bit_killable"},
-            "it waits in the kernel in nfs_wait_bit_killable, as 1 rank of 4",
+            "it waits in the kernel in nfs_wait_bit_killable (1 of 4 ranks)",
         ),
-        ({"stack": LOADS}, f"it is in {LOADS[0]}, while most of 4 ranks are in {WAITS[0]}"),
-        ({"busy": 0.0}, "it uses 0 % of a processor, while most of 4 ranks use about 100 %"),
+        ({"stack": LOADS}, f"it is in {LOADS[0]}, while most of the 4 ranks are in {WAITS[0]}"),
+        ({"busy": 0.0}, "it uses 0 % of a processor, while most of the 4 ranks use about 100 %"),
     ],
     ids=["state", "kernel", "stack", "load"],
 )

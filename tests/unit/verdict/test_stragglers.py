@@ -32,8 +32,8 @@ def test_a_node_that_is_slower_than_the_others_by_many_deviations_is_named_with_
     assert slow["deviations"] > 5
     assert result["step_time_cost"] == pytest.approx(0.25, abs=0.003)
     assert result["throughput_cost"] == pytest.approx(0.2, abs=0.003)
-    assert result["message"].startswith("Stragglers: gpu15 (25.0% slower) than the median of 16 nodes")
-    assert result["message"].endswith("of throughput, in a job over all of these nodes.")
+    assert result["message"].startswith("Stragglers: gpu15 (25.0% slower), against a median of 100.4 ms on 16 nodes")
+    assert result["message"].endswith("of throughput in a job over all of these nodes.")
 
 
 def test_how_many_deviations_it_takes_is_asked_for() -> None:
@@ -53,8 +53,8 @@ def test_a_node_by_itself_whose_own_steps_vary_more_is_no_straggler() -> None:
     result = found(times, noise=200.0)
     assert result["nodes"] == []
     assert result["message"] == (
-        "No node of 3 is slower than the others by more than 5 deviations, but for b, whose own steps vary too "
-        "much or are too few."
+        "No node of 3 is slower than the others by more than 5 deviations, except b, whose steps vary too much "
+        "or are too few."
     )
     assert [one["node"] for one in found(times, noise=20.0)["nodes"]] == ["b"]
     assert [one["node"] for one in found(times, noise=200.0, together=True)["nodes"]] == ["b"]
@@ -74,7 +74,7 @@ def test_a_fast_node_is_no_straggler() -> None:
 def test_in_one_job_the_same_step_time_everywhere_says_nothing_about_a_node() -> None:
     result = found(dict.fromkeys("abcd", 100.0) | {"e": 100.4}, together=True)
     assert result["nodes"] == []
-    assert "this does not say which of them is slow" in result["message"]
+    assert "this does not show which one is slow" in result["message"]
 
 
 def test_two_nodes_show_what_they_cost_but_not_which_is_unusual() -> None:
@@ -87,8 +87,8 @@ def test_two_nodes_show_what_they_cost_but_not_which_is_unusual() -> None:
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ({}, "Nodes cannot be compared: none of the nodes has a step time that counts."),
-        ({"gpu01": 100.0}, "Nodes cannot be compared: only gpu01 has a step time that counts."),
+        ({}, "Nodes cannot be compared: no node has counted step times."),
+        ({"gpu01": 100.0}, "Nodes cannot be compared: only gpu01 has counted step times."),
     ],
 )
 def test_what_cannot_be_compared_is_told(times: dict[str, float], message: str) -> None:

@@ -40,7 +40,7 @@ def test_without_model_flops_or_tokens_it_is_what_the_trainer_counts(changes: t.
     [
         (None, BOTH, "The plan does not state the workload."),
         (WORKLOAD | {"peak_tflops_per_gpu": None, "peak_reason": "No peak."}, BOTH, "No peak."),
-        (WORKLOAD, {}, "No counted step has tokens/s or TFLOP/s."),
+        (WORKLOAD, {}, "No counted step shows tokens/s or TFLOP/s."),
         (
             WORKLOAD | {"model_flops_per_token": None, "model_flops_reason": "No dimensions."},
             {"tokens_per_sec_per_gpu": {"value": 8000.0}},
@@ -66,5 +66,5 @@ def test_the_run_has_the_mfu_of_its_slowest_node_and_each_node_its_own(tmp_path:
     summary = judged(nodes, tmp_path, mode="single_node", workload=WORKLOAD)
     fast, slow = (10e9 * 4096 * 1000 / ms / 1e15 for ms in (100, 200))
     assert [node["mfu"] for node in summary["nodes"]] == [pytest.approx(fast), pytest.approx(slow), None]
-    assert summary["nodes"][2]["mfu_reason"] == "No counted step has tokens/s or TFLOP/s."
+    assert summary["nodes"][2]["mfu_reason"] == "No counted step shows tokens/s or TFLOP/s."
     assert (summary["mfu"], summary["workload"]) == (pytest.approx(slow), WORKLOAD)

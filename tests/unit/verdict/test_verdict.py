@@ -28,11 +28,11 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
     ]
     assert [reason["message"] for reason in summary["reasons"]] == [
         "Both nodes took part and ended with exit status 0.",
-        "The last step, 10, was seen.",
+        "The last step, 10, was reached.",
         "All 10 losses are finite, and so is every other value.",
-        "The loss falls over 10 losses of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
-        "At least 8 steps a node count, after 2 of warm-up.",
-        "The logs of 2 nodes are of this run.",
+        "The loss falls over 10 values of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
+        "At least 8 steps per node are counted, after a warm-up of 2.",
+        "The logs of 2 nodes belong to this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
     ]
     assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers", "mfu"]
@@ -184,8 +184,8 @@ def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
     summary = judged(two(log), tmp_path)
     messages = [reason["message"] for reason in summary["reasons"]]
     assert messages == [
-        "loss is no finite number on gpu01 in 4 steps, the first of them 7.",
-        "grad_norm is no finite number on gpu01 in 4 steps, the first of them 7.",
+        "loss is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
+        "grad_norm is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
     ]
 
 
@@ -246,16 +246,16 @@ def test_a_process_that_began_behind_the_last_step_and_came_to_none_is_no_pass(t
     summary = judged(two(ALL, told={"began_anew": True}), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("began_anew", "gpu01")]
-    assert "A process began on gpu01 after step 10" in summary["reasons"][0]["message"]
+    assert "The training on gpu01 restarted after step 10" in summary["reasons"][0]["message"]
 
 
 def test_for_how_long_a_node_did_not_answer_is_a_note(tmp_path):
     once, twice = ([{"since": 1000.0 + 60 * n, "seconds": 30.0} for n in range(count)] for count in (1, 2))
     for outages, told in (
-        (once, "gpu01 did not answer for 30 s from 00:16:40 UTC on and was followed again afterwards."),
+        (once, "gpu01 did not answer for 30 s from 00:16:40 UTC; following resumed afterwards."),
         (
             twice,
-            "gpu01 did not answer 2 times from 00:16:40 UTC on, for 60 s in all, and was followed again afterwards.",
+            "gpu01 did not answer 2 times from 00:16:40 UTC, 60 s in total; following resumed afterwards.",
         ),
     ):
         summary = judged(two(ALL, told={"outages": outages}), tmp_path)
@@ -289,31 +289,31 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is no JSON object"}),
         "ERROR",
         "node_bad_answer",
-        "gpu01 gave no answer that can be used: its answer is no JSON object.",
+        "gpu01 gave an unusable answer: its answer is no JSON object.",
     ),
     (
         Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),
         "ERROR",
         "node_gone",
-        "What became of the training on gpu01 is not known: the run's folder is gone.",
+        "How the training on gpu01 ended is not known: the run's folder is gone.",
     ),
     (
         Node("gpu01", ALL, told={"log_problem": "train.log was cut"}),
         "INCONCLUSIVE",
         "log_cut",
-        "The log of gpu01 may lack what was written: train.log was cut.",
+        "The log of gpu01 may be incomplete: train.log was cut.",
     ),
     (
         Node("gpu01", ALL, status="stopped"),
         "ERROR",
         "node_stopped",
-        "gpu01 was stopped before it had finished.",
+        "gpu01 was stopped before it finished.",
     ),
     (
         Node("gpu01", ALL, status="running", seconds=None),
         "ERROR",
         "node_running",
-        "gpu01 was still training when it was last heard of.",
+        "gpu01 was still training when it last answered.",
     ),
 ]
 
@@ -399,10 +399,10 @@ def test_a_node_that_cannot_be_reached_before_the_launch_is_told_with_those_that
     summary = judged(nodes, tmp_path)
     assert summary["verdict"] == "ERROR"
     assert [reason["message"] for reason in summary["reasons"]] == [
-        "gpu00 did not start to train.",
+        "gpu00 did not start training.",
         "gpu01 could not be reached: ssh: connect to host gpu01 port 22.",
-        "gpu02 did not start to train: gpu02: the folder /x is not there.",
-        "No node's log has a single training step.",
+        "gpu02 did not start training: gpu02: the folder /x is not there.",
+        "No node's log has a training step.",
     ]
     assert summary["first_failure"]["node"] == "gpu01"
     assert summary["metrics"]["tflops_per_gpu"] == {

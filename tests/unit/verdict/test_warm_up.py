@@ -96,7 +96,7 @@ def test_values_that_are_not_finite_tell_no_pace() -> None:
 def test_what_is_asked_for_is_taken() -> None:
     found = warm_up_of(5, {"gpu00": rows([100.0] * 30)})
     assert (found.steps, found.detected) == (5, False)
-    assert found.reason == "The first 5 steps of each node are left out as asked."
+    assert found.reason == "The first 5 steps of each node are left out, as requested."
 
 
 @pytest.mark.parametrize(("asked", "steps"), [("auto", None), ("", None), (" auto ", None), (3, 3), ("3", 3), ("0", 0)])
