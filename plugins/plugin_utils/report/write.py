@@ -78,7 +78,7 @@ def write_report(
     is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
     row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None
-    run = JudgedRun(summary, plan, statuses, last_passed(history))
+    run = JudgedRun(summary, plan, statuses, history["last_good_values"] if history else {})
     changed = _write_files(board, run, steps, records, history)
     changed = write_dialects(dialects, run, board.run_dir) or changed
     if not row or not history_dir:
@@ -88,12 +88,6 @@ def write_report(
     except OSError as error:
         message = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
         raise OSError(message) from error
-
-
-def last_passed(history: dict[str, t.Any] | None) -> dict[str, t.Any]:
-    """Return the last run of the same key that passed before this one, its metrics among it; empty without any."""
-    earlier = history["runs"][:-1] if history else []
-    return next((run for run in reversed(earlier) if run["verdict"] == "PASS"), {})
 
 
 def _write_files(

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from training_logs import ALL, Node, lines, plan_of, status_of
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import read_history
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import (
+    SCHEMA,
+    read_history,
+    write_row,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -81,6 +86,20 @@ def test_a_damaged_file_of_the_history_is_named_on_the_page_and_the_terminal(rep
     told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
     assert told in (folder / "report.html").read_text()
     assert f"  · {told}" in verdict_lines(str(folder / "report.html"))
+
+
+def test_perf_csv_has_the_change_since_the_last_pass_however_many_runs_failed_since(report, tmp_path):
+    folder, _ = report("now")
+    history = json.loads((folder / "history.json").read_text())
+    (now,) = read_history(tmp_path / "history", []).to_dict("records")
+    for day in range(1, 26):
+        then = {name: now[name] for name in ("framework", "key", "environment", "tokens_per_sec_per_gpu")}
+        row = dict.fromkeys(SCHEMA.names) | then | {"run_id": f"old{day}", "verdict": "PASS" if day == 1 else "FAIL"}
+        write_row(tmp_path / "history", row | {"started_at": f"2020-01-{day:02}T00:00:00+00:00"})
+    write_report(folder, 2, tmp_path / "history", ["perf_csv"])
+    rows = pd.read_csv(folder / "perf.csv").set_index("metric")
+    assert rows.loc["tok_per_s_per_gpu", "relative_change"] == 0.0
+    assert (history["last_good"], json.loads((folder / "history.json").read_text())["last_good"]) == (None, "old1")
 
 
 def test_a_run_without_steps_is_a_row_without_values(report, tmp_path):

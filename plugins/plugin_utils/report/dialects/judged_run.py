@@ -15,7 +15,7 @@ from ...contracts import Plan, Status, Summary
 class JudgedRun:
     """A judged run: its summary and plan, as in their files, and what is known of each node, in rank order.
 
-    ``previous`` maps metrics to their values in the run before it of the same key; empty where there is none.
+    ``previous`` maps metrics to their values in the last run of the same key that passed; empty where there is none.
     """
 
     summary: Summary

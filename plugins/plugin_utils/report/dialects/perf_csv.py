@@ -3,7 +3,7 @@
 
 The metrics have the names and units that MAD's training scripts give them. Values are those of the worst node, per GPU:
 they must not be added up over nodes. ``relative_change``, which madengine leaves empty, is the change of the
-performance since the run before, as a fraction: 0.05 is 5 % more.
+performance since the last run of the same key that passed, as a fraction: 0.05 is 5 % more.
 """
 
 from __future__ import annotations
