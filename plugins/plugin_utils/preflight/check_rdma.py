@@ -101,7 +101,7 @@ def _gid_cell(look: Look, proposed: int | None) -> Cell:
     ports = _ports(look) if look.uses_rdma else []
     if not ports:
         return grey("no RoCE device is used" if look.uses_rdma else _not_used(look))
-    value = look.variable("NCCL_IB_GID_INDEX")
+    value, text = look.gid_index, look.node["env"].get("NCCL_IB_GID_INDEX")
     if value is None:
         if proposed is None:
             reason = "no GID index is RoCE v2 with a routable address on every device of every node"
@@ -118,18 +118,19 @@ def _gid_cell(look: Look, proposed: int | None) -> Cell:
         if better is not None
         else by_hand("assign routable addresses to the ports", "show_gids")
     )
+    read = "" if str(value) == str(text) else f" (NCCL reads {text} as {value})"
     for name, port in ports:
-        gid = next((gid for gid in port["gids"] if gid["index"] == int(value)), None)
+        gid = next((gid for gid in port["gids"] if gid["index"] == value), None)
         if gid is None:
-            return red(f"no index {value}", f"the GID table of {name} has no index {value}", command)
+            return red(f"no index {value}", f"the GID table of {name} has no index {value}{read}", command)
         if not gid_fits(gid):
             return red(
                 f"{gid['type']} {gid['address']}",
                 f"GID index {value} of {name} is {gid['type']} with {gid['address']}; it must be RoCE v2 with a "
-                "routable address",
+                f"routable address{read}",
                 command,
             )
-    return green(f"{value} is RoCE v2")
+    return green(f"{value} is RoCE v2{read}")
 
 
 def check_provider(look: Look) -> Cell:

@@ -127,6 +127,6 @@ def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:
         if any(look.variable(variable) is None for look in multi_node) and len(interfaces) == 1:
             proposals[key] = next(iter(interfaces))
     with_rdma = [look for look in multi_node if look.uses_rdma]
-    if any(look.variable("NCCL_IB_GID_INDEX") is None for look in with_rdma):
+    if any(look.gid_index is None for look in with_rdma):
         proposals["nccl_ib_gid_index"] = proposed_gid_index(with_rdma)
     return {key: value for key, value in proposals.items() if value is not None}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
 from ..plan.frameworks.known import FRAMEWORKS
+from ..plan.job.rdma import number_of_nccl
 from ..plan.slurm.around import APPTAINER, PYXIS
 from .facts import Facts, Path
 from .needs import MACHINE
@@ -77,7 +78,14 @@ class Look:
         if not self.has_config:
             return bool(self.facts["rdma"]["devices"])
         named = self.variable("NCCL_IB_HCA") or self.nic_type not in (None, "none")
-        return bool(self.multi_node and named and self.variable("NCCL_IB_DISABLE") != "1")
+        return bool(self.multi_node and named and not number_of_nccl(self.variable("NCCL_IB_DISABLE")))
+
+    @property
+    def gid_index(self) -> int | None:
+        """Return the GID index that NCCL reads; None where there is none, or a negative one, and NCCL chooses."""
+        text = self.node["env"].get("NCCL_IB_GID_INDEX")
+        index = -1 if text in (None, "") else number_of_nccl(text)
+        return index if index >= 0 else None
 
     @property
     def nic_type(self) -> str | None:

@@ -75,6 +75,34 @@ def test_a_gid_index_that_does_not_fit(bench, index: int, reason: str) -> None:
     assert cell["command"] == "set nccl_ib_gid_index in the config to 3"
 
 
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("-1", "green", "3 fits (proposed)"),
+        ("0x3", "green", "3 is RoCE v2 (NCCL reads 0x3 as 3)"),
+        ("03", "green", "3 is RoCE v2 (NCCL reads 03 as 3)"),
+        (" 3", "green", "3 is RoCE v2 (NCCL reads  3 as 3)"),
+        ("abc", "red", "routable address (NCCL reads abc as 0)"),
+        ("auto", "red", "routable address (NCCL reads auto as 0)"),
+        ("99", "red", "the GID table of bnxt_re0 has no index 99"),
+    ],
+)
+def test_the_gid_index_is_what_nccl_reads(bench, text: str, status: str, said: str) -> None:
+    nodes = bench(nccl_ib_gid_index=None)
+    for node in nodes.plan["nodes"]:
+        node["env"]["NCCL_IB_GID_INDEX"] = text
+    cell = nodes.cell("gid")
+    assert cell["status"] == status
+    assert (cell["reason"] or cell["found"]).endswith(said)
+
+
+@pytest.mark.parametrize(("text", "status"), [("0", "green"), ("no", "green"), ("1", "grey"), ("0x1", "grey")])
+def test_rdma_is_off_where_nccl_reads_that(bench, text: str, status: str) -> None:
+    nodes = bench()
+    nodes.plan["nodes"][0]["env"]["NCCL_IB_DISABLE"] = text
+    assert nodes.cell("rdma")["status"] == status
+
+
 def test_one_device_with_another_table_is_enough(bench) -> None:
     nodes = bench()
     del nodes[2]["rdma"]["devices"][7]["ports"][0]["gids"][3]

@@ -21,7 +21,7 @@ LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", fr
 
 PositiveInteger = t.Annotated[int, Whole(1)]
 NaturalInteger = t.Annotated[int, Whole(0)]
-IntegerOrAuto = t.Annotated[int | str, OrWord(Whole(0), AUTO)]
+IntegerOrAuto = t.Annotated[int | str, OrWord(Whole(-1), AUTO)]
 Number = t.Annotated[float, Real(0, above=True)]
 PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]
 Fraction = t.Annotated[float, Real(0, 1, above=True)]

@@ -98,7 +98,7 @@ class Kind(abc.ABC):
 
 @dataclass(frozen=True)
 class Whole(Kind):
-    """A whole number between two bounds; ``minimum`` is 0, 1 or none, unless it is strict.
+    """A whole number between two bounds; ``minimum`` is -1, 0, 1 or none, unless it is strict.
 
     The digits of a text may be ``grouped`` with ``_``.
     """
@@ -140,6 +140,7 @@ class Whole(Kind):
         if self.strict:
             return [number, _OPEN]
         texts = {None: f"[+-]?{self._digits}", 0: f"[+]?{self._digits}", 1: f"[+]?(?=[0_]*[1-9]){self._digits}"}
+        texts[-1] = f"{texts[0]}|-0*[01]"
         zero = "|-0+(_0+)*" if self.minimum == 0 and self.grouped else ""
         return [number, text_schema(texts[self.minimum] + zero)]
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+import typing as t
 from collections.abc import Sequence
 
 from ...contracts import NodePlan
@@ -15,6 +17,18 @@ _SWITCHED_OFF = "NCCL_IB_DISABLE"
 _LEVEL = "NCCL_DEBUG"
 # NCCL says its network at these levels only.
 _TELLING_LEVELS = ("INFO", "TRACE")
+# As C's strtoll: with base 0, no further than the digits go.
+_NUMBER = re.compile(r"\s*([+-]?)(?:0[xX]([\da-fA-F]+)|(0[0-7]*)|([1-9]\d*))")
+
+
+def number_of_nccl(value: t.Any) -> int:
+    """Return the number that NCCL reads in the value of a variable: 0 where it begins with none."""
+    found = _NUMBER.match(str(value))
+    if not found:
+        return 0
+    sign, *digits = found.groups()
+    number = next(int(text, base) for text, base in zip(digits, (16, 8, 10), strict=True) if text)
+    return -number if sign == "-" else number
 
 
 def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
@@ -22,7 +36,7 @@ def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
     if mode != "multi_node" or len(nodes) < 2:
         return False
     environment = nodes[0].get("env", {})
-    if environment.get(_SWITCHED_OFF) not in (None, "", "0"):
+    if number_of_nccl(environment.get(_SWITCHED_OFF)):
         return False
     named = str(environment.get("NCCL_NET", "")).casefold() in _RDMA_NETWORKS
     return named or any(environment.get(name) for name in _RDMA_VARIABLES)
