@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text of a node as it may be kept and shown: without anything that a terminal would obey."""
+"""Text of a node as it may be kept and shown: without anything that a terminal would obey, or nobody would see."""
 
 from __future__ import annotations
 
@@ -18,14 +18,23 @@ _SEQUENCES = re.compile(
 )
 # C0 but tab and newline, DEL, C1, and halves of surrogates, which no file can hold.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# What shows a text in another order than it has, joins or has no width: marks of direction, spaces, fillers and tags.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+_REPLACEMENT = "\ufffd"
 
 
 def plain_text(text: str) -> str:
-    """Return a text without control characters and escape sequences; a carriage return becomes a newline."""
-    if not _CONTROLS.search(text):
-        return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CONTROLS.sub("", _SEQUENCES.sub("", text))
+    """Return a text without control characters and escape sequences; a carriage return becomes a newline.
+
+    U+FFFD stands for each character that would show the others in another order, or be seen by nobody.
+    """
+    if _CONTROLS.search(text):
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _CONTROLS.sub("", _SEQUENCES.sub("", text))
+    return text if text.isascii() else _INVISIBLE.sub(_REPLACEMENT, text)
 
 
 def one_line(text: str) -> str:

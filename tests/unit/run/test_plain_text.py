@@ -19,6 +19,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plain_text import
         ("bell\x07 back\x08 nul\x00 del\x7f c1\x85\x90 lone\x1b", "bell back nul del c1"),
         ("10%\r20%\r\n30%", "10%\n20%\n30%"),
         ("half \ud800 of two", "half  of two"),
+        ("PASS\u202e LIAF\u202c", "PASS\ufffd LIAF\ufffd"),
+        (
+            "\u2066a\u2069 \u200bb \u200dc \ufeffd \u00ade \u2028f \U000e0041",
+            "\ufffda\ufffd \ufffdb \ufffdc \ufffdd \ufffde \ufffdf \ufffd",
+        ),
+        ("訓練 обучение été תוצאה 🔥 ⚠\ufe0f é", "訓練 обучение été תוצאה 🔥 ⚠\ufe0f é"),
+        ("\x1b[31mred\x1b[0m\u200e", "red\ufffd"),
     ],
 )
 def test_nothing_is_left_that_a_terminal_would_obey(text: str, plain: str) -> None:
