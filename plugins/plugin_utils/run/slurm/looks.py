@@ -49,7 +49,8 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
             clock["offset_seconds"] = [clock["time"] - time.time(), clock["began"] - submitted]
             facts[node["node"]] = found
         except (KeyError, TypeError):
-            problems[node["node"]] = str(told.get("message", "its answer cannot be believed"))
+            said = told.get("message") if isinstance(told, dict) else None
+            problems[node["node"]] = str(said or "its answer cannot be believed")
     table = preflight(plan, facts, problems=problems)
     red: dict[str, list[str]] = {}
     for row in table["rows"]:
