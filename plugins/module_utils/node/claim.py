@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import typing as t
 from collections.abc import Iterator
 
@@ -49,7 +50,7 @@ def held_by_others(engine: Engine, run_id: str) -> NodeHeldError | None:
         return None
     held = [
         f"the node is held by run {holder}; wait for it to end, or stop it: "
-        f"ansible-playbook playbooks/stop.yml -e training_run_id={holder}"
+        f"ansible-playbook playbooks/stop.yml -e training_run_id={shlex.quote(holder)}"
         for holder in holders
     ]
     return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))

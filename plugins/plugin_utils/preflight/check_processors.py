@@ -10,6 +10,7 @@ from .look import Look
 
 _MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
 _SHOWN = 3
+_LONGEST_COMMAND = 80
 
 
 def check_gpus(look: Look) -> Cell:
@@ -82,7 +83,7 @@ def check_idle(look: Look) -> Cell:
 
 def _process_in_words(process: Process) -> str:
     owner = f"run {process['run_id']}" if process["run_id"] else process["user"]
-    return f"{process['command']} (pid {process['pid']}, {owner})"
+    return f"{process['command'][:_LONGEST_COMMAND]} (pid {process['pid']}, {owner})"
 
 
 def _command_for(process: Process) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 from collections.abc import Sequence
 
@@ -49,13 +50,15 @@ def _room_problem(path: str, facts: Path) -> Cell | None:
     free, inodes = facts["free_bytes"], facts["free_inodes"]
     if not facts["writable"]:
         reason = f"{path} cannot be written: this user has no write access to {facts['nearest']}"
-        return red("read-only", reason, by_hand("give this user write access", f"ls -ld {facts['nearest']}"))
+        return red(
+            "read-only", reason, by_hand("give this user write access", f"ls -ld {shlex.quote(facts['nearest'])}")
+        )
     if free is not None and free < LEAST_BYTES:
         reason = f"{path} has {in_gib(free)} free, but needs at least {in_gib(LEAST_BYTES)}"
-        return red(f"{in_gib(free)} free", reason, by_hand("free some space", f"df -h {facts['nearest']}"))
+        return red(f"{in_gib(free)} free", reason, by_hand("free some space", f"df -h {shlex.quote(facts['nearest'])}"))
     if inodes is not None and inodes < LEAST_INODES:
         reason = f"{path} has room for {inodes} more files, but needs at least {LEAST_INODES}"
-        return red(f"{inodes} inodes", reason, by_hand("delete some files", f"df -i {facts['nearest']}"))
+        return red(f"{inodes} inodes", reason, by_hand("delete some files", f"df -i {shlex.quote(facts['nearest'])}"))
     return None
 
 

@@ -4,20 +4,28 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import typing as t
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
+from ..plan.job.options import LONGEST_RUN_ID
 
+# Commands that fix a node name what it says; a shell is to see nothing but words in that.
+_NO_WORD = re.compile(r"[^\w.:@%+=,/-]")
+_RUN_ID = re.compile(rf"[A-Za-z0-9][\w.-]{{0,{LONGEST_RUN_ID - 1}}}", re.ASCII)
 _MOST = 4096
 T = t.TypeVar("T")
 
 # A file system may claim to be larger than any disk; -1 is no limit.
 _Bytes = t.Annotated[int, Field(ge=-1, le=2**80)]
 _Some = t.Annotated[list[T], Field(max_length=_MOST)]
+_Word = t.Annotated[Line, AfterValidator(lambda text: _NO_WORD.sub("\ufffd", text))]
 _Named = t.Annotated[dict[Line, T], Field(max_length=_MOST)]
+_ByWord = t.Annotated[dict[_Word, T], Field(max_length=_MOST)]
+_OwnRun = t.Annotated[Line | None, AfterValidator(lambda name: name if name and _RUN_ID.fullmatch(name) else None)]
 
 
 def _with_length(address: str) -> str:
@@ -51,7 +59,7 @@ class Process(TypedDict):
     pid: Count
     command: Line
     user: Line
-    run_id: Line | None
+    run_id: _OwnRun
 
 
 class Gpus(TypedDict):
@@ -71,7 +79,7 @@ class Gid(TypedDict):
     index: Count
     type: Line | None
     address: Line
-    netdev: Line | None
+    netdev: _Word | None
 
 
 class Port(TypedDict):
@@ -80,7 +88,7 @@ class Port(TypedDict):
     state: Line | None
     physical_state: Line | None
     link_layer: Line | None
-    netdev: Line | None
+    netdev: _Word | None
     mtu: Number | None
     gids: _Some[Gid]
 
@@ -88,9 +96,9 @@ class Port(TypedDict):
 class RdmaDevice(TypedDict):
     """An RDMA device."""
 
-    name: Line
-    provider: Line | None
-    driver: Line | None
+    name: _Word
+    provider: _Word | None
+    driver: _Word | None
     driver_version: Line | None
     firmware: Line | None
     kernel_abi: Number | None
@@ -102,7 +110,7 @@ class _Library(TypedDict):
 
 
 class _Provider(TypedDict):
-    driver: Line
+    driver: _Word
 
 
 class _Verbs(TypedDict):
@@ -130,14 +138,14 @@ class _Hostname(TypedDict):
 
 
 class _Master(TypedDict):
-    address: Line
-    interface: Line | None
-    source: Line | None
+    address: _Word
+    interface: _Word | None
+    source: _Word | None
     own: bool
 
 
 class _Network(TypedDict):
-    interfaces: _Named[Interface] | None
+    interfaces: _ByWord[Interface] | None
     hostname: _Hostname | None
     master: _Master | None
     master_port_problem: Line | None
@@ -200,8 +208,8 @@ class _Clock(TypedDict):
 class Facts(TypedDict):
     """All about a node that a check reads."""
 
-    hostname: Line | None
-    kernel: Line | None
+    hostname: _Word | None
+    kernel: _Word | None
     os: _System
     numa: _Numa
     gpus: Gpus | None

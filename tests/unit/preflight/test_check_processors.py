@@ -62,6 +62,15 @@ def test_a_foreign_process_is_named_and_never_ended(bench, run_id: str | None, t
     assert cell["command"] == command
 
 
+@pytest.mark.parametrize("run_id", ["x; touch owned", "$(reboot)", "a b", "-e", "x\ny", "run\u202e3", ""])
+def test_a_run_that_no_plan_could_name_so_is_somebody_elses(bench, run_id: str) -> None:
+    nodes = bench()
+    nodes[1]["gpus"]["processes"] = [{"pid": 7, "command": "x" * 999, "user": "alice", "run_id": run_id}]
+    cell = nodes.cell("idle")
+    assert cell["reason"] == f"the GPUs are in use by {'x' * 80} (pid 7, alice)"
+    assert cell["command"] == "manual step: ask its owner to stop it; to check: ps -fp 7"
+
+
 def test_many_foreign_processes_are_counted(bench) -> None:
     nodes = bench()
     process = {"command": "x", "user": "bob", "run_id": None}

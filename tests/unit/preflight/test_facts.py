@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,18 @@ def test_what_each_kind_of_node_says_is_believed(tmp_path: Path) -> None:
         said = inspect(["/etc"], root=str(tree(tmp_path / tree.__name__)))
         said["clock"]["offset_seconds"] = [0.0, 0.1]
         assert believed(json.loads(json.dumps(said)))
+
+
+def test_no_command_that_is_proposed_lets_a_node_choose_words_of_a_shell(bench) -> None:
+    attack = "x; touch owned $(id) `id` | sh &"
+    nodes = bench(nccl_ib_hca_list=None, nccl_socket_ifname=None, gloo_socket_ifname=None)
+    bad = copy.deepcopy(nodes[2])
+    bad["rdma"]["devices"][0]["ports"][0]["state"] = "DOWN"
+    bad["paths"] = {path: {**facts, "writable": False} for path, facts in bad["paths"].items()}
+    shown = set()
+    for place in leaves(bad):
+        nodes.facts["gpu02"] = with_value(bad, place, attack)
+        for row in nodes.result()["rows"]:
+            by_person, _check, command = row["command"].partition("; to check: ")
+            shown.add(command if by_person.startswith("manual step: ") else row["command"])
+    assert not [command for command in shown if attack in command.replace(shlex.quote(attack), "")]
