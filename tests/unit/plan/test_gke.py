@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import typing as t
 
 import pytest
+import yaml
 from gke_configs import BRANCH, ON_GKE, PATH, on_gke
 from maxtext_configs import planned
 from training_configs import DISTRIBUTED, REMOVED, keys, only
@@ -81,6 +83,41 @@ def test_variables_of_the_user_go_along_and_those_of_hosts_do_not() -> None:
     assert {"MINE=a b", "NCCL_DEBUG=INFO"} <= set(variables)
     names = {variable.split("=")[0] for variable in variables}
     assert names == {"MINE", "NCCL_DEBUG", "LIBTPU_INIT_ARGS"}
+
+
+def test_what_a_value_holds_reaches_the_container_as_it_is() -> None:
+    """XPK writes variables between double quotes of YAML, and Kubernetes replaces $(NAME) and $$ in what it starts."""
+    odd = "a b \"c\" \\d $(HOME) $$ $e 'f' {g}"
+    plan = plan_of({"config/env_vars": {"MINE": odd}, f"{BRANCH}/run_name": odd})
+    (mine,) = [text for text in options_of(plan)["--env"] if text.startswith("MINE=")]
+    kept = yaml.safe_load(f'value: "{mine.removeprefix("MINE=")}"')["value"]
+    assert expanded(kept) == odd
+    assert f"run_name={odd}" in shlex.split(expanded(only(options_of(plan)["--command"])))
+
+
+def expanded(text: str) -> str:
+    """Return what Kubernetes makes of a text where each variable is set."""
+    return re.sub(r"\$\$|\$\(\w+\)", lambda found: "$" if found.group() == "$$" else "expanded", text)
+
+
+@pytest.mark.parametrize(
+    ("tpu_type", "per_node", "nnodes", "told"),
+    [
+        ("v5p-4x4x8", 4, 64, ""),
+        ("v5p-4x4x4", 4, 64, "have 128 chips"),
+        ("v6e-16x16", 4, 128, ""),
+        ("v6e-256", 4, 128, ""),
+        ("tpu7x-128", 8, 32, ""),
+        ("tpu7x-4x4x4", 8, 32, ""),
+        ("tpu7x-4x4x4", 4, 32, "have 256 devices, but nnodes × training_gpus_per_node is 32 × 4"),
+    ],
+)
+def test_hosts_and_devices_are_those_of_the_slices(tpu_type: str, per_node: int, nnodes: int, told: str) -> None:
+    changes = {"config/gke/tpu_type": tpu_type, "config/nnodes": str(nnodes)}
+    faults = plan_of(changes, training_gpus_per_node=str(per_node))["faults"]
+    messages = [fault["message"] for fault in faults if fault["key"] == "config.gke.tpu_type"]
+    assert len(messages) == bool(told)
+    assert told in "".join(messages)
 
 
 def test_hosts_with_gpus_are_counted() -> None:

@@ -334,6 +334,17 @@ def test_an_option_among_the_variables_means_to_the_script_what_it_says(
     assert [fault["message"] for fault in plan["faults"]] == expected
 
 
+@pytest.mark.parametrize(("value", "faults"), [("0", []), ("1", ["sequence_length"])])
+def test_a_variable_that_switches_sequence_parallelism_off_lets_the_sequence_be_of_any_length(
+    value: str, faults: list[str]
+) -> None:
+    config = filled(DISTRIBUTED, {"config/nnodes": "2", "config/container_config/env_dict": {"SEQ_PARALLEL": value}})
+    branch = config["model_params"]["multi_node"]["llama3_1_8b"]["mi300x"]
+    branch.update(tensor_parallelism="8", sequence_length="8180")
+    plan = planned(config, 2, training_model="llama3_1_8b", training_gpu="mi300x")
+    assert [fault["key"].rpartition(".")[2] for fault in plan["faults"]] == faults
+
+
 def test_flags_of_deepseek_are_words_and_numbers() -> None:
     for value, faults in (("true", 0), ("1", 1), ("0", 0)):
         assert len(plan_of("deepseek", facts.V26_1, MOE_USE_LEGACY_GROUPED_GEMM=value)["faults"]) == faults

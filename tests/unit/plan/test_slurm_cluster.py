@@ -70,6 +70,29 @@ def test_what_cannot_work_is_one_fault_with_what_would(sbatch: dict[str, Any], k
     assert fault["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "has", "fits"),
+    [
+        ("gpu:mi300x:8", "gpu:mi300x:8(S:0-1)", True),
+        ("gpu:h100:8", "gpu:h100:8(S:0-1),nvme:1", True),
+        ("gpu:nvidia_h100_80gb_hbm3:8", "gpu:nvidia_h100_80gb_hbm3:8(S:0-1)", True),
+        ("gpu:3090:4", "gpu:3090:4", True),
+        ("gpu:3090:8", "gpu:3090:4", False),
+        ("gpu:1g.10gb:7", "gpu:1g.10gb:7(S:0)", True),
+        ("gpu:7", "gpu:1g.10gb:7", True),
+        ("gpu=8", "gpu:8", True),
+        ("gpu:4", "gpu:a100:4(IDX:0-3),gpu:a100:4", True),
+        ("bandwidth:lustre:4G", "bandwidth:lustre:no_consume:4G", True),
+        ("bandwidth:lustre:4097M", "bandwidth:lustre:4G", False),
+        ("bandwidth:4k", "bandwidth:4096", True),
+        ("gpu:8", "(null)", False),
+    ],
+)
+def test_generic_resources_are_read_as_slurm_writes_them(asked: str, has: str, fits: bool) -> None:
+    cluster = Cluster(PARTITIONS, groups=groups_of([f"gpu|idle|(null)|{has}|gpu[01-04]"]))
+    assert bool(found(cluster, partition="gpu", gres=asked).faults) != fits
+
+
 def test_all_faults_come_at_once() -> None:
     findings = found(partition="gpu", time="9-0", account="x", reservation="y", constraint="z", nodes=7)
     assert [fault["key"].removeprefix("training_slurm_") for fault in findings.faults] == [

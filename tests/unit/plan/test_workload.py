@@ -8,7 +8,7 @@ import typing as t
 
 import maxtext_configs
 import pytest
-from nxdt_configs import DPO, HF, MEGATRON, planned_nxdt
+from nxdt_configs import DPO, HF, MEGATRON, REMOVED, planned_nxdt
 from training_configs import BRANCH, DISTRIBUTED, TINY, example, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peak_tflops import PEAK_TFLOPS, peak_tflops
@@ -112,6 +112,15 @@ def test_a_script_of_the_users_own_may_give_a_known_model_other_layers(given: st
     plan = planned(filled(DISTRIBUTED, own), training_megatron_root="/my/Megatron-LM")
     assert plan["faults"] == []
     assert plan["workload"]["layers"] == layers
+
+
+@pytest.mark.parametrize(("divisible_by", "more"), [(8, 0), (1000, 0), (1001, 32032 - 32000), (REMOVED, 32768 - 32000)])
+def test_nxdt_pads_the_vocabulary_for_the_tensor_parallelism(divisible_by: t.Any, more: int) -> None:
+    known, padded = (
+        planned_nxdt(MEGATRON, {"model.make_vocab_size_divisible_by": value})["workload"]["parameters"]
+        for value in (8, divisible_by)
+    )
+    assert padded - known == 2 * 4096 * more
 
 
 def test_a_device_of_nxdt_is_a_part_of_a_chip() -> None:

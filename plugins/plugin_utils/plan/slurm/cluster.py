@@ -20,7 +20,11 @@ from .options import SRUN
 Fields = Mapping[str, str]
 _NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
 _OUT = re.compile("down|drain|fail|maint|power|unknown", re.IGNORECASE)
-_GRES = re.compile(r"(\w+)(?::([A-Za-z_][\w.-]*))?(?::(\d+))?")
+# A type may be digits, too; whether the last part is a count, its form says.
+_GRES = re.compile(
+    r"([^:,=\s]+)(?:[:=](?!\d+[kmgtp]?(?:,|$))([^:,=\s]+))?(?:[:=](\d+)([kmgtp]?))?(?=,|$)", re.IGNORECASE
+)
+_SUFFIXES = " kmgtp"
 _DAYS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _MIXED_RANGE = re.compile(r"\b(0\d{0,8})-(\d{1,9})\b")
 _SHOWN = 12
@@ -231,10 +235,19 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
 def _has_gres(asked: str, has: str) -> bool:
     """Tell whether a node has all generic resources that are asked of it, for example gpu:8 and gpu:mi300x:8(S:0-1)."""
     counts: dict[tuple[str, str], int] = {}
-    for name, kind, count in _GRES.findall(re.sub(r"\([^)]*\)", "", has)):
+    for name, kind, count in _gres_of(has):
         for key in dict.fromkeys([(name, kind), (name, "")]):
-            counts[key] = counts.get(key, 0) + int(count or 1)
-    return all(counts.get((name, kind), 0) >= int(count or 1) for name, kind, count in _GRES.findall(asked))
+            counts[key] = counts.get(key, 0) + count
+    return all(counts.get((name, kind), 0) >= count for name, kind, count in _gres_of(asked))
+
+
+def _gres_of(text: str) -> list[tuple[str, str, int]]:
+    """Return name, type (or nothing) and count of each resource, as in gpu:1g.10gb:7(S:0-1) and tmp:lustre:4K."""
+    bare = re.sub(r"\([^)]*\)|:no_consume|\bgres/", "", text)
+    return [
+        (name, kind, int(count or 1) * 1024 ** _SUFFIXES.index(suffix.lower() or " "))
+        for name, kind, count, suffix in _GRES.findall(bare)
+    ]
 
 
 def _nodes(text: str) -> NodeSet:

@@ -9,6 +9,7 @@ TPU types (xpk/core/system_characteristics.py), and README.md of MaxText's high-
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import typing as t
@@ -26,9 +27,9 @@ from .reading import BranchReading, Reading, model_of
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
 # XPK refuses a longer name of a workload.
 _HOSTS = Whole(1, 99999)
-# How many chips one unit of a TPU type's number is: v4 and v5p count TensorCores, of which a chip has two.
-_CHIPS = {"v4": 0.5, "v5p": 0.5, "v5litepod": 1, "v6e": 1}
-_TPU_TYPE = re.compile(r"([a-z0-9]+)-([0-9]+)")
+# The TensorCores of a chip, which the number of a TPU type counts, and how many devices JAX sees in it.
+_CHIPS = {"v4": (2, 1), "v5p": (2, 1), "v5litepod": (1, 1), "v6e": (1, 1), "tpu7x": (2, 2)}
+_TPU_TYPE = re.compile(r"([a-z0-9]+)-([0-9]+(?:x[0-9]+)*)")
 # XPK, GKE and the image tell these themselves, or they name folders of a node.
 _OF_HOSTS = {
     *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK", "HF_HOME"),
@@ -93,13 +94,16 @@ def _check_chips(reading: Reading) -> None:
     found = _TPU_TYPE.fullmatch(gke.tpu_type)
     if found is None or found.group(1) not in _CHIPS:
         return
-    chips = int(int(found.group(2)) * _CHIPS[found.group(1)]) * gke.num_slices
-    if chips != nnodes * per_node:
+    cores, devices = _CHIPS[found.group(1)]
+    # A topology counts chips, and a number their cores.
+    chips = math.prod(map(int, found.group(2).split("x"))) // (1 if "x" in found.group(2) else cores)
+    each, total = "chip" if devices == 1 else "device", chips * devices * gke.num_slices
+    if total != nnodes * per_node:
         reading.fault(
             "config.gke.tpu_type",
             f"{counted(gke.num_slices, 'slice')} of {gke.tpu_type} {'has' if gke.num_slices == 1 else 'have'} "
-            f"{counted(chips, 'chip')}, but nnodes × training_gpus_per_node is {nnodes} × {per_node}.",
-            "Let nnodes be the hosts of all slices, and training_gpus_per_node the chips of one host.",
+            f"{counted(total, each)}, but nnodes × training_gpus_per_node is {nnodes} × {per_node}.",
+            f"Let nnodes be the hosts of all slices, and training_gpus_per_node the {each}s of one host.",
         )
 
 
@@ -154,8 +158,15 @@ def workload_of(
     words = [word for option, value in options.items() if value for word in (option, value)]
     for name, value in environment.items():
         if name not in _OF_HOSTS:
-            words += ["--env", f"{name}={value}"]
-    return [*words, "--command", shlex.join(_command(reading, maxtext, entry_point))]
+            # XPK writes it between the double quotes of a YAML file.
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            words += ["--env", f"{name}={_unexpanded(quoted)}"]
+    return [*words, "--command", _unexpanded(shlex.join(_command(reading, maxtext, entry_point)))]
+
+
+def _unexpanded(text: str) -> str:
+    """Return a text of which Kubernetes, which reads $(NAME) and $$, makes the given one."""
+    return text.replace("$", "$$")
 
 
 def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: str) -> list[str]:

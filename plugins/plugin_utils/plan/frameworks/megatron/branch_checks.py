@@ -11,6 +11,7 @@ from .config import PRECISIONS
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
 from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
+from .user_variables import is_on
 
 # What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.5, and whether it is that of Llama 2.
 _FIXED_TOKENIZERS = {
@@ -40,7 +41,7 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
         global_batch_size=parameters.batch_size,
         micro_batch_size=parameters.micro_batch_size,
         sequence_length=parameters.sequence_length,
-        sequence_parallel=parameters.sequence_parallel,
+        sequence_parallel=_sequence_parallel(reading),
     )
     same = ("sequence_length", "tensor_parallelism", "pipeline_parallelism", "context_parallelism")
     keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
@@ -49,6 +50,14 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
     dimensions = dimensions_of(reading)
     check_sizes(sizes, dimensions, keys, reading.findings)
     return sizes, dimensions
+
+
+def _sequence_parallel(reading: ScriptReading) -> bool | None:
+    """Return whether the branch, or else a variable of the user, switches sequence parallelism on; None for neither."""
+    value = (reading.config.container_config.env_dict or {}).get("SEQ_PARALLEL")
+    if reading.gives("sequence_parallel") or value is None or not reading.reads("SEQ_PARALLEL"):
+        return reading.parameters.sequence_parallel
+    return is_on("SEQ_PARALLEL", value)
 
 
 def _check_length(reading: ScriptReading) -> None:

@@ -94,8 +94,8 @@ def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> No
         return
     meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)
     if isinstance(meant, bool):
-        is_on = _is_on(name, value)
-        understood, taken = is_on == meant, f"takes it for {'on' if is_on else 'off'}"
+        found = is_on(name, value)
+        understood, taken = found == meant, f"takes it for {'on' if found else 'off'}"
     else:
         understood, taken = value == str(meant), "does not know it"
     if not understood:
@@ -107,7 +107,8 @@ def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> No
         )
 
 
-def _is_on(name: str, value: str) -> bool:
+def is_on(name: str, value: str) -> bool:
+    """Return whether the training scripts take a flag's value for on."""
     if name == "MOE_USE_LEGACY_GROUPED_GEMM":
         return value == "true"
     number = int(value) if _WHOLE_NUMBER.fullmatch(value) else None

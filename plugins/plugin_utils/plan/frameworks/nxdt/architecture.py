@@ -37,6 +37,10 @@ def _of_keys(reading: NxdtReading) -> Architecture | str:
         return "The config gives no ffn_hidden_size or no num_attention_heads of the model."
     if vocabulary is None:
         return "The size of the vocabulary is not known."
+    # BaseDataModule._build_vocab pads it so.
+    unit = (reading.get("model.make_vocab_size_divisible_by") or 128) * (
+        reading.get("distributed_strategy.tensor_model_parallel_size") or 1
+    )
     experts = None
     if model.moe:
         experts = Experts(model.moe.num_experts, model.moe.top_k or 1, model.ffn_hidden_size)
@@ -49,7 +53,7 @@ def _of_keys(reading: NxdtReading) -> Architecture | str:
         query_groups=model.num_kv_heads or model.num_attention_heads,
         head_size=model.kv_channels or model.hidden_size // model.num_attention_heads,
         feed_forward_size=model.ffn_hidden_size,
-        vocabulary_size=vocabulary,
+        vocabulary_size=-(-vocabulary // unit) * unit,
         gated=model.activation == "swiglu",
         # NxDT's own default is to share them.
         tied=reading.get("model.share_embeddings_and_output_weights") is not False,
