@@ -38,6 +38,7 @@ _INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 _HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
 _HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
 _TRACEBACK_LINES = 300
+_MOST_AT_ONCE = 16
 _PREFIX_BYTES = 99
 _NEAR_BYTES = 4096
 _MESSAGE_BYTES = 300
@@ -126,9 +127,9 @@ def find_failures(piece: Piece) -> list[Failure]:
     of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
     for alone in ALONE.finditer(excerpt):
         start = _place(begins, alone.start())
-        # Ray puts an exception's name in front of its frames, too.
-        is_last = not _FRAME.match(text, line_end(text, start))
-        if is_last and start not in found_at and start not in of_tracebacks:
+        # Ray puts an exception's name in front of its frames, too: RayTaskError(KeyError).
+        of_ray = excerpt.startswith(b"(", alone.end("name")) and _FRAME.match(text, line_end(text, start))
+        if not of_ray and start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
             raised.setdefault(exception_class(line, _files_above(text, start)), []).append((start, excerpt, alone))
     _leave_to_next_lines(found_at, text, raised)
@@ -298,9 +299,7 @@ def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list
     """Yield the last line of each traceback, and its files, the innermost last."""
     begin = find(TRACEBACK, 0)
     while begin >= 0:
-        last = _last_line(text, begin)
-        if last:
-            yield last
+        yield from _last_lines(text, begin)
         begin = find(TRACEBACK, begin + len(TRACEBACK))
 
 
@@ -320,12 +319,14 @@ def _files_above(text: bytes, start: int) -> list[bytes]:
     return files[::-1]
 
 
-def _last_line(text: bytes, begin: int) -> tuple[re.Match[bytes], list[bytes]] | None:
-    # Ranks that share a log print between each other's lines, so only lines with the same prefix belong here.
+def _last_lines(text: bytes, begin: int) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:
+    """Yield the last line of a traceback, and of those that began before it came: ranks print between each other."""
+    # So only lines with the same prefix belong here.
     prefix = text[max(line_start(text, begin), begin - _PREFIX_BYTES) : begin]
     if b"\n" + prefix not in text[begin : begin + _NEAR_BYTES]:
         prefix = b""
     files: list[bytes] = []
+    missing, found = 1, False
     for line in islice(_LINE.finditer(text, begin + len(TRACEBACK)), _TRACEBACK_LINES):
         start = line.start()
         if prefix:
@@ -333,12 +334,15 @@ def _last_line(text: bytes, begin: int) -> tuple[re.Match[bytes], list[bytes]] |
                 continue
             start += len(prefix)
         frame = _FRAME.match(text, start, line.end())
+        last = None if frame else compiled(PYTHON_ERROR.pattern).match(text, start, line.end())
         if frame:
             files.append(frame.group(1))
         elif text.startswith(TRACEBACK, start):
-            return None
-        else:
-            last = compiled(PYTHON_ERROR.pattern).match(text, start, line.end())
-            if last:
-                return last, files
-    return None
+            missing += 1
+        elif last:
+            yield last, files
+            missing, found = missing - 1, True
+        elif found and not text.startswith(b"  ", start):
+            return
+        if not missing or missing > _MOST_AT_ONCE:
+            return

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
@@ -293,6 +294,23 @@ def test_the_name_that_ray_puts_in_front_of_the_frames_is_no_failure_of_its_own(
         "RuntimeError: odd\n"
     )
     assert [name for name, _, _ in lines_of(text)] == ["data"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_that_print_between_each_others_tracebacks_without_a_prefix_lose_no_exception(seed: int) -> None:
+    frames = [
+        "Traceback (most recent call last):",
+        '  File "/x/train.py", line 7, in f',
+        "    odd()",
+        '  File "/x/odd.py", line 8, in g',
+    ]
+    said = ["KeyError: 'tokens'", "mine.errors.OddFailure: odd", "torch.OutOfMemoryError: CUDA out of memory."]
+    left = [[*frames, last] for last in said]
+    dice = random.Random(seed)
+    printed: list[str] = []
+    while left := [lines for lines in left if lines]:
+        printed.append(dice.choice(left).pop(0))
+    assert sorted(line for _, line, _ in lines_of("".join(f"{line}\n" for line in printed))) == sorted(said)
 
 
 @pytest.mark.parametrize("prefix", ["", "[rank7]: ", "7: "])
