@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import typing as t
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
 SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
 HISTORY, TELEMETRY = "history.json", "telemetry.csv"
+_FORMULA = re.compile(r"[=@]|[+-](?![\d.]+$)")
 
 
 def json_text(value: t.Any) -> str:
@@ -21,12 +23,19 @@ def json_text(value: t.Any) -> str:
 
 
 def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, t.Any]]) -> str:
-    """Return rows as the text of a CSV file with a header; what is None or lacking in a row is empty."""
+    """Return rows as the text of a CSV file with a header; what is None or lacking in a row is empty.
+
+    A text that a spreadsheet would take for a formula has an apostrophe in front.
+    """
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({column: _no_formula(value) for column, value in row.items()} for row in rows)
     return stream.getvalue()
+
+
+def _no_formula(value: t.Any) -> t.Any:
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def says(path: Path, text: str) -> bool:

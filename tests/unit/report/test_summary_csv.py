@@ -6,9 +6,12 @@ import csv
 import io
 
 import pandas as pd
+import pytest
 from judged_runs import failed_run, judged_run, log_only_run
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.perf_csv import perf_csv
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import summary_csv
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import csv_text
 
 
 def test_a_run_is_one_row_with_its_verdict_sizes_and_metrics() -> None:
@@ -22,6 +25,19 @@ def test_a_failure_is_told_in_short() -> None:
     (row,) = csv.DictReader(io.StringIO(summary_csv(failed_run())))
     assert row["reasons"] == "node_failed threshold_missed"
     assert (row["first_failure_node"], row["first_failure_class"]) == ("gpu1", "out_of_memory")
+
+
+@pytest.mark.parametrize("said", ["=cmd|'/C calc'!A0", "+1+cmd", "-2+3", "@SUM(1)", "=1"])
+def test_what_a_node_says_is_no_formula(said: str) -> None:
+    run = judged_run()
+    for status in run.statuses:
+        status["image_id"] = said
+    for text, column in ((summary_csv(run), "image_digest"), (perf_csv(run), "docker_sha")):
+        assert {row[column] for row in csv.DictReader(io.StringIO(text))} == {f"'{said}"}
+
+
+def test_a_number_below_zero_stays_one() -> None:
+    assert csv_text(["a", "b"], [{"a": -1.5, "b": "-0.25"}]) == "a,b\n-1.5,-0.25\n"
 
 
 def test_the_rows_of_all_runs_have_the_same_columns() -> None:
