@@ -158,6 +158,18 @@ def test_a_job_without_its_nodes_failed_of_what_its_log_says(run: Run, log: str,
     assert first["class"] == named
 
 
+def test_what_a_job_says_is_plain_text(run: Run) -> None:
+    for node in NODES:
+        run.board.update(node, status="unreachable")
+    (run.folder / JOB_LOG).write_text(
+        "srun: error: Unable to create step for job 7: \x1b]0;owned\x07Job \u202ecredential\n"
+    )
+    run.ends("FAILED")
+    first = first_failure(run.statuses())
+    assert first
+    assert first["message"] == "srun: error: Unable to create step for job 7: Job \ufffdcredential"
+
+
 def test_a_failure_of_the_training_stays_what_it_is_and_a_drained_node_is_told_of(run: Run) -> None:
     for node in NODES:
         run.board.update(node, status="exited", exit_status=1)

@@ -12,6 +12,7 @@ from ....module_utils.logs.signature import Failure
 from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.desk import SECRETS_NAME
 from ...inventory.folded_names import folded_messages
+from ...plain_text import one_line
 from ...plan.slurm.script import SCRIPT_NAME
 from ..board import Board
 from .job import RESTARTED, SlurmJob
@@ -65,7 +66,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
         return _out_of_service(out)
     # What the shell says is of an srun, on no node of the run.
     said_there = b"".join(line for line in job.log_end().splitlines(True) if not line.startswith(_OF_SHELL))
-    failures = find_failures(Piece(said_there))
+    failures = [{**failure, "line": one_line(failure["line"])} for failure in find_failures(Piece(said_there))]
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
         ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
