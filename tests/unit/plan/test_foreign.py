@@ -73,6 +73,7 @@ def test_what_a_file_is_is_told_in_one_fault(name: str, asked: str) -> None:
     assert fault["message"].startswith(f"{source} ")
     assert told in fault["message"]
     assert "megatron" not in fault["message"]
+    assert not any(known.title in fault["remedy"] for known in FRAMEWORKS.values())
     assert asked_by(text, source, options, 2) == (None, None)
     assert told in only(plan_sweep(text, source, options, {"a": [1]}, nodes(2), str)["faults"])["message"]
 

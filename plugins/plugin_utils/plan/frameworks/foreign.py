@@ -13,6 +13,7 @@ from ..config.findings import Findings
 from ..config.words import listed, shown
 
 _EXAMPLES = "examples/ has training configs to start from."
+_GIVE_ONE = f"Give a training config; {_EXAMPLES}"
 _FIRST_FORM = f"Give one of CVS's first format, with the sections config and model_params; {_EXAMPLES}"
 _TITAN = "a config for TorchTitan, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
@@ -38,7 +39,7 @@ def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, re
 
 def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[str, str] | None:
     if not text.strip("\ufeff \t\r\n"):
-        return "is empty", f"Give a training config; {_EXAMPLES}"
+        return "is empty", _GIVE_ONE
     data = _parsed(json.loads, text.removeprefix("\ufeff"))
     if isinstance(data, dict):
         return _kind_of_json(data, left_alone=named or recognized)
@@ -48,14 +49,13 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
-        return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", f"Give JSON or YAML; {_EXAMPLES}"
+        return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", _GIVE_ONE
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
         return (
             "is a config that MaxText itself reads, and not one of CVS for it",
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
         )
-    what = "is no training config that is known here"
-    return None if named or recognized else (what, f"JSON of CVS and YAML of NxDT are; {_EXAMPLES}")
+    return None if named or recognized else ("is no training config that is known here", _GIVE_ONE)
 
 
 def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
@@ -78,7 +78,7 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
                 return what, remedy
         held = f"it holds {listed(data)}" if data else "it holds nothing"
         what = f"has neither the section config nor model_params: {held}"
-        return None if left_alone else (what, f"Give a training config; {_EXAMPLES}")
+        return None if left_alone else (what, _GIVE_ONE)
     config = data.get("config")
     is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
     return (f"is {_TITAN}", _FIRST_FORM) if is_titan else None
@@ -106,11 +106,11 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: not {"architectures", "model_type"}.isdisjoint(data),
         "describes a model for Hugging Face's transformers",
-        f"Give a training config; {_EXAMPLES}",
+        _GIVE_ONE,
     ),
     (
         lambda data: not {"tokenizer_class", "added_tokens", "added_tokens_decoder"}.isdisjoint(data),
         "describes a tokenizer",
-        f"Give a training config; {_EXAMPLES}",
+        _GIVE_ONE,
     ),
 )
