@@ -87,7 +87,7 @@ class ConfigOptions(ConfigSection):
     training_overrides: FreeObject = key(
         "Values in place of the config's, by the paths of their keys: "
         '{"batch_size": 256, "config.training_iterations": 50}. In a CVS config a path begins at a section, or with a '
-        "key of config or of the branch; in a YAML config it begins at the top.",
+        "key of config or of the branch; in any other config it begins at the top.",
         default={},
     )
     container_engine: t.Annotated[str, OneOf(("auto", "docker", "podman", "apptainer", "none"))] = key(
