@@ -48,4 +48,5 @@ def test_no_code_outside_the_frameworks_and_their_grammars_names_one():
 
 
 def test_a_framework_has_the_name_of_its_folder_and_its_grammar():
+    assert {path.parent.name for path in OWN[0].glob("*/framework.py")} == set(GRAMMARS)
     assert {name: known.name for name, known in FRAMEWORKS.items()} == {name: name for name in GRAMMARS}
