@@ -11,86 +11,86 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   platform:
-    description: Train on hosts of the inventory, in any cloud or none (gce), or let Google's
-      XPK start a workload on GKE (gke), as config.gke says.
+    description: Train on inventory hosts, in any cloud or on premises (gce), or have Google's
+      XPK start a workload on GKE (gke), as config.gke describes.
     type: str
     choices:
       - gce
       - gke
     default: gce
   rehearsal:
-    description: Run the plan with the embedded trainer in place of the real one, for a minute.
+    description: Run the plan for a minute, with the embedded trainer in place of the real one.
     type: bool
     default: false
   rank_order:
-    description: All hosts of the run in rank order, where the inventory's order is not wanted.
-      The first is rank 0.
+    description: All hosts of the run in rank order, to override the inventory's order. The
+      first is rank 0.
     type: list
     elements: str
     default: []
   exclude:
-    description: Hosts that are left out.
+    description: Hosts to leave out of the run.
     type: list
     elements: str
     default: []
   master_port:
-    description: Port on rank 0 where the nodes meet, in place of the framework's own.
+    description: Rendezvous port on rank 0, in place of the framework's default.
     type: int
     default: null
   hf_token_file:
     description: File on the controller with the Hugging Face token, in place of the config's
-      hf_token_file. A vaulted variable training_hf_token goes before it.
+      hf_token_file. A vaulted variable training_hf_token takes precedence.
     type: str
     default: ''
   run_id:
-    description: Name of the run. Without it, time, model and GPU make one.
+    description: Name of the run; by default made of time, model and GPU.
     type: str
     default: ''
   spares:
-    description: Group of the inventory whose hosts take no part until another host is in quarantine.
+    description: Inventory group of spare hosts, which train only in place of a quarantined
+      host.
     type: str
     default: ''
   retries:
-    description: 'How often a job over all nodes is tried again when it failed of a node: with
-      a spare in its place, or else on fewer nodes. The node is in quarantine from then on.
-      A fault of the config or of the model is not tried again, nor are the runs of a sweep.'
+    description: 'How many times a job over all nodes is retried after a node failure: with
+      a spare in the node''s place, or else on fewer nodes. The failed node is quarantined.
+      Failures of the config or the model are not retried, nor are the runs of a sweep.'
     type: int
     default: 0
   abort_on_nan:
-    description: Stop the run on every node as soon as a step says that the loss is NaN or infinite,
-      but for steps that were skipped. Of nodes that train apart from each other, only that
-      one is followed no further.
+    description: Stop the run on every node as soon as a step reports a NaN or infinite loss;
+      skipped steps do not count. In single-node mode only that node is no longer followed.
     type: bool
     default: false
   keep_runs:
-    description: How many ended runs keep their folders on a node, the last ones; 0 keeps all.
-      Older folders of the same user are removed when a run is staged, with all that the trainer
-      wrote there, such as checkpoints. The controller keeps its own records.
+    description: How many of the latest ended runs keep their folders on a node; 0 keeps all.
+      Staging a run removes the same user's older folders with everything the trainer wrote
+      there, such as checkpoints. The controller keeps its own records.
     type: int
     default: 0
   keep_days:
-    description: With training_keep_runs, no folder goes of a run that ended in so many days.
+    description: training_keep_runs removes no folder of a run that ended within this many days.
     type: int
     default: 7
   on_interrupt:
     description: 'What the first Ctrl-C or SIGTERM does while the run is followed: leave the
-      training to itself (detach), or stop it on every node and judge it (stop).'
+      training running (detach), or stop it on every node and judge the run (stop).'
     type: str
     choices:
       - detach
       - stop
     default: detach
   container_profile:
-    description: Start containers with all privileges, as AMD's guide does, or with the named
-      devices and no more capabilities than RDMA and GPUs need.
+    description: 'Start containers privileged, as AMD''s guide does, or hardened: with only
+      the named devices and the capabilities that RDMA and GPUs need.'
     type: str
     choices:
       - privileged
       - hardened
     default: privileged
   image_archive:
-    description: Image as a file on the nodes, loaded where the image is missing instead of
-      pulled.
+    description: Image archive on the nodes, loaded instead of pulling the image where it is
+      missing.
     type: path
     default: ''
   launcher:
@@ -195,7 +195,7 @@ options:
     CONFIG = r"""
 options:
   framework:
-    description: Framework of the training config; auto finds it out from the file.
+    description: Framework of the training config; auto detects it from the file.
     type: str
     choices:
       - auto
@@ -213,58 +213,58 @@ options:
       - multi_node
     default: auto
   model:
-    description: Model of the config's model_params; where it has just one, none need be named.
+    description: Model in the config's model_params; optional where there is only one.
     type: str
     default: ''
   gpu:
-    description: GPU of the model's branch; MI300X, mi300x and mi300 mean the same. Where it
-      has just one, none need be named.
+    description: GPU of the model's branch; MI300X, mi300x and mi300 mean the same. Optional
+      where there is only one.
     type: str
     default: ''
   gpus_per_node:
-    description: GPUs of each node that take part.
+    description: GPUs per node that the training uses.
     type: int
     default: 8
   unknown_keys:
-    description: Whether an unknown key of the config stops the run or is only a warning.
+    description: Whether an unknown key in the config stops the run (fault) or only gives a
+      warning (warn).
     type: str
     choices:
       - fault
       - warn
     default: fault
   record_only:
-    description: Judge no thresholds; those of the config need not be filled in then. A run
-      without any is only recorded as well, with a warning.
+    description: Record the run without judging thresholds; those of the config may stay unfilled.
+      A run that has none is also only recorded, with a warning.
     type: bool
     default: false
   max_skipped:
-    description: How many iterations may be skipped after the warm-up, but for those that search
-      a loss scale.
+    description: How many iterations may be skipped after the warm-up, not counting those that
+      search for a loss scale.
     type: int
     default: 0
   scale_batch:
-    description: Take the global batch size as it is (none), or as tuned for the config's number
-      of nodes and scale it to those at hand (reference_nodes); these may be another number
-      then.
+    description: Use the global batch size as given (none), or scale it from the config's number
+      of nodes to that of the run (reference_nodes); the two may then differ.
     type: str
     choices:
       - none
       - reference_nodes
     default: none
   thresholds:
-    description: File with thresholds, such as a *_threshold.json of AMD CVS, in place of those
-      of the config. Of its cells the one for the run is taken.
+    description: Thresholds file, such as a *_threshold.json of AMD CVS, in place of the config's
+      thresholds. The cell that matches the run applies.
     type: str
     default: ''
   overrides:
-    description: 'Values in place of the config''s, by the paths of their keys: {"batch_size":
-      256, "config.training_iterations": 50}. In a CVS config a path begins at a section, or
-      with a key of config or of the branch; in any other config it begins at the top.'
+    description: 'Values that replace the config''s, by key path: {"batch_size": 256, "config.training_iterations":
+      50}. In a CVS config a path starts with a section, or with a key of config or of the branch;
+      in any other config it starts at the top level.'
     type: dict
     default: {}
   container_engine:
-    description: What holds the training on a node; auto takes the one that is there. apptainer
-      is for jobs of Slurm.
+    description: Container engine on the nodes; auto takes the installed one. apptainer is for
+      Slurm jobs only.
     type: str
     choices:
       - auto

@@ -76,7 +76,7 @@ def test_what_is_wrong_with_it_is_told_at_once_and_fails(cluster_file: Path, nam
     assert done.returncode != 0
     told = done.stdout + done.stderr
     assert "3 faults in" in told
-    assert "username still holds <changeme>" in told
+    assert "username still contains <changeme>" in told
     assert "{ip} is a placeholder" in told
     assert "Traceback" not in told
 

@@ -63,8 +63,8 @@ def test_what_cannot_be_divided_is_a_fault_with_batches_that_can(
     fault = only(plan["faults"])
     assert (fault["key"], fault["value"]) == (f"{KEY}.batch_size", int(batch))
     assert fault["message"] == (
-        f"Scaled from 4 nodes to {hosts}, the global batch size {batch} becomes {becomes}, which is no multiple of "
-        f"micro batch size × data parallelism = {at_once}."
+        f"Scaled from 4 nodes to {hosts}, the global batch size {batch} becomes {becomes}, not a multiple of micro "
+        f"batch size × data parallelism = {at_once}."
     )
     assert fault["remedy"].startswith(f"Choose {choose} for 4 nodes")
     for near in choose.split(" or "):
@@ -76,7 +76,7 @@ def test_in_single_node_mode_there_is_nothing_to_scale() -> None:
     plan = planned(filled(SINGLE), **SCALED)
     assert plan["faults"] == []
     assert only(plan["warnings"])["message"] == (
-        "training_scale_batch has no effect: in single-node mode every node runs a job of its own."
+        "training_scale_batch has no effect: in single-node mode every node runs its own job."
     )
 
 

@@ -39,7 +39,7 @@ def test_spellings_of_a_model_mean_the_same(model: str) -> None:
             {"training_model": ""},
             "training_model",
             None,
-            "It is not given, and model_params.multi_node has 2 to choose from.",
+            "It is not set, and model_params.multi_node has 2 to choose from.",
             OFFER,
         ),
         (
@@ -53,7 +53,7 @@ def test_spellings_of_a_model_mean_the_same(model: str) -> None:
             {"training_gpu": ""},
             "training_gpu",
             None,
-            "It is not given, and model_params.multi_node.llama3_1_8b has 2 to choose from.",
+            "It is not set, and model_params.multi_node.llama3_1_8b has 2 to choose from.",
             "The file offers mi300x, mi325. Set, for example, -e training_gpu=mi300x.",
         ),
         (
@@ -99,7 +99,7 @@ def test_an_ambiguous_spelling_is_a_fault_that_names_all() -> None:
     models = config["model_params"]["multi_node"]["llama3_1_8b"]
     models["MI300"] = models["mi325"]
     fault = only(planned(config, training_gpu="Mi300X")["faults"])
-    assert fault["message"] == "'Mi300X' may mean mi300x or MI300 of model_params.multi_node.llama3_1_8b."
+    assert fault["message"] == "'Mi300X' is ambiguous in model_params.multi_node.llama3_1_8b: mi300x or MI300."
     assert planned(config, training_gpu="MI300")["gpu"] == "MI300"
 
 
@@ -107,14 +107,14 @@ def test_an_ambiguous_spelling_is_a_fault_that_names_all() -> None:
     ("path", "value", "key", "message"),
     [
         ("model_params", {}, "training_mode", "The file has no model_params.multi_node."),
-        ("model_params", "abc", "model_params", "model_params is 'abc' instead of an object."),
-        ("model_params/multi_node", [], "model_params.multi_node", "multi_node is a list instead of an object."),
+        ("model_params", "abc", "model_params", "model_params is 'abc', not an object."),
+        ("model_params/multi_node", [], "model_params.multi_node", "multi_node is a list, not an object."),
         ("model_params/multi_node", {}, "training_model", "model_params.multi_node is empty."),
         (
             "model_params/multi_node/llama3_1_8b",
             None,
             "model_params.multi_node.llama3_1_8b",
-            "llama3_1_8b is null instead of an object.",
+            "llama3_1_8b is null, not an object.",
         ),
         (
             "model_params/multi_node/llama3_1_8b",
@@ -126,7 +126,7 @@ def test_an_ambiguous_spelling_is_a_fault_that_names_all() -> None:
             "model_params/multi_node/llama3_1_8b/mi300x",
             7,
             "model_params.multi_node.llama3_1_8b.mi300x",
-            "mi300x is 7 instead of an object.",
+            "mi300x is 7, not an object.",
         ),
     ],
 )

@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "unknown keys of a branch": (
         json.dumps(filled(DISTRIBUTED, {BRANCH: many("tensor_parallelism_of")})),
         {},
-        "is not a known key here",
+        "is not a known key.",
     ),
     "a regular expression": (json.dumps(filled(DISTRIBUTED, REGEX)), {}, "repeats a group"),
     "regular expressions": (
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "variables": (
         json.dumps(filled(DISTRIBUTED, {"config/container_config": {"env_dict": many("V", "<changeme>")}})),
         {},
-        "still holds <changeme>",
+        "still contains <changeme>",
     ),
 }
 
@@ -190,7 +190,7 @@ def test_only_files_are_read_and_none_is_waited_for(tmp_path: Path) -> None:
 def test_half_of_a_character_is_no_text(options: dict[str, t.Any]) -> None:
     text = json.dumps(maxtext(changes={} if options else {f"{MAXTEXT_BRANCH}/run_name": "a\ud83d"}))
     plan = make_plan(text, "c.json", options, nodes(2), "now")
-    assert "it has half of a character" in plan["faults"][0]["message"]
+    assert "it has half a character" in plan["faults"][0]["message"]
     assert plan_text(plan).encode()
 
 

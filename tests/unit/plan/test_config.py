@@ -53,10 +53,10 @@ def test_every_wrong_value_is_told_at_once_and_is_none() -> None:
     model = read(data, findings)
     assert said(findings) == [
         ("config.steps", "many", "steps is 'many', which is not a whole number."),
-        ("config.name", "a;b", "name is 'a;b', which holds ';', unsafe in a shell."),
+        ("config.name", "a;b", "name is 'a;b', which contains ';', which is unsafe in a shell."),
         ("config.size", None, "size is null, which is not a whole number."),
-        ("config.inner.devices[0]", "dri", "devices[0] is 'dri', which is not an absolute path free of : and commas."),
-        ("config.inner.devices[2]", 7, "devices[2] is 7, which is not an absolute path free of : and commas."),
+        ("config.inner.devices[0]", "dri", "devices[0] is 'dri', which is not an absolute path without : and commas."),
+        ("config.inner.devices[2]", 7, "devices[2] is 7, which is not an absolute path without : and commas."),
     ]
     assert (model.steps, model.name, model.size, model.inner.devices) == (None, None, None, None)
 
@@ -74,12 +74,12 @@ def test_a_missing_required_value_is_a_fault_with_the_remedy() -> None:
     [
         (
             {"name": ""},
-            "Give a name of letters, digits and . _ : @ - (not in front), or leave it out. Meaning: A name.",
+            "Give a name of letters, digits and . _ : @ -, not starting with -, or leave it out. Meaning: A name.",
         ),
         ({"size": ""}, "Give a whole number of 1 or more, or leave it out for 8. Meaning: A size."),
         (
             {"inner": {"devices": ""}},
-            'Give a list of paths of devices, for example ["/dev/kfd"], or leave it out. Meaning: Devices.',
+            'Give a list of device paths, for example ["/dev/kfd"], or leave it out. Meaning: Devices.',
         ),
     ],
 )
@@ -108,8 +108,8 @@ def test_a_placeholder_is_a_fault_and_the_only_one_of_its_value(value: str) -> N
     findings = Findings()
     model = read({"steps": value, "name": value}, findings)
     assert said(findings) == [
-        ("config.steps", value, "steps still holds <changeme>."),
-        ("config.name", value, "name still holds <changeme>."),
+        ("config.steps", value, "steps still contains <changeme>."),
+        ("config.name", value, "name still contains <changeme>."),
     ]
     assert (model.steps, model.name) == (None, None)
 
@@ -126,7 +126,7 @@ def test_what_is_not_used_cannot_be_wrong() -> None:
 def test_a_section_that_is_no_object_is_one_fault(value: object, shown: str) -> None:
     findings = Findings()
     model = read({"steps": 1, "inner": value}, findings)
-    assert said(findings) == [("config.inner", value, f"inner is {shown} instead of an object.")]
+    assert said(findings) == [("config.inner", value, f"inner is {shown}, not an object.")]
     assert model.inner.devices == []
 
 
@@ -142,15 +142,15 @@ def test_unknown_keys_come_with_the_nearest_known_one() -> None:
     findings = Findings()
     read({"steps": 1, "sise": 8, "quantum": [1], "batch": "2"}, findings, elsewhere={"batch": "model_params"})
     assert said(findings) == [
-        ("config.sise", 8, "'sise' is not a known key here."),
-        ("config.quantum", [1], "'quantum' is not a known key here."),
-        ("config.batch", "2", "'batch' is not a known key here."),
+        ("config.sise", 8, "'sise' is not a known key."),
+        ("config.quantum", [1], "'quantum' is not a known key."),
+        ("config.batch", "2", "'batch' is not a known key."),
     ]
-    note = "A key that begins with _ is taken for a note."
+    note = "Keys that begin with _ count as notes."
     assert [fault["remedy"] for fault in findings.faults] == [
         f"Did you mean size? {note}",
-        f"Known here: steps, name, size, inner. {note}",
-        "Its place is model_params.",
+        f"Known keys: steps, name, size, inner. {note}",
+        "It belongs in model_params.",
     ]
 
 

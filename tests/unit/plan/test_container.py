@@ -12,7 +12,7 @@ def test_two_mounts_at_one_place_are_a_fault() -> None:
     changes = {f"{CONTAINER}/volume_dict": {"/home/{user-id}": "/a", "/b": "/c", "/d": "/c"}}
     fault = only(planned(filled(DISTRIBUTED, changes))["faults"])
     assert fault["key"] == 'config.container_config.volume_dict["/d"]'
-    assert fault["message"] == "/c is also where /b is mounted."
+    assert fault["message"] == "/b is mounted at /c as well."
 
 
 def test_a_secret_in_env_dict_is_a_fault_that_another_one_does_not_hide() -> None:
@@ -29,7 +29,7 @@ def test_without_a_container_its_keys_are_not_read_and_told_in_one_warning() -> 
     warning = only(plan["warnings"])
     assert warning["key"] == "container_engine"
     assert warning["message"] == (
-        "Without a container these keys of config have no effect: container_image, container_name, shm_size, "
+        "Without a container, these keys of config have no effect: container_image, container_name, shm_size, "
         "container_config.device_list, container_config.volume_dict."
     )
     node = plan["nodes"][0]
@@ -86,7 +86,7 @@ def test_the_hardened_container_keeps_what_rdma_and_gpus_need_and_says_so(name: 
     assert (options["privileged"], options["network"], options["cap_drop"]) == (False, network, ["ALL"])
     assert options["cap_add"] == ["IPC_LOCK", "SYS_PTRACE", "SYS_NICE"]
     assert options["security_opt"] == ["no-new-privileges"]
-    told = "the host's network, to which the addresses of RDMA devices belong" if hosts > 1 else "a network of its own"
+    told = "the host's network, which RDMA devices need" if hosts > 1 else "a network of its own"
     assert f"seccomp filter, {told}, and the host's shared memory" in plan["notes"][-1]
     assert "IPC_LOCK pins memory for RDMA" in plan["notes"][-1]
 
@@ -98,13 +98,13 @@ def test_without_a_container_nothing_is_said_of_its_privileges() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("/", "With / the container can change the node's own system."),
-        ("//", "With / the container can change the node's own system."),
-        ("/etc", "With /etc the container can change the node's own system."),
-        ("/etc/sudoers.d", "With /etc/sudoers.d the container can change the node's own system."),
-        ("/home/../etc", "/home/../etc leads to /etc by .., which hides what is mounted."),
-        ("/var/run/docker.sock", "Who reaches the engine's socket can start any container as root on the node."),
-        ("/run", "Who reaches the engine's socket can start any container as root on the node."),
+        ("/", "Through / the container can change the node's operating system."),
+        ("//", "Through / the container can change the node's operating system."),
+        ("/etc", "Through /etc the container can change the node's operating system."),
+        ("/etc/sudoers.d", "Through /etc/sudoers.d the container can change the node's operating system."),
+        ("/home/../etc", "/home/../etc resolves to /etc through .., which hides what is mounted."),
+        ("/var/run/docker.sock", "Anyone who reaches the engine's socket can start any container as root on the node."),
+        ("/run", "Anyone who reaches the engine's socket can start any container as root on the node."),
         ("/etc/libibverbs.d", None),
         ("/home/{user-id}", None),
         ("/etcetera", None),
@@ -121,16 +121,18 @@ def test_a_mount_that_gives_the_node_away_is_a_warning(source: str, message: str
 def test_a_variable_that_brings_code_into_every_program_is_a_warning(variable: str) -> None:
     warning = only(planned(filled(DISTRIBUTED, {f"{CONTAINER}/env_dict": {variable: "/x.so"}}))["warnings"])
     assert warning["key"] == f"config.container_config.env_dict.{variable}"
-    assert warning["message"].startswith(f"What {variable} names is run by every program of the training")
+    assert warning["message"] == (
+        f"Every program of the training, the launch script included, runs what {variable} names."
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("IFS", ",", "IFS is bash's own"),
-        ("SHELLOPTS", "noexec", "SHELLOPTS is bash's own"),
-        ("UID", "0", "UID is bash's own"),
-        ("PATH", "/opt/venv/bin", "has neither /usr/bin nor /bin"),
+        ("IFS", ",", "bash itself uses IFS"),
+        ("SHELLOPTS", "noexec", "bash itself uses SHELLOPTS"),
+        ("UID", "0", "bash itself uses UID"),
+        ("PATH", "/opt/venv/bin", "without /usr/bin or /bin"),
         ("PATH", "/opt/venv/bin:/usr/bin", None),
     ],
 )

@@ -32,13 +32,13 @@ def test_a_run_without_thresholds_is_recorded_and_says_so_once_and_loudly(value:
     assert (plan["faults"], plan["expected"], plan["record_only"]) == ([], [], True)
     assert len(plan["nodes"]) == 4
     warning = only([found for found in plan["warnings"] if "threshold" in found["message"].lower()])
-    assert (warning["key"], warning["message"][:24]) == (RESULTS_KEY, "THERE IS NO THRESHOLD: t")
+    assert (warning["key"], warning["message"][:24]) == (RESULTS_KEY, "NO THRESHOLD IS SET: the")
 
 
 def test_a_wrong_threshold_is_no_missing_one() -> None:
     plan = planned(filled(DISTRIBUTED, {RESULTS: {"tokens_per_gpu": "fast"}}))
     assert keys(plan["faults"]) == [f"{RESULTS_KEY}.tokens_per_gpu"]
-    assert "THERE IS NO" not in str(plan["warnings"])
+    assert "NO THRESHOLD" not in str(plan["warnings"])
 
 
 @pytest.mark.parametrize("value", [REMOVED, {}, {"tokens_per_gpu": "<changeme>"}, {"tokens_per_gpu": "fast"}])
@@ -55,7 +55,7 @@ def test_thresholds_to_be_filled_in_are_faults() -> None:
     )
     faults = planned(config)["faults"]
     assert keys(faults) == [f"{RESULTS_KEY}.throughput_per_gpu", f"{RESULTS_KEY}.tokens_per_gpu"]
-    assert faults[1]["message"] == "tokens_per_gpu still holds <changeme>."
+    assert faults[1]["message"] == "tokens_per_gpu still contains <changeme>."
 
 
 def test_a_memory_fraction_in_percent_would_never_fail_and_is_a_fault() -> None:
@@ -69,7 +69,7 @@ def test_two_names_of_a_metric_with_two_values_are_a_fault() -> None:
         planned(filled(DISTRIBUTED, {RESULTS: {"tokens_per_gpu": "1", "tokens_per_sec_per_gpu": "2"}}))["faults"]
     )
     assert fault["key"] == f"{RESULTS_KEY}.tokens_per_sec_per_gpu"
-    assert fault["message"] == "tokens_per_sec_per_gpu is 2, but another name of the same metric says 1."
+    assert fault["message"] == "tokens_per_sec_per_gpu is 2, but another key for the same metric is 1."
 
 
 def test_two_names_of_a_metric_with_one_value_are_one_threshold() -> None:

@@ -140,7 +140,7 @@ def test_hosts_with_gpus_are_counted() -> None:
         ({"config/gke/device_type": "h100-mega-80gb-8"}, "config.gke", "tpu_type and device_type"),
         ({"config/gke/cluster": "My_Cluster"}, "config.gke.cluster", "not a name that XPK takes"),
         ({"config/gke/clutser": "mine"}, "config.gke.clutser", "not a known key"),
-        ({"config/gke/priority": "urgent"}, "config.gke.priority", "not known here"),
+        ({"config/gke/priority": "urgent"}, "config.gke.priority", "not one of the allowed values"),
         (
             {"config/nnodes": "32"},
             "config.gke.tpu_type",
@@ -150,7 +150,7 @@ def test_hosts_with_gpus_are_counted() -> None:
         ({"config/gke/num_slices": "1"}, "config.gke.tpu_type", "1 slice of v5p-256 has 128 chips"),
         ({"config/container_image": REMOVED}, "config.container_image", "runs in one"),
         ({f"{BRANCH}/base_output_directory": REMOVED}, f"{PATH}.base_output_directory", "goes into a bucket"),
-        ({f"{BRANCH}/base_output_directory": "<changeme>"}, f"{PATH}.base_output_directory", "still holds"),
+        ({f"{BRANCH}/base_output_directory": "<changeme>"}, f"{PATH}.base_output_directory", "still contains"),
         ({f"{BRANCH}/tokenizer_path": "/home/{user-id}/t"}, f"{PATH}.tokenizer_path", "on GKE nobody does"),
         ({f"{BRANCH}/dcn_data_parallelism": "3"}, f"{PATH}.ici_fsdp_parallelism", "2 slices of a job"),
     ],

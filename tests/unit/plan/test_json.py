@@ -31,7 +31,7 @@ def test_broken_json_is_a_fault_with_line_and_column(text: str, place: str, foun
     [fault] = findings.faults
     assert fault["key"] == "training_config"
     assert fault["value"] == found
-    assert fault["message"].startswith(f"my.json, {place}: this is not valid JSON (")
+    assert fault["message"].startswith(f"my.json, {place}: not valid JSON (")
     assert "commas" in fault["remedy"]
 
 
@@ -40,7 +40,7 @@ def test_brackets_without_end_are_a_fault(depth: int) -> None:
     for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
         plan = planned('{"config": ' + text + "}")
         assert only(plan["faults"])["message"] == (
-            "config.json cannot be read: lists and objects stand in each other more than 50 deep."
+            "config.json cannot be read: lists and objects are nested more than 50 deep."
         )
 
 
@@ -60,7 +60,7 @@ def test_a_number_that_python_cannot_take_in_is_a_fault() -> None:
 def test_anything_but_an_object_is_a_fault(text: str, shown: str) -> None:
     findings = Findings()
     assert read_json(text, "my.json", findings) is None
-    assert findings.faults[0]["message"] == f"my.json holds {shown} instead of an object."
+    assert findings.faults[0]["message"] == f"my.json contains {shown}, not an object."
 
 
 def test_a_key_that_stands_twice_is_a_fault_at_its_path() -> None:

@@ -81,8 +81,8 @@ def test_a_value_gets_its_type_once(kind: Kinds, value: object, read: object) ->
         (SWITCH, 2, "is neither true nor false"),
         (SWITCH, None, "is neither true nor false"),
         (SWITCH, {}, "is neither true nor false"),
-        (MODE, "TE_FP4", "is not known here"),
-        (MODE, 8, "is not known here"),
+        (MODE, "TE_FP4", "is not one of the allowed values"),
+        (MODE, 8, "is not one of the allowed values"),
     ],
 )
 def test_a_wrong_value_is_answered_with_the_reason(kind: Kinds, value: object, reason: str) -> None:

@@ -81,7 +81,7 @@ def test_keys_reach_the_yaml_with_the_types_of_maxtext() -> None:
         ("num_experts", "8.5", "is not a whole number"),
         ("sparse_matmul", "maybe", "is neither true nor false"),
         ("mesh_axes", {}, "is not a list"),
-        ("decoder_layer_input", "disk", "is not known here"),
+        ("decoder_layer_input", "disk", "is not one of the allowed values"),
         ("vllm_hf_overrides", [], "is not an object"),
         ("dcn_context_autoregressive_parallelism", "0", "is too small"),
     ],

@@ -360,7 +360,7 @@ def test_a_secret_is_refused_and_never_shown() -> None:
             "24 sequences, which JAX cannot divide among the 16",
         ),
         ({"ici_fsdp_parallelism": "0"}, "ici_fsdp_parallelism", "is too small"),
-        ({"quantisation": "fp8"}, "quantisation", "is not a known key here"),
+        ({"quantisation": "fp8"}, "quantisation", "is not a known key."),
     ],
 )
 def test_sizes_that_do_not_fit(changes: dict[str, t.Any], key: str, message: str) -> None:
@@ -472,7 +472,7 @@ def test_jax_sees_as_many_gpus_as_the_plan_counts() -> None:
     assert "CUDA_VISIBLE_DEVICES" not in environment(planned(tpu(), 4, **ON_TPU))
     faults = planned(filled(changes={key: value}))["faults"]
     assert [fault["message"] for fault in faults] == [
-        "It shows 2 GPUs to the training, and training_gpus_per_node is 8."
+        "It exposes 2 GPUs to the training, but training_gpus_per_node is 8."
     ]
 
 

@@ -8,7 +8,7 @@ from training_configs import DISTRIBUTED, REMOVED, SINGLE, TINY, example, filled
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 
 
-@pytest.mark.parametrize(("nnodes", "hosts", "words"), [("3", 4, "4 hosts"), (8, 1, "1 host ")])
+@pytest.mark.parametrize(("nnodes", "hosts", "words"), [("3", 4, "4 inventory hosts:"), (8, 1, "1 inventory host:")])
 def test_nnodes_has_to_agree_with_the_inventory(nnodes: object, hosts: int, words: str) -> None:
     fault = only(planned(filled(DISTRIBUTED, {"config/nnodes": nnodes}), hosts)["faults"])
     assert (fault["key"], fault["value"]) == ("config.nnodes", int(str(nnodes)))
@@ -22,8 +22,8 @@ def test_devices_that_stand_there_twice_are_a_fault(key: str) -> None:
     changes = {"config/nccl_ib_hca_list": REMOVED, f"config/{key}": "a,b,a,c,c,a"}
     faults = planned(filled(DISTRIBUTED, changes))["faults"]
     assert [(fault["key"], fault["value"], fault["message"]) for fault in faults] == [
-        (f"config.{key}", "a,b,a,c,c,a", "a stands there 3 times."),
-        (f"config.{key}", "a,b,a,c,c,a", "c stands there 2 times."),
+        (f"config.{key}", "a,b,a,c,c,a", "a is listed 3 times."),
+        (f"config.{key}", "a,b,a,c,c,a", "c is listed 2 times."),
     ]
 
 
@@ -66,7 +66,7 @@ def test_in_single_node_mode_keys_of_the_network_have_no_effect(key: str, value:
     assert plan["faults"] == []
     warning = only(plan["warnings"])
     assert (warning["key"], warning["value"]) == (f"config.{key}", value)
-    assert warning["message"] == f"{key} has no effect: in single-node mode every node runs a job of its own."
+    assert warning["message"] == f"{key} has no effect: in single-node mode every node runs its own job."
 
 
 @pytest.mark.parametrize("value", ["<changeme>", "auto", "localhost", "127.0.0.1", None])
@@ -103,7 +103,7 @@ def test_what_the_run_does_not_use_need_not_be_filled_in(key: str, options: dict
 )
 def test_what_the_run_uses_has_to_be_filled_in(key: str, changes: dict[str, object]) -> None:
     fault = only(planned(filled(DISTRIBUTED, {**changes, f"config/{key}": "/x/<changeme>"}))["faults"])
-    assert (fault["key"], fault["message"]) == (f"config.{key}", f"{key} still holds <changeme>.")
+    assert (fault["key"], fault["message"]) == (f"config.{key}", f"{key} still contains <changeme>.")
 
 
 def test_what_the_seeds_leave_to_be_filled_in() -> None:
@@ -226,20 +226,20 @@ def test_an_empty_dataset_source_is_none(value: object) -> None:
         (
             {"dataset": "pile", "data_dir": "/home/x"},
             "config.dataset_source.dataset",
-            "dataset is 'pile', which is not known here.",
+            "dataset is 'pile', which is not one of the allowed values.",
         ),
         (
             {"dataset": "wiki", "data_dir": "x"},
             "config.dataset_source.data_dir",
-            "data_dir is 'x', which is not an absolute path free of : and commas.",
+            "data_dir is 'x', which is not an absolute path without : and commas.",
         ),
         (
             {"dataset": "wiki", "data_dir": "<changeme>"},
             "config.dataset_source.data_dir",
-            "data_dir still holds <changeme>.",
+            "data_dir still contains <changeme>.",
         ),
-        ({**WIKI, "data_dri": "/x"}, "config.dataset_source.data_dri", "'data_dri' is not a known key here."),
-        ("wiki", "config.dataset_source", "dataset_source is 'wiki' instead of an object."),
+        ({**WIKI, "data_dri": "/x"}, "config.dataset_source.data_dri", "'data_dri' is not a known key."),
+        ("wiki", "config.dataset_source", "dataset_source is 'wiki', not an object."),
     ],
 )
 def test_a_dataset_source_that_is_wrong_is_the_only_fault(value: object, key: str, message: str) -> None:
@@ -305,10 +305,10 @@ def test_a_key_in_the_wrong_place_is_told_its_own() -> None:
     }
     faults = planned(filled(DISTRIBUTED, changes))["faults"]
     assert {fault["key"]: fault["remedy"] for fault in faults} == {
-        "training_iterations": "Its place is config.",
-        "config.batch_size": "Its place is model_params.<mode>.<model>.<gpu>.",
-        "config.tokens_per_gpu": "Its place is result_dict.",
-        "model_params.multi_node.llama3_1_8b.mi300x.nnodes": "Its place is config.",
+        "training_iterations": "It belongs in config.",
+        "config.batch_size": "It belongs in model_params.<mode>.<model>.<gpu>.",
+        "config.tokens_per_gpu": "It belongs in result_dict.",
+        "model_params.multi_node.llama3_1_8b.mi300x.nnodes": "It belongs in config.",
     }
 
 

@@ -381,16 +381,24 @@ def test_a_sequence_that_is_longer_than_the_positions_of_the_script_is_a_fault(
         ({}, "0,1,2,3", None),
         ({"HIP_VISIBLE_DEVICES": "4,5,6,7"}, "4,5,6,7", None),
         ({"ROCR_VISIBLE_DEVICES": "0,1,2,3"}, None, None),
-        ({"CUDA_VISIBLE_DEVICES": "0,1"}, None, "It shows 2 GPUs to the training, and training_gpus_per_node is 4."),
-        ({"HIP_VISIBLE_DEVICES": "0,1,1,2"}, None, "It shows 2 GPUs to the training, and training_gpus_per_node is 4."),
-        ({"HIP_VISIBLE_DEVICES": "0,-1,2,3"}, None, "It shows 1 GPU to the training, and training_gpus_per_node is 4."),
+        ({"CUDA_VISIBLE_DEVICES": "0,1"}, None, "It exposes 2 GPUs to the training, but training_gpus_per_node is 4."),
+        (
+            {"HIP_VISIBLE_DEVICES": "0,1,1,2"},
+            None,
+            "It exposes 2 GPUs to the training, but training_gpus_per_node is 4.",
+        ),
+        (
+            {"HIP_VISIBLE_DEVICES": "0,-1,2,3"},
+            None,
+            "It exposes 1 GPU to the training, but training_gpus_per_node is 4.",
+        ),
         ({"ROCR_VISIBLE_DEVICES": "4,5,6,7", "HIP_VISIBLE_DEVICES": "3,2,1,0"}, "3,2,1,0", None),
         (
             {"ROCR_VISIBLE_DEVICES": "4,5,6,7", "HIP_VISIBLE_DEVICES": "4,5,6,7"},
             None,
-            "It shows 0 GPUs to the training, and training_gpus_per_node is 4.",
+            "It exposes 0 GPUs to the training, but training_gpus_per_node is 4.",
         ),
-        ({"HIP_VISIBLE_DEVICES": ""}, None, "It shows 0 GPUs to the training, and training_gpus_per_node is 4."),
+        ({"HIP_VISIBLE_DEVICES": ""}, None, "It exposes 0 GPUs to the training, but training_gpus_per_node is 4."),
     ],
 )
 def test_the_script_sees_as_many_gpus_as_the_plan_counts(

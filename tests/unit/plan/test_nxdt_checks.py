@@ -19,7 +19,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"trainer.max_steps": "200", "model.optim.sched.max_steps": 200}, "trainer.max_steps", "is text, not a whole"),
     (HF, {"trainer.max_steps": -1, "model.optim.sched.max_steps": 200}, "trainer.max_steps", "is too small"),
     (HF, {"model.fusions.softmax": 1}, "model.fusions.softmax", "is neither true nor false"),
-    (HF, {"model_source": "Megatron"}, "model_source", "is not known here"),
+    (HF, {"model_source": "Megatron"}, "model_source", "is not one of the allowed values"),
     (HF, {"async_exec_max_inflight_requests": 5}, "async_exec_max_inflight_requests", "is not a known key"),
     (HF, {"aync_exec_max_inflight_requests": REMOVED}, "aync_exec_max_inflight_requests", "is missing"),
     (HF, {"exp_manager.explicit_log_dir": REMOVED}, "exp_manager.explicit_log_dir", "is missing"),
@@ -31,7 +31,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"model.optim.sched.max_steps": "${trainer.steps}"}, "model.optim.sched.max_steps", "cannot be resolved"),
     (HF, {"data.train_dir": "${oc.env:HOME}/x"}, "data.train_dir", "oc.env would take HOME from the machine that runs"),
     (HF, {"trainer.max_steps": "${multiply:${oc.env:N,1},2}"}, "trainer.max_steps", "oc.env would take N"),
-    (HF, {"data.train_dir": "???"}, "data.train_dir", "has to be given"),
+    (HF, {"data.train_dir": "???"}, "data.train_dir", "must be given"),
     # Sizes.
     (HF, {STRATEGY + "tensor_model_parallel_size": 12}, STRATEGY + "tensor_model_parallel_size", "128 devices"),
     (HF, {STRATEGY + "expert_model_parallel_size": 3}, STRATEGY + "expert_model_parallel_size", "expert 3 = 48"),
@@ -67,10 +67,10 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (SFT, {"trainer.devices": 64}, "trainer.devices", "trn1.32xlarge offers 32 devices at lnc 1"),
     (HF, {"trainer.devices": 256, "trainer.lnc": 1}, "trainer.devices", "trn2.48xlarge offers 128 devices at lnc 1"),
     (HF, {"compiler_flags": "--model-type transformer --lnc=1"}, "compiler_flags", "trainer.lnc says 2"),
-    (HF, {"trainops.instance_type": "p5.48xlarge"}, "trainops.instance_type", "is not known here"),
+    (HF, {"trainops.instance_type": "p5.48xlarge"}, "trainops.instance_type", "is not one of the allowed values"),
     # Precision.
     (HF, {"precision.type": "mixed_precisionSR"}, "precision.type", "spelling of NxDT's documentation"),
-    (HF, {"precision.type": "bf16"}, "precision.type", "is not known here"),
+    (HF, {"precision.type": "bf16"}, "precision.type", "is not one of the allowed values"),
     (
         HF,
         {"precision": {"type": "manual", "xla_use_bf16": "0", "xla_downcast_bf16": "1"}},
@@ -152,7 +152,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "create_checkpoint_callback needs",
     ),
     (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not say"),
-    (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which has rank 1"),
+    (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which is rank 1"),
     (
         HF,
         {"trainops.container_config": {"env_dict": {"WANDB_API_KEY": "x"}}},
@@ -174,7 +174,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
 WARNINGS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"trainer.num_nodes": 16}, "trainer.num_nodes", "the run has 2 hosts"),
     (HF, {"trainer.devices": 32}, "trainer.devices", "32 of them stay idle"),
-    (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "THERE IS NO THRESHOLD"),
+    (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "NO THRESHOLD IS SET"),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True}}, "model.moe.capacity_factor", "NxDT sets it to 0.0"),
     (SFT, {"trainer.lnc": 2}, "trainer.lnc", "always one physical core"),
     (HF, {"trainops.instance_type": None}, "trainops.instance_type", "cannot be checked"),

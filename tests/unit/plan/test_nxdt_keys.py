@@ -54,18 +54,18 @@ def test_defaults_and_examples_are_right(section: str) -> None:
         (
             {"exp_manager.save_xser": "true"},
             "exp_manager.save_xser",
-            "is text, not a truth value; quotes make it that.",
+            "is text, not a boolean; remove the quotes.",
         ),
-        ({"exp_manager.save_xser": "1"}, "exp_manager.save_xser", "is text, not a truth value."),
-        ({"data.dataloader_type": "random"}, "data.dataloader_type", "is not known here"),
+        ({"exp_manager.save_xser": "1"}, "exp_manager.save_xser", "is text, not a boolean."),
+        ({"data.dataloader_type": "random"}, "data.dataloader_type", "is not one of the allowed values"),
         ({"data.num_workers": 1.5}, "data.num_workers", "is not a whole number"),
         ({"model.hidden_dropout": 1.5}, "model.hidden_dropout", "is too large"),
-        ({"model.optim.lr": "3e-4"}, "model.optim.lr", "is text, not a number; quotes make it that."),
+        ({"model.optim.lr": "3e-4"}, "model.optim.lr", "is text, not a number; remove the quotes."),
         ({"model.optim.lr": "small"}, "model.optim.lr", "is text, not a number."),
         ({"model.optim.lr": 0}, "model.optim.lr", "is too small"),
         ({"model.optim.betas": [0.9, 2]}, "model.optim.betas[1]", "is too large"),
         ({"model.fuse_qkv": None}, "model.fuse_qkv", "is neither true nor false"),
-        ({"model.transformer_block_type": 5}, "model.transformer_block_type", "is not text; quotes make it that"),
+        ({"model.transformer_block_type": 5}, "model.transformer_block_type", "is not text; put it in quotes"),
     ],
 )
 def test_a_key_that_a_plan_does_not_read_is_checked_all_the_same(

@@ -62,15 +62,15 @@ def test_another_order_and_hosts_left_out() -> None:
                 (
                     "training_rank_order",
                     ["gpu1"],
-                    "These hosts of the run are missing there: gpu0.",
-                    "Name every host, or leave hosts out with training_exclude.",
+                    "It does not list these hosts of the run: gpu0.",
+                    "List every host, or exclude hosts with training_exclude.",
                 )
             ],
         ),
         (
             ["gpu0", "gpu1", "gpu0"],
             [],
-            [("training_rank_order", "gpu0", "gpu0 stands there more than once.", "Name each host once.")],
+            [("training_rank_order", "gpu0", "gpu0 is listed more than once.", "Name each host once.")],
         ),
         (
             [],
@@ -169,20 +169,21 @@ def test_the_master_is_rank_0(asked: str | None, address: str) -> None:
     [
         (
             "10.0.0.12",
-            "10.0.0.12 is gpu2, which has rank 2; rank 0 is gpu0.",
+            "10.0.0.12 is gpu2, which is rank 2; rank 0 is gpu0.",
             "Put gpu2 first with training_rank_order, or give 10.0.0.10, or auto.",
         ),
         (
             "192.168.7.7",
             "192.168.7.7 is not one of the 4 nodes of the run: gpu0 (10.0.0.10), gpu1 (10.0.0.11), gpu2 (10.0.0.12), "
             "gpu3 (10.0.0.13).",
-            "Give 10.0.0.10, or auto; where 192.168.7.7 is another interface of gpu0, say so in the inventory "
-            "(training_address).",
+            "Give 10.0.0.10, or auto. If 192.168.7.7 is another interface of gpu0, set it as training_address in "
+            "the inventory.",
         ),
         (
             "localhost",
-            "localhost is a loopback address: each of the 4 nodes would look for rank 0 on itself.",
-            "Give the address at which the others reach rank 0 (gpu0), here or in the inventory (training_address).",
+            "localhost is a loopback address: each of the 4 nodes would look for rank 0 on its own machine.",
+            "Set the address at which the other nodes reach rank 0 (gpu0), here or in the inventory "
+            "(training_address).",
         ),
     ],
 )
@@ -250,7 +251,7 @@ def test_two_hosts_with_one_address_are_a_fault(one: str, other: str, told: str)
     in_rank_order([Node("a", one, "amd"), Node("b", other, "amd"), Node("c", "10.0.0.9", "amd")], [], [], findings)
     [fault] = findings.faults
     assert (fault["key"], fault["value"]) == ("training_hosts", ["a", "b"])
-    assert fault["message"] == f"a, b have one address, {told}, so that they are one machine."
+    assert fault["message"] == f"a, b have the same address, {told}, so they are the same machine."
     left_out = Findings()
     in_rank_order([Node("a", one, "amd"), Node("b", other, "amd")], [], ["b"], left_out)
     assert not left_out.faults
@@ -275,8 +276,8 @@ def test_the_address_of_rank_0_may_be_written_in_another_way() -> None:
         (("", ""), None),
         (("4", "4"), None),
         (("8", ""), None),
-        (("4", "8"), "The hosts of a run need as many GPUs each, and the inventory says: 4 on a; 8 on b."),
-        (("4", ""), "The hosts of a run need as many GPUs each, and the inventory says: 4 on a; 8 on b."),
+        (("4", "8"), "All hosts of a run need the same number of GPUs, but the inventory says: 4 on a; 8 on b."),
+        (("4", ""), "All hosts of a run need the same number of GPUs, but the inventory says: 4 on a; 8 on b."),
     ],
 )
 def test_hosts_with_other_numbers_of_gpus_are_a_fault(gpus: tuple[str, str], told: str | None) -> None:

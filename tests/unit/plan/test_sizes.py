@@ -144,7 +144,7 @@ def test_tensor_parallelism_beyond_a_node_is_a_warning() -> None:
     assert not findings.faults
     [warning] = findings.warnings
     assert warning["key"] == "tensor_parallelism"
-    assert "reaches beyond one node of 8 GPUs" in warning["message"]
+    assert "spans more than one node of 8 GPUs" in warning["message"]
 
 
 def test_tokens_per_step_per_gpu() -> None:

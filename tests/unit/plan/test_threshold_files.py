@@ -186,10 +186,10 @@ def test_a_scaling_efficiency_is_a_part_of_the_throughput_where_the_baseline_was
 
 
 FAULTS: list[tuple[str, t.Any, str]] = [
-    ("no json", "{", "this is not valid JSON"),
+    ("no json", "{", "not valid JSON"),
     ("not a number", '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}', "The value is no number"),
-    ("a list", [], "t.json holds a list instead of an object"),
-    ("a cell twice", '{"MBS=1": {}, "MBS=1": {}}', "MBS=1 stands there more than once"),
+    ("a list", [], "t.json contains a list, not an object"),
+    ("a cell twice", '{"MBS=1": {}, "MBS=1": {}}', "MBS=1 is given more than once"),
     ("no cell", {"_comment": "x"}, "t.json holds no thresholds"),
     ("no kind", {"MBS=1": {"tokens_per_gpu": {"value": 5}}}, "The kind of the threshold is not known"),
     ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold is an object"),

@@ -145,7 +145,7 @@ def test_what_alignment_computes_is_not_guessed() -> None:
 def test_a_rehearsal_has_the_workload_of_the_embedded_trainer() -> None:
     workload = planned(filled(DISTRIBUTED), training_rehearsal=True)["workload"]
     assert (workload["gpus"], workload["tokens_per_step"]) == (4, 4 * 2 * 32)
-    assert workload["model_flops_reason"] == "A rehearsal trains a toy on the CPU."
+    assert workload["model_flops_reason"] == "A rehearsal trains a toy model on the CPU."
 
 
 def test_a_plan_with_faults_has_no_workload() -> None:

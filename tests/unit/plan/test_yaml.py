@@ -53,7 +53,9 @@ def test_interpolations_that_make_a_config_too_large_are_one_fault() -> None:
     doubled = "".join(f"a{level}: ['${{a{level - 1}}}', '${{a{level - 1}}}']\n" for level in range(1, 11))
     found, findings = values(f"a0: {list(range(200))}\n{doubled}")
     assert found is None
-    assert [fault["message"] for fault in findings.faults] == ["With its interpolations it has more than 3,000 values."]
+    assert [fault["message"] for fault in findings.faults] == [
+        "With interpolations resolved, it has more than 3,000 values."
+    ]
 
 
 def test_what_json_has_no_number_for_is_text() -> None:
@@ -63,10 +65,10 @@ def test_what_json_has_no_number_for_is_text() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: [\n", "my.yaml, line 2, column 1: this is not valid YAML"),
+        ("a: 1\nb: [\n", "my.yaml, line 2, column 1: not valid YAML"),
         ("a: 1\na: 2\n", "found duplicate key a"),
         ("a: b: c", "line 1, column 5"),
-        ("- 1", "holds a list"),
+        ("- 1", "contains a list"),
         ("5", "cannot be read"),
         ("a: \x00", "cannot be read"),
         ("a: !!python/name:os.system", "line 1"),

@@ -17,8 +17,8 @@ MOST_VALUES = 3000
 DEEPEST = 50
 LONGEST_TEXT = 10_000
 # Why something is not read, as the end of a sentence.
-TOO_DEEP = f"lists and objects stand in each other more than {DEEPEST} deep"
-TOO_LONG_A_TEXT = f"it has a text of more than {LONGEST_TEXT:,} characters"
+TOO_DEEP = f"lists and objects are nested more than {DEEPEST} deep"
+TOO_LONG_A_TEXT = f"it has a string of more than {LONGEST_TEXT:,} characters"
 # Python does not write longer numbers; what is no hexadecimal one it does not read either.
 _MOST_BITS = 4096
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,7 +46,7 @@ def text_of(path: str, most_bytes: int = MOST_BYTES) -> str:
 
 def too_long(text: str | bytes, most: int = MOST_BYTES) -> str | None:
     """Return why a text, or the bytes of one, is more than is read, or None."""
-    return f"it has more than {most // 1024} KiB, which no file of its kind needs" if len(text) > most else None
+    return f"it has more than {most // 1024} KiB, more than any file of its kind needs" if len(text) > most else None
 
 
 def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
@@ -79,7 +79,7 @@ def _wrong_text(value: t.Any) -> str | None:
         return None
     if len(value) > LONGEST_TEXT:
         return TOO_LONG_A_TEXT
-    return "it has half of a character (a surrogate without another)" if _SURROGATE.search(value) else None
+    return "it has half a character (an unpaired surrogate)" if _SURROGATE.search(value) else None
 
 
 def too_many_values(most: int = MOST_VALUES) -> str:

@@ -13,9 +13,9 @@ _FIELD = r"\{user-id\}"
 _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 
 NAME = Written(
-    rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ - (not in front)"
+    rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ -, not starting with -"
 )
-_PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path free of : and commas", "an absolute path")
+_PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path without : and commas", "an absolute path")
 _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the name of a variable", free=True)
 LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
@@ -30,8 +30,8 @@ Text = t.Annotated[
     str,
     Written(
         rf"(?![-~])([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
-        "a text without - or ~ in front",
-        "a text without blanks",
+        "a string that does not start with - or ~",
+        "a string without spaces",
     ),
 ]
 Name = t.Annotated[str, NAME]
@@ -41,20 +41,20 @@ ContainerName = t.Annotated[
     str,
     Written(
         rf"([A-Za-z0-9]|{_FIELD})([A-Za-z0-9_.-]|{_FIELD})*",
-        "a name that a container may have",
-        "a name of letters, digits and . _ - (not in front)",
+        "a valid container name",
+        "a name of letters, digits and . _ -, starting with a letter or digit",
     ),
 ]
 Size = t.Annotated[
     str,
-    Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, with K, M or G at the end where needed"),
+    Written("0*[1-9][0-9]*[bBkKmMgG]?", "a size in bytes", "a size in bytes, optionally with K, M or G at the end"),
 ]
 Line = t.Annotated[str, LINE]
 PathOrNothing = t.Annotated[
     str, Written(f"(/[^{_UNPRINTABLE}]*)?", "an absolute path", "an absolute path, or nothing", free=True)
 ]
-DeviceList = t.Annotated[list[Path], Words("a list of paths of devices")]
-Mounts = t.Annotated[dict[Path, Path], Words("an object of absolute paths")]
+DeviceList = t.Annotated[list[Path], Words("a list of device paths")]
+Mounts = t.Annotated[dict[Path, Path], Words("an object that maps absolute paths to absolute paths")]
 Environment = t.Annotated[
     dict[t.Annotated[str, _VARIABLE], Line],
     Words("an object of variables"),

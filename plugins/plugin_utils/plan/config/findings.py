@@ -21,8 +21,8 @@ _MOST = 200
 _MORE: Finding = {
     "key": "",
     "value": None,
-    "message": f"There are more than these {_MOST}.",
-    "remedy": "Correct these first.",
+    "message": f"Only the first {_MOST} are listed.",
+    "remedy": "Fix these first.",
 }
 
 

@@ -54,14 +54,14 @@ def read_json(
         _fault_budget(source, TOO_DEEP, findings, option)
         return None
     except ValueError as error:
-        findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten that number.")
+        findings.fault(option, source, f"{source} cannot be read: {error}.", "Shorten the number.")
         return None
     if not isinstance(data, dict):
         findings.fault(
             option,
             source,
-            f"{source} holds {shown(data)} instead of an object.",
-            f"Begin it with {{ and give the {sections}.",
+            f"{source} contains {shown(data)}, not an object.",
+            f"Start it with {{ and give the {sections}.",
         )
         return None
     if reason := over_budget(data, most_values):
@@ -76,7 +76,7 @@ def _fault_budget(source: str, reason: str, findings: Findings, option: str) -> 
         option,
         source,
         f"{source} cannot be read: {reason}.",
-        "Look for what does not belong there, such as brackets that are not closed where they should be.",
+        "Look for content that does not belong there, such as unclosed brackets.",
     )
 
 
@@ -91,8 +91,8 @@ def _fault_syntax(text: str, source: str, error: json.JSONDecodeError, findings:
     findings.fault(
         option,
         line_without_secrets(found),
-        f"{source}, line {error.lineno}, column {error.colno}: this is not valid JSON ({error.msg}).",
-        "Mind missing or surplus commas, quotes and brackets there or on the line before.",
+        f"{source}, line {error.lineno}, column {error.colno}: not valid JSON ({error.msg}).",
+        "Check for missing or extra commas, quotes and brackets there or on the line before.",
     )
 
 
@@ -100,7 +100,7 @@ def _without_documentation(value: t.Any, path: str, repeated: _Repeated, finding
     if isinstance(value, dict):
         for key in repeated.get(id(value), (value, []))[1]:
             where = key_path(path, key)
-            findings.fault(where, value[key], f"{key} stands there more than once.", "Keep one of them.")
+            findings.fault(where, value[key], f"{key} is given more than once.", "Keep one of them.")
         return {
             key: _without_documentation(inner, key_path(path, key), repeated, findings)
             for key, inner in value.items()

@@ -28,7 +28,7 @@ _MOST_CHARACTERS = 4000
 _DIGITS = "[0-9]+"
 # As in YAML 1.1: 500_000.
 _GROUPED_DIGITS = "[0-9]+(_[0-9]+)*"
-_TRUTH = "a truth value"
+_TRUTH = "a boolean"
 # What YAML reads as no text, unless it is in quotes.
 _FLAG = re.compile("true|false|yes|no|on|off", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(\.[0-9_]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -70,7 +70,7 @@ def _bare(value: t.Any, what: str, strict: bool) -> t.Any:
     """Return a value as `plain` does; where it is strict unchanged, and a text is refused, as it is not ``what``."""
     if strict and isinstance(value, str):
         quoted = _FLAG.fullmatch(value) if what == _TRUTH else _NUMBER.fullmatch(value)
-        raise ValueError(f"is text, not {what}{'; quotes make it that' if quoted else ''}")
+        raise ValueError(f"is text, not {what}{'; remove the quotes' if quoted else ''}")
     return value if strict else plain(value)
 
 
@@ -261,7 +261,7 @@ class OneOf(Kind):
         for name in self.names:
             if value == name if self.strict else isinstance(value, str) and plain(value).casefold() == name.casefold():
                 return name
-        raise ValueError("is not known here")
+        raise ValueError("is not one of the allowed values")
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the names, for an editor to offer, and the same in any case."""

@@ -31,7 +31,7 @@ def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) 
     value = data.get(key)
     if isinstance(value, dict):
         return value
-    found = f"{key} is {shown(value)} instead of an object." if key in data else f"{key} is missing."
+    found = f"{key} is {shown(value)}, not an object." if key in data else f"{key} is missing."
     findings.fault(path, value, found, "Give an object that holds its keys.")
     return None
 
@@ -62,20 +62,20 @@ def refuse_unknown_keys(
     """
     note = findings.warn if lower_to_warning else findings.fault
     unknown = [key for key in data if key not in known]
-    of_notes = " A key that begins with _ is taken for a note." if notes else ""
+    of_notes = " Keys that begin with _ count as notes." if notes else ""
     for key in unknown[:_MOST_NAMES]:
         near = nearest(key, known)
         if elsewhere and key in elsewhere:
-            remedy = f"Its place is {elsewhere[key]}."
+            remedy = f"It belongs in {elsewhere[key]}."
         elif near:
             remedy = f"Did you mean {near}?{of_notes}"
         else:
-            names = listed(known) if len(known) <= _MOST_NAMES else f"{len(known)} keys, which docs/ lists"
-            remedy = f"Known here: {names}.{of_notes}"
-        note(key_path(path, key), data[key], f"{shown(key)} is not a known key here.", remedy)
+            names = listed(known) if len(known) <= _MOST_NAMES else f"{len(known)} keys, listed in docs/"
+            remedy = f"Known keys: {names}.{of_notes}"
+        note(key_path(path, key), data[key], f"{shown(key)} is not a known key.", remedy)
     if len(unknown) > _MOST_NAMES:
-        more = f"{len(unknown) - _MOST_NAMES} more keys are not known here."
-        note(path, None, more, "Correct the first ones, or say for what the file is meant.")
+        more = f"{len(unknown) - _MOST_NAMES} more keys are not known."
+        note(path, None, more, "Fix the first ones, or check what the file is for.")
 
 
 def typed(
@@ -143,7 +143,7 @@ def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findi
     """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
-        message = f"{key_path(key, *where)} still holds {PLACEHOLDER}."
+        message = f"{key_path(key, *where)} still contains {PLACEHOLDER}."
         findings.fault(key_path(path, key, *where), held, message, part.remedy)
     try:
         read = part.adapter.validate_python(value)

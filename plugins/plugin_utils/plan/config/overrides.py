@@ -26,5 +26,5 @@ def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings) -> 
         key_path("training_overrides", path),
         value,
         f"{path} cannot be set: {reason}.",
-        "Name a key of the training config, with dots between the names of sections.",
+        "Give a key of the training config, with dots between section names.",
     )

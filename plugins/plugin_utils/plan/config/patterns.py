@@ -22,7 +22,9 @@ def pattern(value: str) -> str:
         raise ValueError(f"is not a regular expression ({error})") from None
     bare = _OPENING.sub("(", value)
     if len(_CHOICE.findall(bare)) > _MOST_CHOICES or _REPEATED_GROUP.search(bare):
-        raise ValueError(f"repeats a group, or has more than {_MOST_CHOICES} of * + ? {{ |, which can take for ever")
+        raise ValueError(
+            f"repeats a group, or has more than {_MOST_CHOICES} of * + ? {{ |, which can take forever to match"
+        )
     return value
 
 

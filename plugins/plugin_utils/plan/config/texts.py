@@ -63,11 +63,11 @@ def _refuse_syntax(value: str) -> None:
     bare = value.replace(USER_FIELD, "")
     field = re.search(r"\{[^{}]*\}", bare)
     if field:
-        raise ValueError(f"holds the unknown field {field.group()}")
+        raise ValueError(f"contains the unknown field {field.group()}")
     unsafe = _UNSAFE.search(bare)
     if unsafe:
-        found = "a blank" if unsafe.group().isspace() else repr(unsafe.group())
-        raise ValueError(f"holds {found}, unsafe in a shell")
+        found = "whitespace" if unsafe.group().isspace() else repr(unsafe.group())
+        raise ValueError(f"contains {found}, which is unsafe in a shell")
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,11 @@ class OneLine(Kind):
     def read(self, value: t.Any) -> str:
         """Return the text."""
         if not isinstance(value, str):
-            raise ValueError("is not text" if isinstance(value, dict | list) else "is not text; quotes make it that")
+            raise ValueError("is not text" if isinstance(value, dict | list) else "is not text; put it in quotes")
         if not value.strip():
             raise ValueError("is empty")
         if not value.isprintable():
-            raise ValueError("holds what cannot be printed")
+            raise ValueError("contains unprintable characters")
         return value
 
     def schemas(self) -> list[dict[str, t.Any]]:
@@ -108,7 +108,7 @@ class Several(Kind):
         if isinstance(value, str):
             value = value.split(",") if value.strip() else []
         if not isinstance(value, list | tuple):
-            raise ValueError("is neither a list nor a text with commas")
+            raise ValueError("is neither a list nor comma-separated text")
         if len(value) < self.at_least:
             raise ValueError("is empty")
         # A part that is still to be filled in is reported by itself, and hides none of the others.
@@ -117,11 +117,11 @@ class Several(Kind):
 
     def _part(self, value: t.Any) -> str:
         if isinstance(value, str) and not value.strip():
-            raise ValueError("has an empty part")
+            raise ValueError("has an empty entry")
         try:
             return self.part.read(value)
         except ValueError as error:
-            raise ValueError(f"names {shown(value)}, and that {error}") from None
+            raise ValueError(f"contains {shown(value)}, which {error}") from None
 
     def schemas(self) -> list[dict[str, t.Any]]:
         """Return the list, and the text."""

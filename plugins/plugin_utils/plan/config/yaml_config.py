@@ -48,14 +48,14 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
         return None
     except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
         reason = TOO_DEEP if isinstance(error, RecursionError) else _first_line(error)
-        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Correct that.")
+        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Fix that.")
         return None
     if not isinstance(config, DictConfig):
         findings.fault(
             "training_config",
             source,
-            f"{source} holds a list instead of keys.",
-            "Give the sections trainer, distributed_strategy, data, model and the others at its top.",
+            f"{source} contains a list, not keys.",
+            "Give the sections trainer, distributed_strategy, data, model and the others at the top level.",
         )
         return None
     return YamlConfig(text, config)
@@ -115,10 +115,10 @@ def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Find
     try:
         return t.cast("dict[str, t.Any]", _Plain(findings).of(changed, OmegaConf.to_container(changed), ""))
     except RecursionError:
-        findings.fault("training_config", None, "Its interpolations lead in a circle.", "Look at those with ${…}.")
+        findings.fault("training_config", None, "Its interpolations form a loop.", "Check the values with ${…}.")
     except _TooMuchError as error:
-        message = f"With its interpolations {error}."
-        findings.fault("training_config", None, message, "Look at those with ${…}.")
+        message = f"With interpolations resolved, {error}."
+        findings.fault("training_config", None, message, "Check the values with ${…}.")
     return None
 
 
@@ -162,7 +162,7 @@ class _Plain:
 
 def _resolved(section: DictConfig | ListConfig, key: t.Any, held: t.Any, where: str, findings: Findings) -> t.Any:
     if held == "???":
-        findings.fault(where, held, f"{where} is ???, which means that it has to be given.", "Give a value.")
+        findings.fault(where, held, f"{where} is ???, which marks a value that must be given.", "Give a value.")
         return _UNREADABLE
     try:
         return section[key]
@@ -187,7 +187,7 @@ def _fault_syntax(text: str, source: str, error: yaml.MarkedYAMLError, findings:
     findings.fault(
         "training_config",
         line_without_secrets(lines[line].strip()[:_SHOWN]),
-        f"{source}, line {line + 1}, column {mark.column + 1 if mark else 1}: this is not valid YAML "
+        f"{source}, line {line + 1}, column {mark.column + 1 if mark else 1}: not valid YAML "
         f"({error.problem or error.context}).",
-        "Mind indentation, colons and quotes there or on the line before.",
+        "Check indentation, colons and quotes there or on the line before.",
     )

@@ -110,9 +110,9 @@ def _choose(
     if not offered:
         problem = f"{path} is empty."
     elif not asked:
-        problem = f"It is not given, and {path} has {len(offered)} to choose from."
+        problem = f"It is not set, and {path} has {len(offered)} to choose from."
     elif matches:
-        problem = f"{shown(asked)} may mean {' or '.join(matches)} of {path}."
+        problem = f"{shown(asked)} is ambiguous in {path}: {' or '.join(matches)}."
     else:
         problem = f"{shown(asked)} is not in {path}."
     _fault_unoffered(option, asked, problem, offered, described, findings)

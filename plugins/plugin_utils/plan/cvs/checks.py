@@ -18,7 +18,7 @@ from ..job.thresholds import ExpectedResults
 from .branch import offered_modes
 from .reading import CvsReading
 
-_SCALED = "With training_scale_batch=reference_nodes the batch is scaled to the hosts that there are."
+_SCALED = "training_scale_batch=reference_nodes scales the batch to the hosts of the run."
 
 
 def warn_of_no_effect(reading: CvsReading[t.Any, t.Any], key: str, reason: str, remedy: str) -> None:
@@ -78,7 +78,7 @@ def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
     if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
         reading.fault(
             "config.nnodes",
-            f"nnodes is {asked}, but the run has {counted(len(nodes), 'host')} of the inventory: "
+            f"nnodes is {asked}, but the run has {counted(len(nodes), 'inventory host')}: "
             f"{listed(node.name for node in nodes)}.",
             f"Set nnodes to {len(nodes)}, or choose other hosts with training_hosts or training_exclude."
             + (f" {_SCALED}" if reading.multi_node else ""),
@@ -113,7 +113,7 @@ def _warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str,
         value = reading.given.get(key)
         harmless = key == address and (value == AUTO or is_loopback(str(value)))
         if value is not None and not harmless:
-            warn_of_no_effect(reading, key, "in single-node mode every node runs a job of its own", "Leave it out.")
+            warn_of_no_effect(reading, key, "in single-node mode every node runs its own job", "Leave it out.")
 
 
 def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: str) -> None:
@@ -121,10 +121,10 @@ def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: st
     for key in (first, second):
         devices = getattr(reading.config, key) or []
         for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
-            message = f"{device} stands there {devices.count(device)} times."
+            message = f"{device} is listed {devices.count(device)} times."
             reading.findings.fault(f"config.{key}", reading.given[key], message, "Name each device once.")
     if reading.is_given(second) and reading.given.get(first) not in (None, reading.given[second]):
-        warn_of_no_effect(reading, second, f"{first} goes first, and differs", "Keep one of the two.")
+        warn_of_no_effect(reading, second, f"{first} takes precedence, and differs", "Keep one of the two.")
 
 
 def warn_unmounted(reading: CvsReading[t.Any, t.Any], path: str, consequence: str, remedy: str) -> None:
@@ -132,4 +132,4 @@ def warn_unmounted(reading: CvsReading[t.Any, t.Any], path: str, consequence: st
     value, mounts = reading.get(path), reading.config.container_config.volume_dict
     in_container = reading.options.container_engine != "none"
     if value and in_container and mounts is not None and not is_mounted(value, mounts):
-        reading.warn(path, f"It is under no mount of volume_dict, so {consequence}.", remedy)
+        reading.warn(path, f"No mount in volume_dict covers it, so {consequence}.", remedy)

@@ -14,19 +14,19 @@ from ..job.container import ContainerConfig
 ContainerName = t.Annotated[types.ContainerName, key("Name of the container on each node.")]
 ShmSize = t.Annotated[types.Size, key("Size of the container's /dev/shm.")]
 ContainerSection = t.Annotated[
-    ContainerConfig, key("What of the node the container sees.", default_factory=ContainerConfig)
+    ContainerConfig, key("What the container sees of the node.", default_factory=ContainerConfig)
 ]
 DistributedTraining = t.Annotated[
     types.Flag | None, key("Chooses between multi_node (True) and single_node where the file has both.")
 ]
 Nnodes = t.Annotated[
     types.PositiveInteger,
-    key("How many nodes take part; the inventory has to agree.", unit="nodes", variable="NNODES"),
+    key("Number of nodes; it has to match the inventory.", unit="nodes", variable="NNODES"),
 ]
 NicType = t.Annotated[
     types.Name | None,
     key(
-        "Kind of the RDMA network cards. It is recorded with the run, and says which GID index is usual.",
+        "Type of the RDMA network cards. It is recorded with the run, and determines the usual GID index.",
         example="thor2",
     ),
 ]
@@ -36,8 +36,8 @@ RdmaDevices = t.Annotated[
 NcclSocketIfname = t.Annotated[
     types.NameList | None,
     key(
-        "Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one "
-        "that leads to rank 0.",
+        "Network interfaces over which the ranks of NCCL or RCCL find each other; auto takes the one with the "
+        "route to rank 0.",
         example="ens51f1np1",
         variable="NCCL_SOCKET_IFNAME",
     ),
@@ -45,7 +45,7 @@ NcclSocketIfname = t.Annotated[
 GlooSocketIfname = t.Annotated[
     types.NameList | None,
     key(
-        "Network interfaces over which the ranks of Gloo find each other; auto takes the one that leads to rank 0.",
+        "Network interfaces over which the ranks of Gloo find each other; auto takes the one with the route to rank 0.",
         example="ens51f1np1",
         variable="GLOO_SOCKET_IFNAME",
     ),
@@ -53,19 +53,19 @@ GlooSocketIfname = t.Annotated[
 GidIndex = t.Annotated[
     types.IntegerOrAuto | None,
     key(
-        "Which entry of an RDMA device's GID table is used; with auto preflight proposes one.",
+        "Entry of the RDMA devices' GID table to use; with auto, preflight proposes one.",
         example=3,
         variable="NCCL_IB_GID_INDEX",
     ),
 ]
 NcclDebug = t.Annotated[
     types.Name | None,
-    key("How much NCCL or RCCL logs.", example="ERROR", variable="NCCL_DEBUG"),
+    key("Log level of NCCL or RCCL.", example="ERROR", variable="NCCL_DEBUG"),
 ]
 TokenFile = t.Annotated[
     types.Path | None,
     key(
-        "File with the Hugging Face token. Only its path stands in a plan, never the token.",
+        "File with the Hugging Face token. The plan holds only its path, never the token.",
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN_PATH",
     ),

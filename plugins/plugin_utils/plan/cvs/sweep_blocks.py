@@ -36,7 +36,7 @@ def without_blocks(data: dict[str, t.Any], findings: Findings) -> dict[str, t.An
                 name,
                 None,
                 f"{name} has no effect on a single run.",
-                "playbooks/sweep.yml runs the cells of it, each as a run of its own.",
+                "Use playbooks/sweep.yml to run each of its cells as a separate run.",
             )
     return {name: value for name, value in data.items() if name not in BLOCKS}
 
@@ -49,18 +49,18 @@ def _of_blocks(
     else:
         path, offered, runs_path, runs = "sweeps", blocks["sweeps"], "runs", blocks.get("runs")
     if not isinstance(offered, dict | list) or not offered:
-        found = "It holds no cell" if offered in ({}, []) else f"It is {shown(offered)}, not an object of cells"
-        findings.fault(path, offered, f"{found}.", "Name cells and their values.")
+        found = "It has no cells" if offered in ({}, []) else f"It is {shown(offered)}, not an object of cells"
+        findings.fault(path, offered, f"{found}.", "Give cells with their values.")
         return []
     if isinstance(offered, list):
         offered = _by_name(offered, path, findings)
     wanted = list(offered) if runs is None else runs
     if not isinstance(wanted, list) or runs == []:
-        found = "It names no cell" if runs == [] else f"It is {shown(runs)}, not a list of cells"
+        found = "It names no cells" if runs == [] else f"It is {shown(runs)}, not a list of cells"
         findings.fault(runs_path, runs, f"{found}.", f"Name some of {listed(offered)}.")
         return []
     if len(wanted) > MOST_CELLS:
-        message = f"It has {len(wanted)} cells, and a sweep may have {MOST_CELLS}."
+        message = f"It has {len(wanted)} cells; a sweep may have at most {MOST_CELLS}."
         findings.fault(path if runs is None else runs_path, None, message, "Name fewer.")
         return []
     chosen: dict[str, dict[str, t.Any]] = {}
@@ -85,8 +85,8 @@ def _by_name(entries: list[t.Any], path: str, findings: Findings) -> dict[str, t
         if name is None:
             _fault_no_cell(where, entry, findings)
         elif not isinstance(name, str) or name in cells:
-            reason = f"Another cell is called {name} as well" if isinstance(name, str) else "It is not text"
-            findings.fault(key_path(where, "name"), name, f"{reason}.", "Give each cell a name of its own.")
+            reason = f"Another cell is also named {name}" if isinstance(name, str) else "It is not text"
+            findings.fault(key_path(where, "name"), name, f"{reason}.", "Give each cell a unique name.")
         else:
             cells[name] = entry
     return cells

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FORMULA = (
-    "6 FLOPs for each weight of a matrix that a token meets (the embedding table is none), and for each layer "
-    "6 × sequence length × attention heads × head size for causal attention; recomputation is not counted"
+    "6 FLOPs for each matrix weight that a token passes (without the embedding table), and for each layer 6 × "
+    "sequence length × attention heads × head size for causal attention; recomputation is not counted"
 )
 
 

@@ -41,7 +41,7 @@ def for_nodes_at_hand(
             key,
             size,
             f"Scaled from {counted(reference, 'node')} to {nodes}, the global batch size {size} becomes {result}, "
-            f"which is no multiple of micro batch size × data parallelism = {at_once}.",
+            f"not a multiple of micro batch size × data parallelism = {at_once}.",
             f"Choose {multiples_near(size, step)} for {counted(reference, 'node')}, another micro batch size, or "
             "another number of nodes.",
         )
@@ -58,7 +58,7 @@ def check_scaling(options: RunOptions, mode: str, nodes: int | None, nodes_key: 
     if options.training_scale_batch != REFERENCE_NODES:
         return
     if mode != "multi_node":
-        reason, remedy = "in single-node mode every node runs a job of its own", "Leave it out."
+        reason, remedy = "in single-node mode every node runs its own job", "Leave it out."
     elif nodes is None:
         reason, remedy = f"{nodes_key} does not say for how many nodes the batch was tuned", f"Give {nodes_key}."
     else:

@@ -16,7 +16,7 @@ _OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60
 
 def check_name(name: str, key: str, findings: Findings) -> None:
     """Note a name that stands under a key and cannot become a part of the names of folders."""
-    reason = None if _OF_FOLDERS.fullmatch(name) else "not all of its characters may stand there"
+    reason = None if _OF_FOLDERS.fullmatch(name) else "has characters that are not allowed there"
     if len(name) > _LONGEST:
         reason = f"has more than {_LONGEST} characters"
     if reason:
@@ -24,7 +24,7 @@ def check_name(name: str, key: str, findings: Findings) -> None:
             key,
             name,
             f"{shown(name)} becomes a part of folder names, and {reason}.",
-            "Use letters, digits and . _ -, with a letter or digit in front.",
+            "Use letters, digits and . _ -, starting with a letter or digit.",
         )
 
 

@@ -21,7 +21,7 @@ HARDENED = "hardened"
 # The capabilities that are left, and what needs them; Docker's own seccomp filter goes by them as well.
 _KEPT = {
     "IPC_LOCK": "pins memory for RDMA",
-    "SYS_PTRACE": "lets ranks share memory of GPUs, and stacks be read of a training that hangs",
+    "SYS_PTRACE": "lets ranks share GPU memory, and lets the stacks of a hanging training be read",
     "SYS_NICE": "places memory on NUMA nodes",
 }
 _SOCKETS = {"docker.sock", "podman.sock", "containerd.sock", "crio.sock"}
@@ -38,15 +38,15 @@ class ContainerConfig(ConfigSection):
     """What of the node the container sees."""
 
     device_list: DeviceList = key(
-        "Devices of the node that the container may use.", default=[], example=["/dev/dri", "/dev/kfd"]
+        "Devices of the node that the container can use.", default=[], example=["/dev/dri", "/dev/kfd"]
     )
     volume_dict: Mounts = key(
-        "Mounts: each path on the node with the path in the container where it appears.",
+        "Mounts: each path on the node, with its path in the container.",
         default={},
         example={"/home/{user-id}": "/home/{user-id}"},
     )
     env_dict: Environment = key(
-        "More variables of the training; those that the plan sets win. No secrets.",
+        "Additional environment variables of the training; those that the plan sets win. No secrets.",
         default={},
         example={"NCCL_PROTO": "Simple"},
     )
@@ -79,18 +79,15 @@ def note_profile(options: ContainerOptions, findings: Findings) -> None:
     if options["privileged"]:
         findings.note(
             "The container is privileged: whoever chooses its image is root on the nodes. "
-            f"container_profile={HARDENED} takes that away."
+            f"container_profile={HARDENED} prevents that."
         )
         return
     kept = "; ".join(f"{name} {why}" for name, why in _KEPT.items() if name in options["cap_add"])
-    network = (
-        "the host's network, to which the addresses of RDMA devices belong"
-        if options["network"] == "host"
-        else "a network of its own"
-    )
+    network = "the host's network, which RDMA devices need" if options["network"] == "host" else "a network of its own"
     findings.note(
-        f"The container has no privileges, the engine's own seccomp filter, {network}, and the host's shared memory, "
-        f"where the token lies. It keeps these capabilities: {kept}. It may read and write only what its user owns."
+        f"The container is unprivileged, with the engine's default seccomp filter, {network}, and the host's "
+        f"shared memory, which holds the token. It keeps these capabilities: {kept}. It can read and write only "
+        "what its user owns."
     )
 
 
@@ -106,8 +103,8 @@ def check_container(container: ContainerConfig, findings: Findings, path: str, i
             findings.fault(
                 key,
                 target,
-                f"{target} is also where {sources[target]} is mounted.",
-                "Mount each in a place of its own.",
+                f"{sources[target]} is mounted at {target} as well.",
+                "Mount each at its own path.",
             )
         sources.setdefault(target, source)
         reason = _gives_away(source)
@@ -120,11 +117,11 @@ def _gives_away(source: str) -> str | None:
     """Return in words what a mount of a path gives to the container, or None for an ordinary folder."""
     real = posixpath.normpath(f"/{source.lstrip('/')}")
     if ".." in source.split("/"):
-        return f"{source} leads to {real} by .., which hides what is mounted"
+        return f"{source} resolves to {real} through .., which hides what is mounted"
     if posixpath.basename(real) in _SOCKETS or real in _RUNTIME:
-        return "Who reaches the engine's socket can start any container as root on the node"
+        return "Anyone who reaches the engine's socket can start any container as root on the node"
     if real in _OF_SYSTEM or (real.startswith("/etc/") and real not in _HARMLESS):
-        return f"With {real} the container can change the node's own system"
+        return f"Through {real} the container can change the node's operating system"
     return None
 
 
@@ -138,28 +135,28 @@ def check_environment(variables: Mapping[str, str], findings: Findings, path: st
             findings.fault(
                 key_path(path, name),
                 None,
-                f"{name} looks like a secret, which would stand in the plan, on the nodes and in docker inspect.",
+                f"{name} looks like a secret: it would appear in the plan, on the nodes and in docker inspect.",
                 f"Leave it out{instead}.",
             )
         elif name in _OF_BASH:
             findings.fault(
                 key_path(path, name),
                 value,
-                f"{name} is bash's own: with it the launch script would not run as it stands.",
+                f"bash itself uses {name}: setting it would break the launch script.",
                 "Leave it out.",
             )
         elif name == "PATH" and {"/bin", "/usr/bin"}.isdisjoint(value.split(":")):
             findings.fault(
                 key_path(path, name),
                 value,
-                "It replaces the whole search path, and has neither /usr/bin nor /bin, so that no program is found.",
-                "Give all folders, such as /opt/venv/bin:/usr/local/bin:/usr/bin:/bin, or leave it out.",
+                "It replaces the whole search path without /usr/bin or /bin, so no program is found.",
+                "Give the complete path, such as /opt/venv/bin:/usr/local/bin:/usr/bin:/bin, or leave it out.",
             )
         elif name in _LOADED:
             findings.warn(
                 key_path(path, name),
                 value,
-                f"What {name} names is run by every program of the training, its launch script included.",
+                f"Every program of the training, the launch script included, runs what {name} names.",
                 "Leave it out, unless you know who can write that file.",
             )
 
@@ -177,7 +174,7 @@ def variables_of_user(
             key_path(path, name),
             variables[name],
             f"{name} has no effect: the plan sets this variable.",
-            "Leave it out, and set the key that it is made of.",
+            "Leave it out, and set the key that it comes from.",
         )
     return {name: value for name, value in variables.items() if name not in own}
 
@@ -197,6 +194,6 @@ def warn_without_container(given: Mapping[str, t.Any], findings: Findings) -> No
         findings.warn(
             "container_engine",
             "none",
-            f"Without a container these keys of config have no effect: {listed(keys)}.",
+            f"Without a container, these keys of config have no effect: {listed(keys)}.",
             "Leave them out, or choose a container engine.",
         )

@@ -44,5 +44,5 @@ def warn_of_impossible(expected: Iterable[Bound], key: str, workload: Workload, 
                 bound["value"],
                 f"{bound['metric']} {bound_in_words(bound)} is impossible{behind} the peak of {gpu} in "
                 f"{workload['precision']} is {in_words('tflops_per_gpu', peak)}.",
-                "Correct the threshold, or the precision.",
+                "Fix the threshold or the precision.",
             )

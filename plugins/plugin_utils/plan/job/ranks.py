@@ -63,7 +63,7 @@ def in_rank_order(
             "training_hosts",
             list(by_name) or None,
             "No host is left to train on.",
-            "Look at --limit, training_hosts and training_exclude.",
+            "Check --limit, training_hosts and training_exclude.",
         )
     if not rank_order:
         _warn_of_no_place(taking_part, findings)
@@ -98,8 +98,8 @@ def _warn_of_no_place(taking_part: dict[str, Node], findings: Findings) -> None:
         findings.warn(
             "training_topology",
             None,
-            f"These hosts do not say where they stand in the network, while others do: {listed(without)}.",
-            "Give each host training_topology, for example through the group of its rack.",
+            f"These hosts have no place in the network, while others do: {listed(without)}.",
+            "Set training_topology for each host, for example in the group of its rack.",
         )
 
 
@@ -108,14 +108,14 @@ def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], f
     _fault_no_hosts("training_rank_order", [name for name in counts if name not in taking_part], taking_part, findings)
     for name, count in counts.items():
         if count > 1:
-            findings.fault("training_rank_order", name, f"{name} stands there more than once.", "Name each host once.")
+            findings.fault("training_rank_order", name, f"{name} is listed more than once.", "Name each host once.")
     left_out = [name for name in taking_part if name not in counts]
     if left_out:
         findings.fault(
             "training_rank_order",
             list(rank_order),
-            f"These hosts of the run are missing there: {listed(left_out)}.",
-            "Name every host, or leave hosts out with training_exclude.",
+            f"It does not list these hosts of the run: {listed(left_out)}.",
+            "List every host, or exclude hosts with training_exclude.",
         )
 
 
@@ -125,21 +125,21 @@ def _check_syntax(node: Node, findings: Findings) -> None:
         findings.fault(
             "training_hosts",
             node.name,
-            "This host's name becomes a folder and an argument, and not all of its characters may stand there.",
+            "This host's name becomes a folder and an argument, and has characters that are not allowed there.",
             "Rename it in the inventory to letters, digits and . _ : -, and give its address in ansible_host.",
         )
     elif not _is_address(node.address):
         findings.fault(
             f"training_address of {node.name}",
             node.address,
-            f"The address of {node.name} is no host name or IP address.",
-            "Give one in the inventory: training_address, or else ansible_host.",
+            f"The address of {node.name} is neither a host name nor an IP address.",
+            "Set training_address, or else ansible_host, in the inventory.",
         )
     if _UNSAFE_USER.search(node.user):
         findings.fault(
             f"ansible_user of {node.name}",
             node.user,
-            "{user-id} in paths becomes this name, and not all of its characters may stand there.",
+            "This name replaces {user-id} in paths, and has characters that are not allowed there.",
             "Connect as a user whose name has only letters, digits and . _ @ + -.",
         )
 
@@ -173,9 +173,9 @@ def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
             findings.fault(
                 "training_hosts",
                 names,
-                f"{listed(names)} have one address, {address}, so that they are one machine.",
-                "Give each its own in the inventory (training_address, or else ansible_host), or leave hosts out with "
-                "training_exclude.",
+                f"{listed(names)} have the same address, {address}, so they are the same machine.",
+                "Give each its own in the inventory (training_address, or else ansible_host), or exclude hosts "
+                "with training_exclude.",
             )
 
 
@@ -193,7 +193,7 @@ def _fault_no_hosts(option: str, names: Sequence[str], known: Collection[str], f
         findings.fault(option, name, f"{name} is not a host of the run.", remedy)
     if len(names) > _MOST_NAMED:
         more = len(names) - _MOST_NAMED
-        findings.fault(option, None, f"{more} more names are no hosts of the run.", f"Its hosts: {listed(known)}.")
+        findings.fault(option, None, f"{more} more names are not hosts of the run.", f"Its hosts: {listed(known)}.")
 
 
 def on_one_machine(nodes: Sequence[Node]) -> bool:
@@ -217,8 +217,9 @@ def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings:
             findings.fault(
                 key,
                 asked,
-                f"{address} is a loopback address: each of the {len(nodes)} nodes would look for rank 0 on itself.",
-                f"Give the address at which the others reach rank 0 ({first.name}), here or in the inventory "
+                f"{address} is a loopback address: each of the {len(nodes)} nodes would look for rank 0 on its own "
+                "machine.",
+                f"Set the address at which the other nodes reach rank 0 ({first.name}), here or in the inventory "
                 "(training_address).",
             )
         return address
@@ -234,7 +235,7 @@ def _fault_not_first(address: str, asked: str | None, nodes: Sequence[Node], key
         findings.fault(
             key,
             asked,
-            f"{address} is {nodes[rank].name}, which has rank {rank}; rank 0 is {first.name}.",
+            f"{address} is {nodes[rank].name}, which is rank {rank}; rank 0 is {first.name}.",
             f"Put {nodes[rank].name} first with training_rank_order, or give {first.address}, or auto.",
         )
         return
@@ -243,8 +244,8 @@ def _fault_not_first(address: str, asked: str | None, nodes: Sequence[Node], key
         asked,
         f"{address} is not one of the {counted(len(nodes), 'node')} of the run: "
         f"{listed(_with_address(node) for node in nodes)}.",
-        f"Give {first.address}, or auto; where {address} is another interface of {first.name}, say so in the "
-        "inventory (training_address).",
+        f"Give {first.address}, or auto. If {address} is another interface of {first.name}, set it as "
+        "training_address in the inventory.",
     )
 
 

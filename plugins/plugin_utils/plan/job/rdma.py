@@ -55,7 +55,7 @@ def warn_of_silence(mode: str, nodes: Sequence[NodePlan], findings: Findings) ->
         findings.warn(
             _LEVEL,
             level or None,
-            "The nodes are to talk over RDMA, and only NCCL_DEBUG=INFO shows whether they do. Without it a "
+            "The nodes should communicate over RDMA, and only NCCL_DEBUG=INFO shows whether they do. Without it a "
             "run is INCONCLUSIVE at best.",
-            f"Set nccl_debug, or {_LEVEL} where the config names variables, to INFO.",
+            f"Set nccl_debug to INFO, or {_LEVEL} where the config sets variables.",
         )

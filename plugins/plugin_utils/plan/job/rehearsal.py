@@ -42,7 +42,7 @@ def rehearsed(plan: Plan) -> Plan:
 
 def _workload(nnodes: int) -> Workload:
     """Return what the embedded trainer computes, one "GPU" a node."""
-    reason = "A rehearsal trains a toy on the CPU."
+    reason = "A rehearsal trains a toy model on the CPU."
     return {
         "precision": "fp64",
         "global_batch_size": _SEQUENCES_PER_NODE * nnodes,

@@ -104,7 +104,7 @@ def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> No
         findings.warn(
             keys["tensor_parallelism"],
             tensor,
-            f"Tensor parallelism {tensor} reaches beyond one node of {counted(sizes.gpus_per_node, 'GPU')}: every "
+            f"Tensor parallelism {tensor} spans more than one node of {counted(sizes.gpus_per_node, 'GPU')}: every "
             "layer waits for the network.",
             "Raise the pipeline parallelism instead.",
         )

@@ -34,7 +34,7 @@ def expected_in(reading: ConfigReading[t.Any, t.Any], path: str) -> list[Bound]:
             reading.findings.fault(
                 key_path(reading.key(path), key),
                 value,
-                f"{key} is {value:g}, but another name of the same metric says {expected[metric]['value']:g}.",
+                f"{key} is {value:g}, but another key for the same metric is {expected[metric]['value']:g}.",
                 "Keep one of the two.",
             )
         kind = "min" if METRICS[metric].better == "higher" else "max"
@@ -47,6 +47,6 @@ def warn_of_nothing_expected(path: str, findings: Findings) -> None:
     findings.warn(
         path,
         None,
-        "THERE IS NO THRESHOLD: the run is recorded, and however slow it is, no threshold fails it.",
-        "Give one, for example tokens_per_gpu; training_record_only=true says that none is wanted.",
+        "NO THRESHOLD IS SET: the run is only recorded; no threshold can fail it, however slow it is.",
+        "Set one, for example tokens_per_gpu; if you want none, set training_record_only=true.",
     )

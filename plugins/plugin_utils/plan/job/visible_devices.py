@@ -36,8 +36,8 @@ def visible_devices(
             findings.fault(
                 path,
                 value,
-                f"It shows {counted(found, 'GPU')} to the training, and {OPTION} is {gpus}.",
-                f"Set {OPTION} to {found}, or leave {name} out for the first {gpus}." if found else "Leave it out.",
+                f"It exposes {counted(found, 'GPU')} to the training, but {OPTION} is {gpus}.",
+                f"Set {OPTION} to {found}, or leave {name} out to use the first {gpus}." if found else "Leave it out.",
             )
     return {} if given or not gpus else {variable: ",".join(str(index) for index in range(gpus))}
 
@@ -68,6 +68,6 @@ def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
         findings.fault(
             OPTION,
             next(iter(hosts)),
-            f"The hosts of a run need as many GPUs each, and the inventory says: {counts}.",
-            "Set training_gpus_per_node to what every host has, or leave hosts out with training_exclude.",
+            f"All hosts of a run need the same number of GPUs, but the inventory says: {counts}.",
+            "Set training_gpus_per_node to what every host has, or exclude hosts with training_exclude.",
         )
