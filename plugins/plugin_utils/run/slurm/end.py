@@ -66,7 +66,9 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
         return _out_of_service(out)
     # What the shell says is of an srun, on no node of the run.
     said_there = b"".join(line for line in job.log_end().splitlines(True) if not line.startswith(_OF_SHELL))
-    failures = [{**failure, "line": one_line(failure["line"])} for failure in find_failures(Piece(said_there))]
+    failures: list[Failure] = [
+        {**failure, "line": one_line(failure["line"])} for failure in find_failures(Piece(said_there))
+    ]
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
         ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
@@ -75,7 +77,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
     elif nearest and all(board.status(node)["status"] == "unreachable" for node in nodes):
         # The tasks did not get as far as the training.
-        cause = t.cast("Failure", {**nearest, "echo": False, "blame": _BLAME})
+        cause = {**nearest, "echo": False, "blame": _BLAME}
     else:
         return _out_of_service(out)
     said = [node for node in nodes for failure in failures if node in failure["line"]]
