@@ -132,7 +132,7 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
     assert (status, "\n400.0\n" in output) == (0, True), output
     status, output = reported(logs, **ALL_TOLD, training_query="[0].metrics tflops")
     assert status != 0
-    assert "'tflops' is not expected at character 13" in output
+    assert "unexpected 'tflops' at character 13" in output
 
 
 @pytest.mark.parametrize(

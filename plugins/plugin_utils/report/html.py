@@ -143,7 +143,7 @@ def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[st
     if not spent or not spent.get("wall_clock"):
         return []
     rate = found["value"] * spent["median"] / spent["wall_clock"]
-    return [("Throughput by the clock", f"{number(rate)} tokens/s", "with all that went by between the steps")]
+    return [("Throughput by the clock", f"{number(rate)} tokens/s", "including the time between steps")]
 
 
 def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:

@@ -54,7 +54,7 @@ def ledger_lines(ledger: Sequence[LedgerOfNode]) -> list[str]:
     """Return the ledger for a terminal: what there is evidence of on every node, and which nodes lack what."""
     rows = ledger_rows(ledger)
     whole = [row.row for row in rows if row.passed == row.nodes]
-    lines = [f"Evidence of {counted(len(ledger), 'node')}: {', '.join(whole) or 'none'}"] if rows else []
+    lines = [f"Evidence from {counted(len(ledger), 'node')}: {', '.join(whole) or 'none'}"] if rows else []
     for row in rows:
         lacking = [of_node["node"] for of_node in ledger if of_node["rows"][row.row]["verdict"] != "PASS"]
         if lacking:

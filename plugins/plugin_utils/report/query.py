@@ -20,7 +20,7 @@ def query(summaries: list[Summary], expression: str) -> t.Any:
     try:
         return jmespath.compile(expression).search(summaries)
     except (ArityError, JMESPathTypeError, UnknownFunctionError) as error:
-        raise ValueError(f"the query {expression!r} cannot be answered: {error}") from None
+        raise ValueError(f"the query {expression!r} cannot be evaluated: {error}") from None
     except (LexerError, ParseError) as error:
         raise ValueError(_at(expression, error)) from None
 
@@ -35,6 +35,6 @@ def _at(expression: str, error: LexerError | ParseError) -> str:
     if place is None or place >= len(expression):
         found = "it ends too early"
     else:
-        found = f"{error.token_value or expression[place]!r} is not expected at character {place + 1}"
+        found = f"unexpected {error.token_value or expression[place]!r} at character {place + 1}"
     mark = " " * (len(expression) if place is None else place) + "^"
-    return f"the query is no JMESPath expression: {found}\n  {expression}\n  {mark}"
+    return f"the query is not a JMESPath expression: {found}\n  {expression}\n  {mark}"

@@ -52,7 +52,7 @@ def write_index(folder: Path) -> bool:
     with _alone(folder):
         earlier = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         if earlier and _MARK not in earlier[:1000]:
-            raise ValueError(f"{path} is not an index of runs; rename it to get one")
+            raise ValueError(f"{path} is not an index of runs; rename it so that the index can be written")
         runs = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
         # In the order of their start; those that never started come first.
         rows = _with_trends(sorted(runs, key=lambda row: (row["started_at"], row["run_id"])))

@@ -37,7 +37,7 @@ def _failure(failure: dict[str, t.Any]) -> list[str]:
     rank = "" if failure["node_rank"] is None else f" (node rank {failure['node_rank']})"
     lines = [f"First failure: {failure['node']}{rank}, {failure['class']}", f"  {failure['message']}"]
     if failure["evidence"]:
-        lines += ["  What was seen last:"]
+        lines += ["  Last seen:"]
         lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
     lines += [f"  What to do: {failure['remedy']}"]
     return lines + [f"  Followed by: {nodes}, {name}" for nodes, name in echoes_of(failure["echoes"], "class")]

@@ -86,7 +86,9 @@ def write_report(
     try:
         return summary, write_row(history_dir, row) or changed
     except OSError as error:
-        message = f"it is in {board.run_dir}, but the history {history_dir} cannot take the run ({error.strerror})"
+        message = (
+            f"it is in {board.run_dir}, but the run could not be added to the history {history_dir} ({error.strerror})"
+        )
         raise OSError(message) from error
 
 

@@ -180,7 +180,7 @@ def test_the_first_failure_tells_cause_evidence_remedy_and_echoes(summary: Run, 
     text = Page(html).text
     assert "node-001 (node rank 1, rank 9, exit code 1):\nout_of_memory" in text
     assert "<mark>[rank9]: HIP out of memory. Tried to allocate 2 MiB</mark>" in html
-    assert text.index("What to do: Halve the micro batch size.") < text.index("1 echo of it on other nodes")
+    assert text.index("What to do: Halve the micro batch size.") < text.index("1 echo on other nodes")
     assert "node-000: watchdog – timed out" in text
 
 
@@ -296,13 +296,13 @@ def test_what_is_not_in_the_plots_is_said_beside_the_verdict(summary: Run, plan:
     steps = make_steps(2, 9)
     steps.loc[steps["step"] == 7, "loss"] = math.nan
     text = Page(render(summary, plan, steps)).text
-    assert text.index("Not in the plots, because missing, NaN or infinite: 2 × loss.") < text.index("Thresholds")
+    assert text.index("Not plotted (missing, NaN or infinite): 2 × loss.") < text.index("Thresholds")
 
 
 def test_nothing_is_met_for_good_in_a_run_that_was_stopped(summary: Run, plan: Run) -> None:
     summary["nodes"][1].update(state="stopped", exit_code=None)
     html = render({**summary, "verdict": "ERROR"}, plan, NO_STEPS)
-    assert "met until then" in html
+    assert "met up to then" in html
     assert "✓" not in html
 
 
@@ -357,7 +357,7 @@ def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary
     statuses = [{"node": f"node-{rank:03}", "image_id": digest} for rank, digest in enumerate(("sha256:a", "sha256:b"))]
     page = Page(render(summary, plan, NO_STEPS, None, statuses))
     assert [row[0] for row in page.rows["hardware"][1:]] == ["node-000", "node-001"]
-    assert "The nodes are not alike: there are 2 kinds of them." in page.text
+    assert "The nodes differ: there are 2 kinds." in page.text
 
 
 @pytest.fixture

@@ -40,10 +40,10 @@ def test_what_says_the_same_of_each_node_is_one_line() -> None:
 
 def test_a_terminal_shows_what_lacks_on_which_nodes() -> None:
     whole = {f"gpu{n}": ("PASS", "NET/IB") for n in range(64)}
-    assert ledger_lines(ledger(**whole)) == ["Evidence of 64 nodes: network, loss"]
+    assert ledger_lines(ledger(**whole)) == ["Evidence from 64 nodes: network, loss"]
     lacking = {f"gpu{n}": ("INCONCLUSIVE", "no evidence") for n in range(8, 12)}
     assert ledger_lines(ledger(**whole | lacking)) == [
-        "Evidence of 64 nodes: loss",
+        "Evidence from 64 nodes: loss",
         "  network: 60 of 64, INCONCLUSIVE on gpu[8-11]",
     ]
     assert ledger_lines([]) == []

@@ -31,7 +31,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "The last step, 10, was reached.",
         "All 10 losses are finite, and so is every other value.",
         "The loss falls over 10 values of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
-        "At least 8 steps per node are counted, after a warm-up of 2.",
+        "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
     ]

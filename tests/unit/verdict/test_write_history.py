@@ -71,7 +71,7 @@ def test_a_rehearsal_is_no_measurement(report, tmp_path):
 
 def test_a_history_that_cannot_be_written_is_named_and_the_report_is_there(report, tmp_path):
     (tmp_path / "history").write_text("a file")
-    with pytest.raises(OSError, match=r"the history .*history cannot take the run \(Not a directory\)"):
+    with pytest.raises(OSError, match=r"could not be added to the history .*history \(Not a directory\)"):
         report("one")
     assert (tmp_path / "one/report.html").exists()
 

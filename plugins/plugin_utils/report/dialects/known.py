@@ -36,7 +36,7 @@ def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
     """
     unknown = [name for name in names if name not in DIALECTS]
     if unknown:
-        raise ValueError(f"report_dialects has {', '.join(unknown)}, but may only have {', '.join(DIALECTS)}")
+        raise ValueError(f"report_dialects has {', '.join(unknown)}; allowed are {', '.join(DIALECTS)}")
     changed = False
     for name in names:
         path, text = folder / DIALECTS[name], writer_of(name)(run)

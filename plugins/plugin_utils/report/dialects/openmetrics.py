@@ -32,7 +32,7 @@ class Family(t.NamedTuple):
 FAMILIES = {
     "step_time_ms": Family("training_step_time", "Time of a training step.", "seconds", 0.001),
     "tflops_per_gpu": Family("training_gpu_tflops", "TFLOP/s of a GPU as the trainer counts them."),
-    "tokens_per_sec_per_gpu": Family("training_gpu_tokens_per_second", "Tokens that a GPU trains on in a second."),
+    "tokens_per_sec_per_gpu": Family("training_gpu_tokens_per_second", "Tokens per second that a GPU trains on."),
     "memory_fraction": Family("training_gpu_memory", "GPU memory in use, a fraction of all.", "ratio"),
     "loss": Family("training_loss", "Loss at the last step."),
     "grad_norm": Family("training_gradient_norm", "Norm of the gradient."),
