@@ -41,7 +41,7 @@ class ActionModule(ActionBase):
                 # The inspection lies between sending and receiving, whatever the way there and back took.
                 clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
             except (KeyError, TypeError):
-                return {"failed": True, "msg": "The node's answer cannot be believed: it has no clock."}
+                return {"failed": True, "msg": "The node's answer is invalid: it has no clock."}
         return t.cast("dict[str, t.Any]", result)
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -37,7 +37,7 @@ def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str,
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ('{"failed": false, "status": {"\\u001b]0;owned\\u0007": 1}}', "its answer in phase follow cannot be believed"),
+        ('{"failed": false, "status": {"\\u001b]0;owned\\u0007": 1}}', "its answer in phase follow is invalid: "),
         ("[" * 100_000, "its answer is nested too deeply"),
     ],
     ids=["other types", "deep"],

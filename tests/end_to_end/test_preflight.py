@@ -75,7 +75,7 @@ ASKS = "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n"
     [
         (
             None,
-            "sudo is not there, and Ansible becomes another user by it; install it, or set ansible_become=false",
+            "sudo is missing, and Ansible needs it to become another user; install it, or set ansible_become=false",
         ),
         (ASKS, "udo asks for a password; add --ask-become-pass, or allow this login sudo without one"),
     ],

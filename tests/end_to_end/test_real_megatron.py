@@ -134,4 +134,4 @@ def test_the_next_attempt_goes_on_from_the_checkpoint_that_megatron_core_wrote(b
     assert (steps[0], steps[-1]) == ("13", "24")
     summary = json.loads((again / "summary.json").read_text())
     (note,) = [note["message"] for note in summary["notes"] if note["code"] == "retry"]
-    assert f"it went on with step 13, from the last checkpoint in {kept}." in note
+    assert f"it resumed with step 13, from the last checkpoint in {kept}." in note

@@ -140,7 +140,7 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
     [
         ("nothing\n", {}, "has a step line"),
         ("nothing\n", {}, "iteration N/ TOTAL"),
-        (WHOLE, {"training_framework": "maxtext"}, "training_framework is maxtext, but the steps in"),
+        (WHOLE, {"training_framework": "maxtext"}, "training_framework is maxtext, but"),
         (WHOLE, {"training_config": "no/such.json"}, "The training config no/such.json cannot be read: No such file"),
         (WHOLE, {"training_thresholds": "t.json"}, "training_thresholds cannot be applied without training_config"),
         (WHOLE, {**CONFIG, "training_thresholds": "no/such.json"}, "no/such.json cannot be read: No such file"),

@@ -62,7 +62,7 @@ def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_i
     planned = bench.play("plan.yml", hosts, config, training_spares="spares", training_framework="megatron")
     assert planned.status == 0, planned.output
     told = " ".join(planned.output.split())
-    assert "node1 is left out, and spare0 takes its place: run nightly failed of it at " in told
+    assert "node1 is left out, and spare0 takes its place: it made run nightly fail at " in told
     held = json.loads((bench.runs / "quarantine.json").read_text())[str(hosts)]["node1"]
     assert (held["run_id"], held["reason"]) == ("nightly", left_out["reason"])
     assert held["reason"].startswith("killed: ")
@@ -82,7 +82,7 @@ def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nod
     done = killed_in_mid_run(bench, inventory(bench), config, after=12, training_spares="spares")
     assert done.status == 0, done.output
     (note,) = [note["message"] for note in summary(bench, "nightly-2")["notes"] if note["code"] == "retry"]
-    found = re.search(rf"it went on with step (\d+), from the last checkpoint in {kept}", note)
+    found = re.search(rf"it resumed with step (\d+), from the last checkpoint in {kept}", note)
     assert found, note
     assert int(found[1]) % 10 == 1
     log = (bench.runs / "nightly-2/nodes/spare0/train.log").read_text()
@@ -133,7 +133,7 @@ def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_n
     (bench.runs / "quarantine.json").unlink()
     done = bench.play("megatron_multinode.yml", hosts, config, **{**variables, "training_run_id": "weekly"})
     assert done.status != 0
-    assert "Run weekly is not retried: no node of it is known to have failed." in " ".join(done.output.split())
+    assert "Run weekly is not retried: none of its nodes is known to have failed." in " ".join(done.output.split())
     assert not (bench.runs / "quarantine.json").exists()
 
 
@@ -153,7 +153,7 @@ def test_a_fault_of_the_config_is_not_tried_again(bench: Bench) -> None:
     done = bench.play("megatron_multinode.yml", hosts, bench.config(), **variables, **more)
     assert done.status != 0
     told = " ".join(done.output.split())
-    assert "Run nightly is not retried: out_of_memory is no fault that another node would not have." in told
+    assert "Run nightly is not retried: out_of_memory could happen on any other node as well." in told
     assert not (bench.runs / "nightly-2").exists()
     assert not (bench.runs / "quarantine.json").exists()
 
@@ -169,4 +169,4 @@ def test_what_is_wrong_with_spares_and_quarantine_is_a_fault_of_the_plan(bench: 
     assert (
         "The inventory has no group sparse with hosts in it. Set it to one of the inventory's groups: spares." in told
     )
-    assert "quarantine.json can be written by others than you and root" in told
+    assert "quarantine.json, so its list of hosts cannot be trusted." in told

@@ -195,7 +195,7 @@ def test_a_node_without_python_leaves_a_verdict_that_says_so(bench):
     inventory = bench.inventory(node0={}, node1={"ansible_python_interpreter": "/nowhere/python3"})
     done = bench.play("megatron_multinode.yml", inventory, bench.config())
     assert done.status != 0
-    assert "ansible_python_interpreter names it" in " ".join(done.output.split())
+    assert "set ansible_python_interpreter to it" in " ".join(done.output.split())
     assert done.summary["verdict"] == "ERROR"
     assert "/nowhere/python3" in json.dumps(done.summary)
     assert bench.trainings() == []

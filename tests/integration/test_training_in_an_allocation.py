@@ -40,7 +40,7 @@ def test_a_run_passes_as_a_step_on_nodes_that_salloc_took(login: Login) -> None:
     assert status == 0, output
     number = login.job("inside")
     assert number.endswith(".0")
-    assert f"Step {number} of Slurm has begun: " in output
+    assert f"Slurm step {number} has started: " in output
     summary = login.summary("inside")
     assert summary["verdict"] == "PASS"
     assert [node["node"] for node in summary["nodes"]] == ["gpu01", "gpu02"]
@@ -79,7 +79,7 @@ def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_
     attached = allocated.start_as_user("attach.yml", "picked")
     number = allocated.job("picked")
     assert attached.stdout
-    assert any(f"Step {number} of Slurm is known already" in line for line in attached.stdout)
+    assert any(f"Slurm step {number} exists already" in line for line in attached.stdout)
     # Elsewhere, where no variable names the allocation.
     allocation, allocated.allocation = allocated.allocation, None
     status, output = allocated.play("stop.yml", "picked")
@@ -124,7 +124,7 @@ def test_a_job_of_sbatch_whose_nodes_lack_the_folder_of_the_run_says_what_to_do(
     status, output = login.play("megatron_multinode.yml", "alone")
     assert status == 2
     told = " ".join(output.split())
-    assert f"Its first node has written nothing to {login.runs}/alone. Let training_output_dir name a folder" in told
+    assert f"Its first node wrote nothing to {login.runs}/alone. Set training_output_dir to a folder" in told
 
 
 @pytest.mark.parametrize("nodes", [2, 3])
@@ -143,8 +143,8 @@ def test_a_red_node_ends_the_step_before_training_and_the_next_one_takes_what_el
     status, output = ended(playing)
     assert status == 0, output
     told = " ".join(output.split())
-    assert "The preflight is red on gpu01, as named above, and step " in told
-    assert "set training_slurm_exclude=gpu01, or let training_retries do so" in told
+    assert "The preflight is red on gpu01, as shown above, so step " in told
+    assert "To leave gpu01 out, set training_slurm_exclude=gpu01 or training_retries" in told
     assert allocated.summary(run_id)["first_failure"]["node"] == "gpu01"
     again = allocated.summary(f"{run_id}-2")
     assert again["verdict"] == "PASS"

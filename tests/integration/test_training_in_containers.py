@@ -276,7 +276,7 @@ def test_nodes_with_different_images_do_not_start(job):
     try:
         done = job.train(training_run_id="images")
         assert done.returncode != 0
-        assert "do not have the same image" in done.stdout
+        assert "The nodes have different images" in done.stdout
     finally:
         job.cluster.on("node2", "podman", "rmi", "--force", IMAGE)
 

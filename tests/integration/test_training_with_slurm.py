@@ -37,7 +37,7 @@ def test_the_same_command_picks_a_run_up_whose_controller_was_killed(login: Logi
     job = login.job("again")
     status, output = login.play("megatron_multinode.yml", "again", steps=60)
     assert status == 0, output
-    assert f"Job {job} of Slurm is known already" in output
+    assert f"Slurm job {job} exists already" in output
     assert login.summary("again")["verdict"] == "PASS"
 
 
@@ -113,7 +113,7 @@ def test_what_slurm_cannot_do_is_said_at_once_before_anything_is_submitted(login
 def test_what_only_sbatch_knows_is_quoted(login: Login) -> None:
     status, output = login.play("plan.yml", "quoted", training_slurm_options=["--licenses=nope"])
     assert status == 2
-    assert "Slurm says of the job: allocation failure: Invalid license specification." in " ".join(output.split())
+    assert "Slurm reports: allocation failure: Invalid license specification." in " ".join(output.split())
 
 
 def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_out(login: Login) -> None:

@@ -230,4 +230,4 @@ def believed(said: t.Any) -> Facts:
     try:
         return _FACTS.validate_python(said, strict=True)
     except ValidationError as error:
-        raise ValueError(f"its answer cannot be believed, {first_wrong(error)}") from None
+        raise ValueError(f"its answer is invalid: {first_wrong(error)}") from None

@@ -37,7 +37,7 @@ def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
 
     def check(word: str) -> str:
         if word not in known:
-            raise ValueError("this is none of the words that are known here")
+            raise ValueError("unknown value")
         return word
 
     return check
@@ -268,7 +268,7 @@ def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
             return phase.answer.validate_python(answer, strict=True)
         refused = _REFUSED.validate_python(answer, strict=True)
     except ValidationError as error:
-        raise BadAnswerError(f"its answer in phase {phase.name} cannot be believed, {first_wrong(error)}") from None
+        raise BadAnswerError(f"its answer in phase {phase.name} is invalid: {first_wrong(error)}") from None
     if refused.get("held_by"):
         raise NodeHeldError(refused["message"], refused["held_by"], refused.get("running", True))
     raise (RunGoneError if refused.get("gone") else NodeError)(refused["message"])

@@ -77,7 +77,7 @@ class Asker:
         if self._given_up or self._looks < self._allowed:
             return None
         self._given_up = NodeEndedError(
-            f"its connection holds, and nothing has come over it for {self._looks} s; a file system of it may hang"
+            f"its connection is up, but nothing has arrived for {self._looks} s; a file system there may hang"
         )
         return self._given_up
 
@@ -106,6 +106,6 @@ class Asker:
         raise NodeError(
             become_problem(output.stderr)
             or f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "
-            f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; ansible_python_interpreter "
-            "names it"
+            f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; set ansible_python_interpreter "
+            "to it"
         )

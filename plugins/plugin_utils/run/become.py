@@ -20,10 +20,11 @@ def become_problem(said: str) -> str | None:
     absent = _ABSENT.search(said)
     if absent:
         return (
-            f"{absent[1]} is not there, and Ansible becomes another user by it; install it, or set ansible_become=false"
+            f"{absent[1]} is missing, and Ansible needs it to become another user; install it, or set "
+            "ansible_become=false"
         )
     if _WRONG.search(said):
-        return "the password for sudo is wrong; --ask-become-pass asks for it"
+        return "the sudo password is wrong; enter it with --ask-become-pass"
     if _PASSWORD.search(said):
         return "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one"
     if _FORBIDDEN.search(said):

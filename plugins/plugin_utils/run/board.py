@@ -58,7 +58,7 @@ class Board:
         except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
         except ValueError as error:
-            raise ValueError(f"{path} is no plan: it is not whole JSON ({error})") from None
+            raise ValueError(f"{path} is not a plan: its JSON is incomplete ({error})") from None
 
     def made_plan(self) -> Plan:
         """Return the plan of the run as it was made, where its nodes were chosen afterwards; ValueError as `plan`."""
@@ -146,7 +146,7 @@ class Board:
         path = self.run_dir / "nodes" / node / _STEPS_NAME
         for block in _whole_lines(path):
             if "steps" not in block:
-                raise ValueError(f"{path} was written before release 1.0.0, and is not read any more")
+                raise ValueError(f"{path} was written before release 1.0.0 and can no longer be read")
             yield block
 
     def log_path(self, node: str) -> Path:

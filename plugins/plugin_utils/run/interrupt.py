@@ -55,7 +55,7 @@ class InterruptHandler:
             except OSError as error:
                 self._tell(f"Run {run_id} cannot be asked to stop: {error.filename}: {error.strerror}.")
             else:
-                self._tell(f"Stopping run {run_id} on every node. Press Ctrl-C again to leave it to itself.")
+                self._tell(f"Stopping run {run_id} on every node. Press Ctrl-C again to leave it running.")
                 return
         handler = self._before[number]
         self.end()

@@ -20,4 +20,4 @@ def allow_open_files(nodes: int) -> str | None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     if most == wanted:
         return None
-    return f"{nodes} nodes may take {wanted} open files on the controller, which allows {hard} (ulimit -Hn)"
+    return f"{nodes} nodes may need {wanted} open files on the controller, which allows {hard} (ulimit -Hn)"

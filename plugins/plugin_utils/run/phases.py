@@ -109,7 +109,7 @@ class Phases:
             images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
         if len(images) > 1:
             differing = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
-            return Outcome(problems=[f"The nodes do not have the same image: {differing}. Name it by its digest"])
+            return Outcome(problems=[f"The nodes have different images: {differing}. Pin the image by its digest"])
         self.board.forget_stop()
         together = News() if self.plan["mode"] == "multi_node" else None
 
@@ -144,7 +144,7 @@ class Phases:
 
         def part(offset: int) -> Collected:
             if offset:
-                raise BadAnswerError("the log that it finished with is not whole")
+                raise BadAnswerError("the log that it finished with is incomplete")
             return finished["log"]
 
         with _COLLECTING:
@@ -192,7 +192,7 @@ class Phases:
 
         with _COLLECTING:
             size, left_out = collect_log(part, self.board.log_path(node))
-        return [f"{left_out:,} bytes of its log of {size:,} are not kept"] if left_out else []
+        return [f"{left_out:,} of the {size:,} bytes of its log are not kept"] if left_out else []
 
     def _end_of(self, node: str) -> Status:
         """Return how a training ended that nobody followed to its end, with all that its log says on the board."""
@@ -239,9 +239,7 @@ def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     for node, answer in answers.items():
         if answer.get("removed"):
             nodes.setdefault(tuple(sorted(answer["removed"])), []).append(node)
-    return [
-        f"{_few(of)}: old run folders removed, as training_keep_runs says: {_few(runs)}" for runs, of in nodes.items()
-    ]
+    return [f"{_few(of)}: old run folders removed (training_keep_runs): {_few(runs)}" for runs, of in nodes.items()]
 
 
 def _few(names: Sequence[str]) -> str:

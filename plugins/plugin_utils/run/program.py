@@ -90,7 +90,7 @@ def standard_input(request: Request, kept: tuple[str, str] | None = None) -> byt
 def answer_in(standard_output: str) -> dict[str, t.Any] | None:
     """Return the answer in a program's output, None where there is none; BadAnswerError for one too large."""
     if len(standard_output) > _MOST_CHARACTERS:
-        raise BadAnswerError(f"what it answers is longer than {_MOST_CHARACTERS} characters")
+        raise BadAnswerError(f"its answer is longer than {_MOST_CHARACTERS} characters")
     for line in reversed(standard_output.split("\n")):
         if line.startswith(ANSWER_MARK):
             if sum(map(line.count, "[{,")) > _MOST_VALUES:
@@ -102,6 +102,6 @@ def answer_in(standard_output: str) -> dict[str, t.Any] | None:
             except ValueError:
                 continue
             if not isinstance(answer, dict):
-                raise BadAnswerError("its answer is no JSON object")
+                raise BadAnswerError("its answer is not a JSON object")
             return answer
     return None

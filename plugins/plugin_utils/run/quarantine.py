@@ -90,10 +90,10 @@ class Quarantine:
             mine = stat.S_ISREG(found.st_mode) and found.st_uid in (0, os.geteuid())
             if not mine or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise ValueError(
-                    f"{self.path} can be written by others than you and root, so what it says of hosts cannot be "
-                    "believed. Look into it, then make it yours (chown, chmod 644) or remove it"
+                    f"Users other than you and root can write {self.path}, so its list of hosts cannot be trusted. "
+                    "Check it, then take it over (chown, chmod 644) or remove it"
                 )
             try:
                 return _LISTS.validate_json(stream.read())
             except ValueError:
-                raise ValueError(f"{self.path} is no list of quarantined hosts. Correct it, or remove it") from None
+                raise ValueError(f"{self.path} is not a list of quarantined hosts. Fix it or remove it") from None

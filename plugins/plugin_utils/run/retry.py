@@ -54,11 +54,11 @@ def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool)
     if interrupted:
         return "it was stopped"
     if first is None:
-        return "no node of it is known to have failed"
+        return "none of its nodes is known to have failed"
     if not node_faults(summary):
-        return f"{first['class']} is no fault that another node would not have"
+        return f"{first['class']} could happen on any other node as well"
     if plan["mode"] != "multi_node":
-        return "its nodes train apart from each other"
+        return "its nodes train separately"
     if done >= retries:
         return f"training_retries is {retries}"
     return None
@@ -89,9 +89,9 @@ def left_out(held: Mapping[str, Held], taken: Mapping[str, str | None]) -> list[
         {
             "key": "quarantine",
             "value": host,
-            "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: run "
-            f"{held[host].run_id} failed of it at {held[host].since} ({held[host].reason}).",
-            "remedy": "Once it is in order, its preflight takes it out of quarantine.",
+            "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: it made run "
+            f"{held[host].run_id} fail at {held[host].since} ({held[host].reason}).",
+            "remedy": "Once it is repaired, a green preflight takes it out of quarantine.",
         }
         for host, spare in taken.items()
     ]
@@ -127,7 +127,7 @@ def next_attempt(
             return tried
         if size == len(hosts):
             why = tried["faults"][0]["message"].rstrip(".")
-    raise ValueError(f"without {', '.join(taken)} it cannot be planned on the {len(hosts)} nodes that are left: {why}")
+    raise ValueError(f"without {', '.join(taken)} it cannot be planned on the remaining {len(hosts)} nodes: {why}")
 
 
 def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
@@ -141,14 +141,14 @@ def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
         what.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
     what.append(_beginning(retry["checkpoints"], began_with, first_step))
     attempt = f"Attempt {retry['attempt']} at {retry['first']}"
-    return f"{attempt}: {'; '.join(what)}. What it measured is kept out of the history."
+    return f"{attempt}: {'; '.join(what)}. Its measurements are kept out of the history."
 
 
 def _beginning(checkpoints: str | None, began_with: int | None, first_step: int) -> str:
     if not checkpoints:
-        return "it began with the first step, as its config goes on from no checkpoint"
+        return "it started from the first step, because its config resumes from no checkpoint"
     if began_with is None:
-        return f"it could go on from the last checkpoint in {checkpoints}"
+        return f"it could resume from the last checkpoint in {checkpoints}"
     if began_with > first_step:
-        return f"it went on with step {began_with}, from the last checkpoint in {checkpoints}"
-    return f"it began with the first step, as it found no checkpoint in {checkpoints}"
+        return f"it resumed with step {began_with}, from the last checkpoint in {checkpoints}"
+    return f"it started from the first step, because it found no checkpoint in {checkpoints}"

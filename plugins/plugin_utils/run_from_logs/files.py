@@ -59,7 +59,7 @@ def find_runs(named: Sequence[str]) -> list[LoggedRun]:
     problems: list[str] = []
     paths = [path for text in named for path in _expanded(text, problems)]
     if not named:
-        problems.append("no folder with logs is named; set -e training_logs=DIR")
+        problems.append("no log folder is given; set -e training_logs=DIR")
     runs: list[LoggedRun] = []
     for path in paths:
         try:
@@ -83,11 +83,11 @@ def _expanded(text: str, problems: list[str]) -> list[Path]:
     if path.exists():
         return [path.absolute()]
     if not _GLOB.search(text):
-        problems.append(f"{path.absolute()} does not exist; training_logs has to name a folder with logs")
+        problems.append(f"{path.absolute()} does not exist; training_logs must name a folder with logs")
         return []
     found = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
     if not found:
-        problems.append(f"nothing is named {path.absolute()}; training_logs has to name folders with logs")
+        problems.append(f"nothing matches {path.absolute()}; training_logs must name folders with logs")
     return found
 
 
@@ -103,7 +103,7 @@ def _runs_at(path: Path) -> list[LoggedRun]:
         read = {file for files in run.errors.values() for file in files}
         above = {parent for file in read for parent in file.parents}
         left = [entry for entry in aside + folders if entry not in read | above]
-        notes = [f"Not read, as there are logs beside: {_few(left)}."] if left else []
+        notes = [f"Not read, because there are logs next to them: {_few(left)}."] if left else []
         return [replace(run, notes=notes, strays=[*run.strays, *(file for file in left if is_core(file))])]
     if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
         runs = []

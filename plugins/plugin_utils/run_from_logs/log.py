@@ -69,7 +69,7 @@ class NoStepsError(ValueError):
         super().__init__(message)
         known = {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
         lines = "; ".join(f"{name}: {line}" for name, line in known.items())
-        self.looked_for = f"a step line begins so: {lines}"
+        self.looked_for = f"step lines begin like this: {lines}"
 
 
 def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
@@ -87,10 +87,10 @@ def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
     found = {name: path for name in sorted(GRAMMARS) if name != asked for path in logs if _has_steps(path, name)}
     if asked is not None and found:
         (other, path), *_more = found.items()
-        raise ValueError(f"training_framework is {asked}, but the steps in {path} are those of {other}")
+        raise ValueError(f"training_framework is {asked}, but {path} has steps of {other}")
     if len(found) > 1:
         where = "; ".join(f"those of {name} in {path}" for name, path in found.items())
-        raise ValueError(f"the logs have steps of several frameworks ({where}); say which with -e training_framework")
+        raise ValueError(f"the logs have steps of several frameworks ({where}); choose one with -e training_framework")
     if found:
         return next(iter(found))
     failed = next((path for path in logs if find_failures(Piece(end_of(str(path))))), None)
@@ -187,12 +187,12 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
     others = ", ".join(sorted(log.path.name for log in logs if log is not best))
     ranked = Counter(log.last_step for log in logs)
     if best.last_step is None:
-        why = "no file has a step, and it was written last"
+        why = "no file has a step and it is the newest"
     elif ranked[best.last_step] > 1:
-        why = f"it was written last of those that get to step {best.last_step}"
+        why = f"it is the newest of those that reach step {best.last_step}"
     else:
         why = f"it gets furthest, to step {best.last_step}"
-    return best, f"{best.path.parent.name}: {best.path.name} is taken, as {why}. Not read: {others}."
+    return best, f"{best.path.parent.name}: {best.path.name} is used because {why}. Not read: {others}."
 
 
 def _has_steps(path: Path, framework: str) -> bool:

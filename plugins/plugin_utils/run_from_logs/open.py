@@ -86,7 +86,9 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     if (run_dir / PLAN_NAME).exists():
         _refuse_another_run(run_dir, plan)
     elif (run_dir / "nodes").exists():
-        raise ValueError(f"{run_dir} holds no run, but a folder nodes, which the report would replace; {_ELSEWHERE}")
+        raise ValueError(
+            f"{run_dir} is not a run, but has a folder nodes, which the report would replace; {_ELSEWHERE}"
+        )
     return ReadRun(run.name, run_dir, plan, logs)
 
 

@@ -124,17 +124,17 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
         message = f"{there}; whether others took part is not known. Set training_nodes, or name the training config."
         return [{"code": "nodes_unknown", "message": message}]
     if logs < meant:
-        return [{"code": "logs_missing", "message": f"{there}, but {meant} were to take part."}]
+        return [{"code": "logs_missing", "message": f"{there}, but {meant} should have taken part."}]
     if logs > meant:
-        message = f"{there}, but only {meant} were to take part: some may be of another run."
+        message = f"{there}, but only {meant} should have taken part: some may be from another run."
         return [{"code": "logs_left_over", "message": message}]
     return []
 
 
 def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
-    why = "is named as a standard error, and no log is named alike, so whose it is is not known. Name it NODE.err."
-    packed = "is a packed standard error, which is not read. Unpack it."
-    core = "is what a process left that crashed. Where that was in another run, move it away."
+    why = "is named like a standard error, but no log has a matching name, so its node is unknown. Name it NODE.err."
+    packed = "is a compressed standard error, which is not read. Unpack it."
+    core = "is the core dump of a process that crashed. If it is from another run, move it away."
     return [
         {
             "code": "logs_left_over",

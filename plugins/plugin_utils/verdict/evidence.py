@@ -151,7 +151,8 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
                 message = f"{node} has {count} values of {metric} {needed}"
                 reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
     if counts and min(counts.values()) >= MIN_SAMPLES:
-        message = f"At least {min(counts.values())} steps per node are counted, after a warm-up of {counted(warm_up.steps, 'step')}."
+        after = f"after a warm-up of {counted(warm_up.steps, 'step')}"
+        message = f"At least {min(counts.values())} steps per node are counted, {after}."
         reasons.add(PASS, "samples", message, samples=counts)
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)

@@ -76,7 +76,7 @@ def test_a_folder_without_a_plan_holds_no_run(tmp_path):
 
 def test_a_plan_that_is_not_whole_is_told_with_its_path(tmp_path):
     (tmp_path / "plan.json").write_text('{"run_id": "o')
-    with pytest.raises(ValueError, match=r"plan\.json is no plan: it is not whole JSON \(Unterminated string"):
+    with pytest.raises(ValueError, match=r"plan\.json is not a plan: its JSON is incomplete \(Unterminated string"):
         Board(tmp_path).plan()
 
 

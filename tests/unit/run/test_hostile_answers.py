@@ -150,7 +150,7 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
     ],
 )
 def test_a_value_of_another_type_is_told_with_its_place(path: str, value: t.Any) -> None:
-    with pytest.raises(BadAnswerError, match=r"its answer in phase follow cannot be believed, \w") as told:
+    with pytest.raises(BadAnswerError, match=r"its answer in phase follow is invalid: \w") as told:
         accepted(FOLLOW, changed(path, value))
     assert str(told.value).isprintable()
 
@@ -268,7 +268,7 @@ def test_a_refusal_says_of_which_kind_it_is(kind: dict[str, t.Any], error: type[
 
 
 def bad() -> dict[str, t.Any]:
-    raise BadAnswerError("its answer is no JSON object")
+    raise BadAnswerError("its answer is not a JSON object")
 
 
 def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
@@ -281,7 +281,7 @@ def follow_answers(board: Board, *answers: t.Callable[[], dict[str, t.Any]]) -> 
 
 def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_path: Path) -> None:
     status = follow_answers(Board(tmp_path), lambda: changed("log_bytes", 11), bad)
-    assert (status["status"], status["message"]) == ("bad_answer", "its answer is no JSON object")
+    assert (status["status"], status["message"]) == ("bad_answer", "its answer is not a JSON object")
     assert Board(tmp_path).status("gpu00") == status
     assert status["last_step"] == 2
 

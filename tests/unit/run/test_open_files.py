@@ -22,7 +22,7 @@ print(module.allow_open_files(int(sys.argv[2])), resource.getrlimit(resource.RLI
     [
         (4, 4096, "None", 256),
         (400, 4096, "None", 3328),
-        (1024, 4096, "1024 nodes may take 8320 open files on the controller, which allows 4096 (ulimit -Hn)", 4096),
+        (1024, 4096, "1024 nodes may need 8320 open files on the controller, which allows 4096 (ulimit -Hn)", 4096),
     ],
 )
 def test_as_many_files_may_be_open_as_the_nodes_take(nodes: int, hard: int, said: str, soft: int) -> None:

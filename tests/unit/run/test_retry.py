@@ -61,7 +61,7 @@ def test_only_what_another_node_would_not_have_is_a_fault_of_a_node(told: t.Any,
         (plan("a", "b", retry={"attempt": 2}), 1, False, "training_retries is 1"),
         (plan("a", "b", retry={"attempt": 2}), 2, False, None),
         (plan("a", "b"), 1, True, "it was stopped"),
-        (plan("a", "b", mode="single_node"), 1, False, "its nodes train apart from each other"),
+        (plan("a", "b", mode="single_node"), 1, False, "its nodes train separately"),
     ],
 )
 def test_a_run_is_tried_again_as_often_as_asked(of: t.Any, retries: int, interrupted: bool, told: str | None) -> None:
@@ -70,7 +70,7 @@ def test_a_run_is_tried_again_as_often_as_asked(of: t.Any, retries: int, interru
 
 def test_a_run_without_a_failure_of_a_node_is_not_tried_again() -> None:
     judged: t.Any = {"verdict": "FAIL", "first_failure": None}
-    assert why_not_again(plan("a", "b"), judged, 1, interrupted=False) == "no node of it is known to have failed"
+    assert why_not_again(plan("a", "b"), judged, 1, interrupted=False) == "none of its nodes is known to have failed"
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_the_next_attempt_is_the_largest_that_can_be_planned_and_remembers_those
     assert (retry["nodes"], retry["nodes_of_first"]) == (2, 4)
     assert in_words(retry, None, 1) == (
         "Attempt 3 at r: b was left out (gpu_ecc: x); c was left out (killed: y), and s took its place; it ran on 2 of "
-        "4 nodes; it could go on from the last checkpoint in /ckpt. What it measured is kept out of the history."
+        "4 nodes; it could resume from the last checkpoint in /ckpt. Its measurements are kept out of the history."
     )
-    assert "; it went on with step 21, from the last checkpoint in /ckpt. " in in_words(retry, 21, 1)
-    assert "; it began with the first step, as it found no checkpoint in /ckpt. " in in_words(retry, 1, 1)
+    assert "; it resumed with step 21, from the last checkpoint in /ckpt. " in in_words(retry, 21, 1)
+    assert "; it started from the first step, because it found no checkpoint in /ckpt. " in in_words(retry, 1, 1)
     retry["checkpoints"] = None
-    assert "; it began with the first step, as its config goes on from no checkpoint. " in in_words(retry, 1, 1)
+    assert "; it started from the first step, because its config resumes from no checkpoint. " in in_words(retry, 1, 1)
 
 
 def test_a_run_that_can_be_planned_on_no_size_says_why() -> None:
     def make(_run_id: str, hosts: list[str]) -> t.Any:
         return plan(*hosts, faults=[{"message": f"{len(hosts)} nodes are too few."}])
 
-    with pytest.raises(ValueError, match="without b it cannot be planned on the 2 nodes that are left: 2 nodes"):
+    with pytest.raises(ValueError, match="without b it cannot be planned on the remaining 2 nodes: 2 nodes"):
         next_attempt(plan("a", "b", "c"), {"b": "x"}, [], make)

@@ -61,7 +61,7 @@ def test_without_accounting_nothing_is_said_of_accounts(slurm: Path) -> None:
 def test_sbatch_has_the_last_word(slurm: Path) -> None:
     command(slurm, "sbatch", "cat >/dev/null; echo 'allocation failure: Invalid license specification' >&2; exit 1")
     ((fault,), _warnings) = refused(job())
-    assert fault["message"] == "Slurm says of the job: allocation failure: Invalid license specification."
+    assert fault["message"] == "Slurm reports: allocation failure: Invalid license specification."
     command(slurm, "sbatch", "echo 'allocation failure: Requested node configuration is not available' >&2; exit 1")
     (faults, (warning,)) = refused(job())
     assert faults == []

@@ -61,7 +61,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     ("state", "failure", "told", "remedy"),
     [
         ("TIMEOUT", "time_limit", "it reached its time limit", "--time"),
-        ("DEADLINE", "time_limit", "its deadline came", "--time"),
+        ("DEADLINE", "time_limit", "it reached its deadline", "--time"),
         ("OUT_OF_MEMORY", "killed", "more memory than Slurm gave it", "--mem"),
         ("BOOT_FAIL", "node_failure", "a node did not boot", "sinfo -R"),
         ("LAUNCH_FAILED", "node_failure", "could not start it on every node", "sinfo -R"),
@@ -101,8 +101,8 @@ def test_what_is_known_of_another_node_than_the_lost_one_stays(run: Run, known: 
     [
         ("CANCELLED", "", "it was cancelled"),
         ("PREEMPTED", "", "a job of higher priority took its nodes. "),
-        ("PENDING", "Restarts=1", "ended as REQUEUED: Slurm put it in the queue again"),
-        ("RUNNING", "Restarts=1", "ended as REQUEUED: Slurm put it in the queue again"),
+        ("PENDING", "Restarts=1", "ended as REQUEUED: Slurm requeued it"),
+        ("RUNNING", "Restarts=1", "ended as REQUEUED: Slurm requeued it"),
     ],
 )
 def test_an_end_that_somebody_brought_about_is_no_failure(run: Run, state: str, more: str, told: str) -> None:
@@ -128,7 +128,7 @@ def test_who_cancelled_a_job_is_named_where_the_accounting_knows(run: Run) -> No
         ("RUNNING", "echo 'CANCELLED by 0'", "", "step 7.2 ended as CANCELLED: it was cancelled by root"),
         ("RUNNING", "exit 1", "slurmstepd: error: *** STEP 7.2 ON gpu01 CANCELLED AT 2026", "7.2 ended as CANCELLED"),
         ("COMPLETED", "exit 1", "slurmstepd: error: *** STEP 7.2 ON gpu01 CANCELLED AT", "7.2 ended as CANCELLED"),
-        ("RUNNING", "exit 1", "slurmstepd: error: *** STEP 7.1 ON gpu01 CANCELLED AT", "knows the step no longer"),
+        ("RUNNING", "exit 1", "slurmstepd: error: *** STEP 7.1 ON gpu01 CANCELLED AT", "no longer knows the step"),
     ],
 )
 def test_a_step_that_slurm_has_forgotten_ended_as_its_allocation_the_accounting_or_its_log_says(

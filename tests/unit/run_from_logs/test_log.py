@@ -27,9 +27,7 @@ def test_the_framework_is_told_from_the_step_lines(tmp_path, framework):
 
 def test_another_framework_than_asked_for_is_refused(tmp_path):
     path = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]}) / "node0.log"
-    with pytest.raises(
-        ValueError, match=f"training_framework is megatron, but the steps in {path} are those of maxtext"
-    ):
+    with pytest.raises(ValueError, match=f"training_framework is megatron, but {path} has steps of maxtext"):
         framework_in([path], "megatron")
 
 
@@ -133,12 +131,15 @@ def test_of_several_files_the_one_that_gets_furthest_is_taken_and_told(tmp_path)
     logs = [read(path, "megatron", None, None) for path in sorted((tmp_path / "node0").iterdir())]
     best, why = chosen(logs)
     assert best.path.name == "second.log"
-    assert why == ("node0: second.log is taken, as it gets furthest, to step 3. Not read: dmesg.log, first.log.")
+    assert why == ("node0: second.log is used because it gets furthest, to step 3. Not read: dmesg.log, first.log.")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(megatron((1,)), "it was written last of those that get to step 1"), ("x\n", "no file has a step, and it was")],
+    [
+        (megatron((1,)), "it is the newest of those that reach step 1"),
+        ("x\n", "no file has a step and it is the newest"),
+    ],
 )
 def test_between_files_that_get_as_far_the_last_one_written_is_taken(tmp_path, text, why):
     laid_out(tmp_path / "node0", {"new.log": text, "old.log": text})

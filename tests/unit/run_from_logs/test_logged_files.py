@@ -42,7 +42,7 @@ def test_what_is_left_aside_beside_logs_is_told(tmp_path):
     folder = laid_out(tmp_path / "run", {"node0.log": "", "notes.txt": "", "old/node0.log": ""})
     (run,) = find_runs([str(folder)])
     assert files_of(run) == {"node0": ["node0.log"]}
-    assert run.notes == ["Not read, as there are logs beside: notes.txt, old."]
+    assert run.notes == ["Not read, because there are logs next to them: notes.txt, old."]
 
 
 def test_without_a_log_by_name_other_text_files_are_taken(tmp_path):
@@ -116,7 +116,9 @@ def test_a_standard_error_below_the_logs_or_with_a_number_is_seen(tmp_path, erro
     read = {log.name: [str(file.relative_to(run.folder)) for file in files] for log, files in run.errors.items()}
     assert read == ({"node0.log": [error]} if is_stray is False else {})
     assert [str(file.relative_to(run.folder)) for file in run.strays] == ([error] if is_stray else [])
-    assert run.notes == ([] if is_stray is False else [f"Not read, as there are logs beside: {error.split('/')[0]}."])
+    assert run.notes == (
+        [] if is_stray is False else [f"Not read, because there are logs next to them: {error.split('/')[0]}."]
+    )
 
 
 def test_what_a_crash_left_is_a_stray(tmp_path):
@@ -179,7 +181,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
 
 
 def test_no_folder_at_all_is_told():
-    with pytest.raises(ValueError, match="no folder with logs is named; set -e training_logs=DIR"):
+    with pytest.raises(ValueError, match="no log folder is given; set -e training_logs=DIR"):
         find_runs([])
 
 

@@ -87,7 +87,7 @@ def test_a_standard_error_of_no_log_leaves_the_run_open(judged):
     summary = judged(files, Known("", "", {"training_record_only": True}, 2, 0))
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", ["logs_left_over"])
     assert summary["reasons"][0]["message"] == (
-        "stderr.txt is named as a standard error, and no log is named alike, so whose it is is not known. Name it "
+        "stderr.txt is named like a standard error, but no log has a matching name, so its node is unknown. Name it "
         "NODE.err."
     )
 
@@ -359,7 +359,7 @@ def test_other_faults_of_a_config_are_faults_here_too(judged):
 
 
 def test_a_config_of_another_framework_than_the_logs_is_refused(judged):
-    with pytest.raises(ValueError, match=r"training_framework is megatron, but the steps in .* are those of maxtext"):
+    with pytest.raises(ValueError, match=r"training_framework is megatron, but .* has steps of maxtext"):
         judged({"node0.log": maxtext(range(9))}, with_config(config_text()))
 
 
@@ -394,7 +394,7 @@ def test_the_folder_of_another_run_is_left_alone(tmp_path):
 def test_logs_where_the_run_would_put_its_own_nodes_are_kept(tmp_path, logs, name):
     laid_out(tmp_path / "monday/nodes", {"node0.log": WHOLE})
     (run,) = find_runs([str(tmp_path / logs)])
-    with pytest.raises(ValueError, match="monday holds no run, but a folder nodes"):
+    with pytest.raises(ValueError, match="monday is not a run, but has a folder nodes"):
         read_run(replace(run, name=name), tmp_path, None, None, NOTHING)
 
 
@@ -404,7 +404,7 @@ def test_what_was_chosen_and_left_aside_is_a_warning_of_the_plan(tmp_path):
     plan = read_run(run, tmp_path / "out", None, None, NOTHING).plan
     assert [warning["message"] for warning in plan["warnings"]] == [
         "Without a log: tmp.",
-        "node0: a.log is taken, as it gets furthest, to step 10. Not read: b.log.",
+        "node0: a.log is used because it gets furthest, to step 10. Not read: b.log.",
     ]
 
 

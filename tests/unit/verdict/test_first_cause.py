@@ -306,9 +306,9 @@ TEST_ENDS = [
     ),
     (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),
     (
-        Node("a", status="bad_answer", told={"message": "its answer is no JSON object"}),
+        Node("a", status="bad_answer", told={"message": "its answer is not a JSON object"}),
         "bad_answer",
-        "The node gave an unusable answer: its answer is no JSON object.",
+        "The node gave an unusable answer: its answer is not a JSON object.",
         [],
     ),
     (

@@ -286,10 +286,10 @@ TEST_ENDS = [
         "gpu01 could not be reached: Connection timed out.",
     ),
     (
-        Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is no JSON object"}),
+        Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is not a JSON object"}),
         "ERROR",
         "node_bad_answer",
-        "gpu01 gave an unusable answer: its answer is no JSON object.",
+        "gpu01 gave an unusable answer: its answer is not a JSON object.",
     ),
     (
         Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),

@@ -29,7 +29,7 @@ _CLASSES = {
     "OUT_OF_MEMORY": "killed",
 }
 _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNATURES)} | {
-    "node_failure": "Look for the reason (sinfo -R, the node's kernel log and that of its slurmd), and go on from a "
+    "node_failure": "Find the reason (sinfo -R, the node's kernel log and its slurmd log), and resume from a "
     "checkpoint on other nodes."
 }
 _OF_SHELL = SCRIPT_NAME.encode() + b": line "
@@ -71,7 +71,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     ]
     nearest = min(failures, key=lambda failure: (failure["echo"], failure["blame"]), default=None)
     if state in _INTERRUPTED:
-        ended = f"Slurm cancelled {job.name}, as it could not begin it on every node"
+        ended = f"Slurm cancelled {job.name} because it could not start it on every node"
     if state in _CLASSES or state in _INTERRUPTED:
         line = ". ".join([ended, *_out_of_service(out)])
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")

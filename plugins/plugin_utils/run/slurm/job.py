@@ -35,10 +35,10 @@ _UNKNOWN = "UNKNOWN"
 RESTARTED = "REQUEUED"
 _IN_WORDS = {
     "TIMEOUT": "it reached its time limit",
-    "DEADLINE": "its deadline came",
+    "DEADLINE": "it reached its deadline",
     "PREEMPTED": "a job of higher priority took its nodes",
-    RESTARTED: "Slurm put it in the queue again after it had begun (requeue)",
-    "NODE_FAIL": "Slurm lost a node of it",
+    RESTARTED: "Slurm requeued it after it had started",
+    "NODE_FAIL": "Slurm lost one of its nodes",
     "BOOT_FAIL": "a node did not boot",
     "OUT_OF_MEMORY": "it used more memory than Slurm gave it",
     "CANCELLED": "it was cancelled",
@@ -117,7 +117,7 @@ class SlurmJob:
             )
         while self.id is None:
             if script.poll() is not None:
-                raise SlurmError(f"srun could not begin a step of job {allocation}{self._said()}")
+                raise SlurmError(f"srun could not start a step of job {allocation}{self._said()}")
             time.sleep(_ASKED_SECONDS / 10)
 
     @property
@@ -199,9 +199,9 @@ class SlurmJob:
         if self.state()[0] != "FAILED" or (self.run_dir / JOB_LOG).exists():
             return ""
         return (
-            f". Its first node has written nothing to {self.run_dir}. Let training_output_dir name a folder that the "
-            "nodes share with this machine, or take the nodes with salloc and set training_launcher to srun, which "
-            "needs none"
+            f". Its first node wrote nothing to {self.run_dir}. Set training_output_dir to a folder that the nodes "
+            "share with this machine, or allocate the nodes with salloc and set training_launcher to srun, which "
+            "needs no shared folder"
         )
 
     def _said(self) -> str:
@@ -242,7 +242,7 @@ class SlurmJob:
                 return accounted[0], ""
         if _STEP_CANCELLED.format(self.id).encode() in self.log_end():
             return "CANCELLED", ""
-        return "FORGOTTEN", f"Slurm knows the {self.name.split()[0]} no longer"
+        return "FORGOTTEN", f"Slurm no longer knows the {self.name.split()[0]}"
 
     def _accounted(self) -> str:
         """Return the states of the job and its steps, or of the step, as the accounting has them."""
@@ -258,11 +258,11 @@ def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None)
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, input=script or "")
     except FileNotFoundError:
         raise NoSlurmError(
-            f"{command[0]} is not there. Run Ansible on a machine that can submit jobs of Slurm, or set "
+            f"{command[0]} is not installed. Run Ansible on a machine that can submit Slurm jobs, or set "
             "training_launcher to ssh"
         ) from None
     if done.returncode != 0:
         # scontrol prints that there is no such step.
         said = one_line(" ".join((done.stderr or done.stdout).split()))
-        raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and said nothing")
+        raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and printed nothing")
     return done.stdout

@@ -41,8 +41,8 @@ class JobPhases:
         is_known = self.is_submitted
         try:
             hand_over(job, plan, needs)
-            begun = "has begun" if "allocation" in plan["slurm"] else "is submitted"
-            self._show(f"{job.name.capitalize()} of Slurm {'is known already' if is_known else begun}: {job.run_dir}")
+            begun = "has started" if "allocation" in plan["slurm"] else "is submitted"
+            self._show(f"Slurm {job.name} {'exists already' if is_known else begun}: {job.run_dir}")
             job.wait_for_nodes(self._show)
         except (NodeError, OSError, ValueError) as error:
             for node in plan["nodes"]:
@@ -79,6 +79,6 @@ class JobPhases:
         self._show(f"\n{preflight_text(plan['run_id'], table, lambda word, _status: word)}\n")
         if red:
             raise NodeError(
-                f"The preflight is red on {folded(red)}, as named above, and {self._job.name} ends with it. To leave "
-                f"it out, set training_slurm_exclude={folded(red)}, or let training_retries do so"
+                f"The preflight is red on {folded(red)}, as shown above, so {self._job.name} ends. To leave "
+                f"{folded(red)} out, set training_slurm_exclude={folded(red)} or training_retries"
             )

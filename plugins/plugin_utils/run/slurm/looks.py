@@ -50,7 +50,7 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
             facts[node["node"]] = found
         except (KeyError, TypeError):
             said = told.get("message") if isinstance(told, dict) else None
-            problems[node["node"]] = str(said or "its answer cannot be believed")
+            problems[node["node"]] = str(said or "its answer is invalid")
     table = preflight(plan, facts, problems=problems)
     red: dict[str, list[str]] = {}
     for row in table["rows"]:

@@ -56,7 +56,7 @@ class Journal:
         inbox = self._inboxes[place]
         with inbox.grown:
             if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
-                raise NodeLostError(f"nothing was heard of it for {patience:.0f} s")
+                raise NodeLostError(f"it has not answered for {patience:.0f} s")
             if inbox.answers[phase]:
                 return inbox.answers[phase].popleft()
         raise NodeEndedError(inbox.ended or "")
