@@ -17,9 +17,9 @@ from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
 from .history import COMPARED, JUDGED
-from .history_change import MIN_RUNS, against_earlier, between_groups
+from .history_change import MIN_RUNS, against_earlier, between_groups, telling, tested
 from .history_environment import changes
-from .history_row import row_of
+from .history_row import comparable, row_of
 from .history_store import notes_on, read_history
 from .scaling import scaling_of
 
@@ -31,7 +31,7 @@ _DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
 # What is looked at of a run in the history; all columns of many runs would take twice the time.
 _COLUMNS = (
     *("run_id", "started_at", "verdict", "key", "scaling_key", "framework", "model", "gpu", "precision"),
-    *("nnodes", "gpus_per_node", "global_batch_size"),
+    *("nnodes", "gpus_per_node", "global_batch_size", "loss_step"),
     *JUDGED,
 )
 _SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "gpu", "nnodes")
@@ -98,12 +98,16 @@ def _row(name: str, output_dir: Path) -> Row:
 def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:
     before, after = rows
     others = _like(before, history[history["run_id"] != after["run_id"]])
-    comparison = {}
-    for metric in JUDGED:
-        if before[metric] is None or after[metric] is None:
-            continue
-        change = against_earlier(metric, after[metric], others[metric].dropna().to_list(), before[metric])
-        comparison[metric] = asdict(change)
+    values = {
+        metric: _measured(others[others["loss_step"] == before["loss_step"]] if metric == "loss" else others, metric)
+        for metric in JUDGED
+        if before[metric] is not None and after[metric] is not None and comparable(metric, before, after)
+    }
+    tests = tested(values.values())
+    comparison = {
+        metric: asdict(against_earlier(metric, after[metric], like, before[metric], tests))
+        for metric, like in values.items()
+    }
     identities = [json.loads(row["identity"]) for row in rows]
     return {
         "kind": "runs",
@@ -140,25 +144,46 @@ def _periods(
     history: pd.DataFrame,
 ) -> dict[str, t.Any]:
     passed = history[history["verdict"] == "PASS"]
-    sides = [passed[(passed["started_at"] >= first) & (passed["started_at"] < end)] for first, end in (before, after)]
-    keys = [key for key in dict.fromkeys(sides[0]["key"]) if key in set(sides[1]["key"])]
+    one, other = (
+        passed[(passed["started_at"] >= first) & (passed["started_at"] < end)] for first, end in (before, after)
+    )
+    keys = [key for key in dict.fromkeys(one["key"]) if key in set(other["key"])]
     if not keys:
-        counts = " and ".join(f"{len(side)} in {name}" for side, name in zip(sides, names, strict=True))
+        counts = f"{len(one)} in {names[0]} and {len(other)} in {names[1]}"
         raise ValueError(f"no key has runs that passed in both periods ({counts})")
-    return {"kind": "periods", "names": names, "keys": [_key(key, *sides) for key in keys]}
+    pairs = [(one[one["key"] == key], other[other["key"] == key]) for key in keys]
+    values = [_values(*pair) for pair in pairs]
+    tests = telling((len(old), len(new)) for of_key in values for old, new in of_key.values())
+    found = [
+        {
+            "key": key,
+            "title": _title(new.iloc[0]),
+            "before_runs": len(old),
+            "after_runs": len(new),
+            "comparison": {metric: asdict(between_groups(metric, *of, tests=tests)) for metric, of in of_key.items()},
+        }
+        for key, (old, new), of_key in zip(keys, pairs, values, strict=True)
+    ]
+    return {"kind": "periods", "names": names, "keys": found}
 
 
-def _key(key: str, before: pd.DataFrame, after: pd.DataFrame) -> dict[str, t.Any]:
-    one, other = before[before["key"] == key], after[after["key"] == key]
-    values = {metric: [side[metric].dropna().to_list() for side in (one, other)] for metric in JUDGED}
-    comparison = {metric: asdict(between_groups(metric, *sides)) for metric, sides in values.items() if all(sides)}
-    return {
-        "key": key,
-        "title": _title(other.iloc[0]),
-        "before_runs": len(one),
-        "after_runs": len(other),
-        "comparison": comparison,
-    }
+def _values(one: pd.DataFrame, other: pd.DataFrame) -> dict[str, tuple[list[float], list[float]]]:
+    """Return by metric the values of both sides, where both have some that can be compared."""
+    values = {}
+    for metric in JUDGED:
+        sides = _of_one_step(one, other) if metric == "loss" else (one, other)
+        old, new = (_measured(side, metric) for side in sides)
+        if old and new:
+            values[metric] = old, new
+    return values
+
+
+def _of_one_step(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the runs of both sides whose losses stem from the same step, the one with most runs; maybe none."""
+    counts = [side.loc[side["loss"].notna(), "loss_step"].value_counts() for side in (one, other)]
+    shared = (counts[0] + counts[1]).dropna()
+    step = shared.idxmax() if len(shared) else None
+    return one[one["loss_step"] == step], other[other["loss_step"] == step]
 
 
 def _title(run: pd.Series) -> str:
@@ -173,3 +198,8 @@ def _title(run: pd.Series) -> str:
         f"batch {batch:.0f}" if batch else None,
     ]
     return ", ".join(filter(None, parts))
+
+
+def _measured(runs: pd.DataFrame, metric: str) -> list[float]:
+    values: list[float] = runs[metric].dropna().to_list()
+    return values

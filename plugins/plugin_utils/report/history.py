@@ -11,9 +11,9 @@ from dataclasses import asdict
 
 from ...module_utils.logs.record import METRICS
 from .charts import runs_chart
-from .history_change import against_earlier
+from .history_change import against_earlier, tested
 from .history_environment import changes
-from .history_row import MEASURED
+from .history_row import MEASURED, comparable
 from .history_store import latest_rows, notes_on
 from .readable import titled
 
@@ -50,12 +50,13 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
     found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"], left_out)
     earlier = list(itertools.islice(found, LOOKED_AT))
     good = [other for other in earlier if other["verdict"] == "PASS"][:COMPARED]
-    values = {metric: [other[metric] for other in good if other.get(metric) is not None] for metric in JUDGED}
-    comparison = {
-        metric: asdict(against_earlier(metric, row[metric], values[metric]))
+    values = {
+        metric: [other[metric] for other in good if other[metric] is not None and comparable(metric, row, other)]
         for metric in JUDGED
-        if row[metric] is not None and (values[metric] or metric in _ALWAYS)
     }
+    shown = [metric for metric in JUDGED if row[metric] is not None and (values[metric] or metric in _ALWAYS)]
+    tests = tested(values[metric] for metric in shown)
+    comparison = {metric: asdict(against_earlier(metric, row[metric], values[metric], tests=tests)) for metric in shown}
     return {
         "key": row["key"],
         "runs": [{name: other.get(name) for name in _SHOWN} for other in [*reversed(earlier[:COMPARED]), row]],

@@ -7,8 +7,9 @@ each by its one value.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +48,19 @@ class Change:
     test: str
 
 
-def against_earlier(metric: str, value: float, earlier: Sequence[float], before: float | None = None) -> Change:
+def tested(samples: Iterable[Sequence[float]]) -> int:
+    """Return how many samples of earlier runs are large enough for `against_earlier` to test a value."""
+    return sum(len(earlier) >= MIN_RUNS for earlier in samples)
+
+
+def against_earlier(
+    metric: str, value: float, earlier: Sequence[float], before: float | None = None, tests: int = 1
+) -> Change:
     """Return how one run's value stands to those of earlier runs of the same key, or to that of one run, ``before``.
 
     The test is the 95 % prediction interval of one further run, mean ± t·s·√(1 + 1/n), under Student's t with n − 1
-    degrees of freedom; s is the standard deviation of the n earlier runs. Two runs differ by t·s·√2.
+    degrees of freedom; s is the standard deviation of the n earlier runs. Two runs differ by t·s·√2. Of so many
+    ``tests`` made at once, the intervals are so much wider that all of them hold together with 95 % (Bonferroni).
     """
     values = np.array(earlier, dtype=float)
     if len(values) < MIN_RUNS:
@@ -61,24 +70,35 @@ def against_earlier(metric: str, value: float, earlier: Sequence[float], before:
         return _change(metric, before, value, UNKNOWN, test=test)
     count, of_what = (len(values), "one more run") if before is None else (1, "a second run")
     middle, spread = float(values.mean()) if before is None else before, float(values.std(ddof=1))
-    quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / 2))
+    quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / tests / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / count), _ROUNDING * abs(middle))
     outcome = NOISE if abs(value - middle) <= margin else REAL
-    test = f"95 % prediction interval (Student's t) of {of_what}, from {len(values)} runs of the same key"
+    at_once = f", for {tests} metrics at once" if tests > 1 else ""
+    test = f"95 % prediction interval (Student's t) of {of_what}, from {len(values)} runs of the same key{at_once}"
     return _change(metric, middle, value, outcome, middle - margin, middle + margin, test)
 
 
-def between_groups(metric: str, before: Sequence[float], after: Sequence[float]) -> Change:
+def telling(sizes: Iterable[tuple[int, int]]) -> int:
+    """Return how many of the tests between groups of these sizes have to share the level of 5 % (Tarone 1990).
+
+    Those are left out which could show nothing even at the level that is left to them.
+    """
+    least = [2 / math.comb(one + other, one) for one, other in sizes]
+    return next(count for count in itertools.count(1) if sum(share <= LEVEL / count for share in least) <= count)
+
+
+def between_groups(metric: str, before: Sequence[float], after: Sequence[float], tests: int = 1) -> Change:
     """Return how two groups of runs differ; ``before`` and ``after`` of the answer are their medians.
 
     The test is that of Mann and Whitney: over all splits of the runs into groups of these sizes (by permutation), or,
-    where these are more than 20,000, by the normal approximation. Both groups have runs.
+    where these are more than 20,000, by the normal approximation. Both groups have runs. Of so many ``tests`` made at
+    once (see `telling`), p is that of one times their number (Bonferroni).
     """
     sizes = f"{len(before)} and {len(after)} runs"
     medians = float(np.median(before)), float(np.median(after))
     splits = math.comb(len(before) + len(after), len(before))
     # The two splits in which all runs of one side are above all of the other are equally far.
-    if 2 / splits > LEVEL:
+    if 2 / splits > LEVEL / tests:
         test = f"{sizes}: even the clearest difference would be within noise"
         return _change(metric, *medians, UNKNOWN, test=test)
     few = splits <= _MOST_SPLITS
@@ -87,11 +107,12 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float])
 
     method = stats.PermutationMethod(n_resamples=_MOST_SPLITS) if few else "asymptotic"
     found = stats.mannwhitneyu(before, after, method=method)
-    share = float(found.pvalue)
+    share = min(1.0, tests * float(found.pvalue))
     # Medians may stay where the runs around them change.
     grew = bool(found.statistic < len(before) * len(after) / 2)
     how = "permutation" if few else "normal approximation"
-    test = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}"
+    at_once = f", corrected for {tests} tests at once" if tests > 1 else ""
+    test = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}{at_once}"
     return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test=test, grew=grew)
 
 

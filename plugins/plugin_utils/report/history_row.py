@@ -37,6 +37,7 @@ NUMBERS = (
     "micro_batch_size",
     "sequence_length",
     "samples",
+    "loss_step",
 )
 MEASURED = (*METRICS, "mfu")
 
@@ -59,10 +60,11 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
     precision, batch and the other parameters, and what else overrides the config. ``key`` is its hash, and
     ``scaling_key`` that of the identity without what grows with the number of nodes. ``environment`` (JSON) is what the
     nodes were given; of a run that was judged from its logs alone there is none. Of a metric there is its value in the
-    summary, and ``_low`` and ``_high``, the bounds of its interval there.
+    summary, and ``_low`` and ``_high``, the bounds of its interval there. ``loss_step`` is the step of the loss, which
+    older rows do not have.
     """
     identity = _identity(plan, statuses)
-    parameters = plan["parameters"]
+    parameters, loss = plan["parameters"], summary["metrics"].get("loss")
     row: Row = {
         "run_id": plan["run_id"],
         "framework": plan["framework"],
@@ -79,8 +81,9 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
         "identity": json.dumps(identity, sort_keys=True),
         "environment": json.dumps(environment_of(plan, statuses), ensure_ascii=False),
         "config_file": plan.get("config_file"),
-        **{name: parameters.get(name) for name in NUMBERS if name != "samples"},
+        **{name: parameters.get(name) for name in NUMBERS if name not in ("samples", "loss_step")},
         "samples": min((found["samples"] for found in summary["metrics"].values()), default=0),
+        "loss_step": loss.get("last_step") if loss else None,
     }
     for metric in METRICS:
         found = summary["metrics"].get(metric)
@@ -113,6 +116,11 @@ def _without_scale(identity: Mapping[str, t.Any]) -> dict[str, t.Any]:
     same = {name: value for name, value in identity.items() if name not in _OF_SCALE}
     # On one node a job of its own and a job over all nodes are the same.
     return {**same, "mode": "multi_node"} if identity.get("nnodes") == 1 else same
+
+
+def comparable(metric: str, row: Mapping[str, t.Any], other: Mapping[str, t.Any]) -> bool:
+    """Return whether two runs' values of a metric can be compared: losses only where they stem from the same step."""
+    return metric != "loss" or (row["loss_step"] is not None and row["loss_step"] == other["loss_step"])
 
 
 def hashed(identity: Mapping[str, t.Any]) -> str:

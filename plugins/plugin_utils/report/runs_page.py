@@ -13,7 +13,7 @@ from ..contracts import Summary
 from ..run.whole_file import write_whole
 from .files import PAGE, json_text, says
 from .pages import page_of
-from .side_by_side import SHOWN, last_step, value_of
+from .side_by_side import SHOWN, change_of, last_step, value_of
 from .sweep import reason_of
 from .sweep_charts import bars_chart
 
@@ -67,10 +67,6 @@ def _run(summary: Summary, first: Summary, report: str) -> dict[str, t.Any]:
         "nodes": len(summary["nodes"]),
         "last_step": last_step(summary),
         "metrics": metrics,
-        "changes": {
-            metric: (value / reference - 1) * 100
-            for metric, value in metrics.items()
-            if value is not None and (reference := value_of(first, metric)) and summary is not first
-        },
+        "changes": {metric: change for metric in SHOWN if (change := change_of(summary, first, metric)) is not None},
         "mfu": summary.get("mfu"),
     }

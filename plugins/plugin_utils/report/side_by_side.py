@@ -16,7 +16,7 @@ _NOTHING = "–"
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
 
-    After a value comes by how much it differs from that of the first run.
+    After a value comes by how much it differs from that of the first run (`change_of`).
     """
     metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
     headings = [
@@ -50,11 +50,24 @@ def value_of(summary: Summary, metric: str) -> float | None:
     return found and found["value"]
 
 
-def _cell(summary: Summary, first: Summary, metric: str) -> str:
+def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
+    """Return by how many percent a run's value differs from that of the first one.
+
+    None for the first one itself, where a value is missing or the first one's is 0, and for a loss of another step.
+    """
     value, reference = value_of(summary, metric), value_of(first, metric)
+    if summary is first or value is None or not reference:
+        return None
+    steps = {run["metrics"][metric].get("last_step") for run in (summary, first)}
+    if METRICS[metric].statistic == "last" and (len(steps) > 1 or None in steps):
+        return None
+    change = (value - reference) / abs(reference) * 100
+    return change if math.isfinite(change) else None
+
+
+def _cell(summary: Summary, first: Summary, metric: str) -> str:
+    value, change = value_of(summary, metric), change_of(summary, first, metric)
     if value is None:
         return _NOTHING
     text = f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4g}"
-    if summary is first or not reference or not math.isfinite(value / reference):
-        return text
-    return f"{text} ({(value / reference - 1) * 100:+.1f} %)"
+    return text if change is None else f"{text} ({change:+.1f} %)"

@@ -68,14 +68,19 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
     """Return the statistics of the run by metric: over the counted steps of all nodes together.
 
     Only ``value`` and ``interval`` are those of the worst node (``value_node``), so that no slow node hides behind the
-    others.
+    others. Values of a last step, as losses, are compared only between nodes that came to the last step of all.
     """
     run: dict[str, Statistics] = {}
     for metric in metric_columns(steps):
         together = describe(steps, metric)
         if together is None:
             continue
-        values = {node: found[metric]["value"] for node, found in by_node.items() if metric in found}
+        values = {
+            node: found[metric]["value"]
+            for node, found in by_node.items()
+            if metric in found
+            and (together["statistic"] != "last" or found[metric]["last_step"] == together["last_step"])
+        }
         worst = min if METRICS[metric].better == "higher" else max
         node = worst(values, key=values.__getitem__)
         interval = by_node[node][metric]["interval"]

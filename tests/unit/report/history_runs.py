@@ -58,9 +58,13 @@ def statuses_of(plan: dict[str, t.Any], image_id: str = "sha256:one") -> list[di
 
 
 def summary_of(
-    plan: dict[str, t.Any], tokens: float | None = 10_000.0, verdict: str = "PASS", hour: float | None = 0
+    plan: dict[str, t.Any],
+    tokens: float | None = 10_000.0,
+    verdict: str = "PASS",
+    hour: float | None = 0,
+    loss: tuple[int, float] | None = None,
 ) -> dict[str, t.Any]:
-    """Return the summary of a run that began so many hours after `BEGAN` (None: never)."""
+    """Return the summary of a run that began so many hours after `BEGAN` (None: never); ``loss`` is step and value."""
     began = None if hour is None else (BEGAN + timedelta(hours=hour)).isoformat(timespec="seconds")
     found = {"value": tokens, "samples": 28, "unit": "tokens/s"}
     return {
@@ -69,7 +73,8 @@ def summary_of(
         "ended_at": began,
         "verdict": verdict,
         "first_failure": {"class": "out_of_memory"} if verdict == "FAIL" else None,
-        "metrics": {} if tokens is None else {"tokens_per_sec_per_gpu": found},
+        "metrics": ({} if tokens is None else {"tokens_per_sec_per_gpu": found})
+        | ({"loss": {"last_step": loss[0], "value": loss[1], "samples": 28, "unit": "1"}} if loss else {}),
     }
 
 
@@ -79,7 +84,8 @@ def run_row(
     hour: float | None = 0,
     verdict: str = "PASS",
     image_id: str = "sha256:one",
+    loss: tuple[int, float] | None = None,
     **changes: t.Any,
 ) -> dict[str, t.Any]:
     plan = plan_of(run_id, **changes)
-    return row_of(summary_of(plan, tokens, verdict, hour), plan, statuses_of(plan, image_id))
+    return row_of(summary_of(plan, tokens, verdict, hour, loss), plan, statuses_of(plan, image_id))

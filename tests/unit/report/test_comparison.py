@@ -24,16 +24,16 @@ TOKENS = "tokens_per_sec_per_gpu"
 def runs(tmp_path):
     """Return a function that leaves a judged run, in its folder and in the history, and one that compares."""
 
-    def leave(run_id, tokens=100.0, hour=0.0, verdict="PASS", judged=True, **changes):
+    def leave(run_id, tokens=100.0, hour=0.0, verdict="PASS", judged=True, loss=None, **changes):
         plan = plan_of(run_id, **changes)
         board = Board(tmp_path / run_id)
         board.write_plan(plan)
         for status in statuses_of(plan):
             board.update(status.pop("node"), **status)
         if judged:
-            summary = summary_of(plan, tokens, verdict, hour)
+            summary = summary_of(plan, tokens, verdict, hour, loss)
             (board.run_dir / "summary.json").write_text(json.dumps(summary))
-            write_row(tmp_path / "history", run_row(run_id, tokens, hour, verdict, **changes))
+            write_row(tmp_path / "history", run_row(run_id, tokens, hour, verdict, loss=loss, **changes))
 
     def compare(*names):
         return compared(list(names), tmp_path, tmp_path / "history")
@@ -149,6 +149,51 @@ def test_names_that_cannot_be_compared_are_refused_in_words(runs, names, told):
     leave("open", judged=False)
     with pytest.raises(ValueError, match=told):
         compare(*names)
+
+
+def test_all_tests_of_a_page_share_the_level(runs):
+    leave, compare = runs
+    for number in range(5):
+        for precision in ("bf16", "fp8"):
+            leave(f"march-{precision}-{number}", 100.0 + number, number, precision=precision)
+            leave(f"april-{precision}-{number}", 90.0 + number, 24 * 40 + number, precision=precision, loss=(30, 2.5))
+        leave(f"none{number}", 100.0, 24 * 40 + number, precision="int8")
+    leave("few", 100.0, 9, precision="int8")
+    keys = compare("2026-03", "2026-04")["keys"]
+    told = "Mann–Whitney test, by permutation, of 5 and 5 runs, p = 0.016, corrected for 2 tests at once"
+    assert [key["comparison"][TOKENS]["test"] for key in keys[:2]] == [told] * 2
+    assert "even the clearest difference" in keys[2]["comparison"][TOKENS]["test"]
+    leave("one", 100.0, 24 * 80, loss=(30, 2.5))
+    two = compare("april-bf16-4", "one")["comparison"]
+    assert [two[metric]["test"].rpartition(", ")[2] for metric in (TOKENS, "loss")] == ["for 2 metrics at once"] * 2
+
+
+def test_losses_of_two_runs_are_compared_only_where_they_stem_from_the_same_step(runs):
+    leave, compare = runs
+    for hour in range(6):
+        leave(f"short{hour}", hour=hour, loss=(30, 2.5 + hour / 100))
+    leave("mixed", hour=4.5, loss=(90, 9.0))
+    leave("long", hour=8, loss=(90, 1.5), iterations=90)
+    leave("worse", hour=9, loss=(30, 3.0))
+    assert "loss" not in compare("short5", "long")["comparison"]
+    change = compare("short5", "worse")["comparison"]["loss"]
+    assert (change["outcome"], change["better"]) == ("real change", False)
+    assert "from 6 runs of the same key" in change["test"]
+
+
+def test_periods_compare_the_losses_of_the_step_that_most_runs_share(runs):
+    leave, compare = runs
+    for number in range(4):
+        leave(f"march{number}", hour=24 * number, loss=(30, 2.5 + number / 100))
+        leave(f"april{number}", hour=24 * (40 + number), loss=(30, 2.6 + number / 100))
+        leave(f"long{number}", hour=24 * (40 + number), loss=(90, 1.5))
+    leave("once", hour=1, loss=(60, 2.0))
+    leave("again", hour=24 * 40, loss=(60, 2.0))
+    leave("short", hour=24 * 70, loss=(10, 5.0))
+    (key,) = compare("2026-03", "2026-04")["keys"]
+    assert (key["comparison"]["loss"]["before"], key["comparison"]["loss"]["after"]) == pytest.approx((2.515, 2.615))
+    (key,) = compare("2026-03", "2026-05")["keys"]
+    assert list(key["comparison"]) == [TOKENS]
 
 
 # What the plan of logs without a training config knows.

@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from history_runs import run_row
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import LOOKED_AT, charts_of, history_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import (
+    LOOKED_AT,
+    charts_of,
+    history_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import NOISE, REAL, UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
 
@@ -29,6 +34,27 @@ def test_a_run_is_held_against_the_earlier_ones_that_passed(tmp_path):
     assert (change["outcome"], change["better"], change["before"], change["percent"]) == (REAL, False, 100.0, -10.0)
     assert history["last_good"] == "run4"
     assert history_of(run_row("now", 100.2, hour=10), tmp_path)["comparison"][TOKENS]["outcome"] == NOISE
+
+
+def test_a_loss_is_held_against_those_of_the_same_step_and_others_tell_nothing(tmp_path):
+    for hour in range(8):
+        write_row(tmp_path, run_row(f"run{hour}", hour=hour, loss=(30, 2.5 + hour / 100) if hour < 5 else (10, 5.0)))
+    write_row(tmp_path, run_row("older", hour=9) | {"loss": 4.0})
+    history = history_of(run_row("now", hour=10, loss=(30, 2.52)), tmp_path)
+    change = history["comparison"]["loss"]
+    assert (change["before"], change["outcome"]) == (pytest.approx(2.52), NOISE)
+    assert "loss" not in history_of(run_row("long", hour=10, loss=(90, 1.0)), tmp_path)["comparison"]
+    assert "loss" not in history_of(run_row("unknown", hour=10) | {"loss": 4.0}, tmp_path)["comparison"]
+
+
+def test_the_noise_is_that_of_all_metrics_that_are_tested_at_once(tmp_path):
+    for hour in range(6):
+        write_row(tmp_path, run_row(f"run{hour}", hour=hour, loss=(30, 2.5)) | {"mfu": 0.4 if hour else None})
+    write_row(tmp_path, run_row("short", hour=7) | {"step_time_ms": 1.0})
+    history = history_of(run_row("now", hour=10, loss=(30, 2.5)) | {"mfu": 0.4, "step_time_ms": 1.0}, tmp_path)
+    tests = {metric: change["test"].rpartition(", ")[2] for metric, change in history["comparison"].items()}
+    assert [tests.pop(metric) for metric in (TOKENS, "loss", "mfu")] == ["for 3 metrics at once"] * 3
+    assert list(tests) == ["step_time_ms"]
 
 
 def test_the_first_run_of_a_key_is_told_as_such(tmp_path):

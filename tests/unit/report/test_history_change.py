@@ -14,6 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_ch
     UNKNOWN,
     against_earlier,
     between_groups,
+    telling,
 )
 
 TOKENS = "tokens_per_sec_per_gpu"
@@ -54,6 +55,39 @@ def test_of_a_hundred_runs_of_the_same_noise_about_five_stand_out():
     draws = chance.normal(100, 2, size=(2000, 9))
     outcomes = [against_earlier(TOKENS, draw[8], list(draw[:8])).outcome for draw in draws]
     assert 0.035 < outcomes.count(REAL) / len(outcomes) < 0.065
+
+
+def test_intervals_of_several_metrics_hold_at_once():
+    one, of_five = (against_earlier(TOKENS, 103.0, EARLIER, tests=tests) for tests in (1, 5))
+    # t(0.995; 4) = 4.604: the level of 5 % is shared by 5 tests.
+    assert of_five.high == pytest.approx(100 + 4.6041 * 0.790569 * math.sqrt(1.2), rel=1e-5)
+    assert (one.outcome, of_five.outcome) == (REAL, NOISE)
+    assert of_five.test.endswith("from 5 runs of the same key, for 5 metrics at once")
+
+
+def test_pages_of_equal_runs_show_a_real_change_on_one_in_twenty():
+    chance = np.random.default_rng(3)
+    pages = chance.normal(100, 2, size=(1000, 6, 9))
+    real = [
+        any(against_earlier(TOKENS, of[8], of[:8], tests=6).outcome == REAL for of in page.tolist()) for page in pages
+    ]
+    assert 0.035 < sum(real) / len(real) < 0.065
+
+
+def test_groups_of_several_tests_have_to_differ_more_clearly():
+    before, after = [100, 101, 99, 100, 102], [90, 91, 92, 89, 93]
+    # 2 of the 252 splits of 10 runs into 5 and 5, at 5 % of 6 and of 7 tests.
+    assert between_groups(TOKENS, before, after, 6).test.endswith("p = 0.048, corrected for 6 tests at once")
+    outcomes = [between_groups(TOKENS, before, after, tests).outcome for tests in (6, 7)]
+    assert outcomes == [REAL, UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tests"),
+    [([], 1), ([(3, 3)], 1), ([(4, 4)], 1), ([(4, 4)] * 2, 2), ([(5, 5)] * 6, 6), ([(8, 8)] * 4 + [(4, 4)] * 50, 4)],
+)
+def test_tests_that_could_show_nothing_take_nothing_of_the_level(sizes, tests):
+    assert telling(sizes) == tests
 
 
 def test_groups_that_do_not_overlap_differ_for_real():

@@ -69,6 +69,17 @@ def test_the_last_rows_of_a_key_come_first_and_only_those_before(tmp_path):
     assert newest == {name: value for name, value in own.items() if name != "framework"}
 
 
+def test_rows_from_before_a_column_was_added_are_read(tmp_path):
+    write_row(tmp_path, run_row("a", 1.5))
+    (path,) = files(tmp_path)
+    pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["loss_step"]), path)
+    left_out = []
+    (row,) = latest_rows(tmp_path, "megatron", run_row("b")["key"], None, "b", left_out)
+    assert (row["tokens_per_sec_per_gpu"], row["loss_step"]) == (1.5, None)
+    assert read_history(tmp_path, left_out)["loss_step"].isna().tolist() == [True]
+    assert left_out == []
+
+
 def foreign(path: Path, **columns: list[object]) -> None:
     pq.write_table(pa.table(columns), path)
 

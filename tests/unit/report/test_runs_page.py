@@ -49,6 +49,15 @@ def test_each_run_has_its_verdict_its_metrics_and_a_link_to_its_report(written, 
     assert (runs["fast"]["changes"], runs["dead"]["reason"]) == ({}, "Node <b> never wrote a step.")
 
 
+def test_losses_of_different_steps_have_no_percentage(written, tmp_path):
+    short, long, same = (summary(name, loss=loss) for name, loss in (("short", 2.5), ("long", 1.5), ("same", 2.0)))
+    for found, step in ((short, 30), (long, 90), (same, 30)):
+        found["metrics"]["loss"]["last_step"] = step
+    written(short, long, same)
+    runs = {run["name"]: run for run in json.loads((tmp_path / "comparison.json").read_text())}
+    assert (runs["long"]["changes"], runs["same"]["changes"]) == ({}, {"loss": pytest.approx(-20.0)})
+
+
 def test_runs_are_drawn_by_the_first_metric_that_one_of_them_tells(written, tmp_path):
     written(summary("a", step_time_ms=100.0), summary("b", step_time_ms=100.0, tflops_per_gpu=400.0))
     assert "<h2>Compute per GPU (TFLOP/s)</h2>" in (tmp_path / "comparison.html").read_text()

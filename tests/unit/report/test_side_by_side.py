@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import side_by_side
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import change_of, side_by_side
 
 
 def summary(run_id: str, verdict: str, last_step: int | None, **values: float) -> dict[str, t.Any]:
@@ -13,7 +15,7 @@ def summary(run_id: str, verdict: str, last_step: int | None, **values: float) -
         "run_id": run_id,
         "verdict": verdict,
         "nodes": [{"last_step": None}, {"last_step": last_step}],
-        "metrics": {metric: {"value": value} for metric, value in values.items()},
+        "metrics": {metric: {"value": value, "last_step": last_step} for metric, value in values.items()},
     }
 
 
@@ -29,6 +31,22 @@ def test_each_run_is_a_line_with_its_difference_from_the_first() -> None:
         "after   FAIL         2         30  11,000.00 (+10.0 %)  380.00 (-5.0 %)  2.5 (+0.0 %)",
         "none    ERROR        2          –                    –                –             –",
     ]
+
+
+def test_a_loss_of_another_step_or_of_none_is_no_change_for_better_or_worse() -> None:
+    first = summary("short", "PASS", 30, step_time_ms=100.0, loss=2.5)
+    assert change_of(summary("long", "PASS", 90, loss=1.5), first, "loss") is None
+    assert change_of(summary("long", "PASS", 90, step_time_ms=110.0), first, "step_time_ms") == pytest.approx(10.0)
+    assert change_of(summary("same", "PASS", 30, loss=2.0), first, "loss") == pytest.approx(-20.0)
+    unknown = summary("unknown", "PASS", None, loss=2.5)
+    assert change_of(summary("unknown too", "PASS", None, loss=2.5), unknown, "loss") is None
+
+
+def test_a_change_from_nothing_or_from_what_is_below_zero_has_no_wrong_sign() -> None:
+    first = summary("first", "PASS", 30, tflops_per_gpu=0.0, loss=-2.0, step_time_ms=1e-300)
+    other = summary("other", "PASS", 30, tflops_per_gpu=1.0, loss=-1.0, step_time_ms=1e300)
+    metrics = ("tflops_per_gpu", "loss", "step_time_ms", "memory_fraction")
+    assert [change_of(other, first, metric) for metric in metrics] == [None, 50.0, None, None]
 
 
 def test_a_metric_that_no_run_has_is_no_column() -> None:

@@ -64,6 +64,12 @@ def test_the_value_of_a_run_is_that_of_its_worst_node_and_the_rest_is_of_all(met
     assert (run["mean"], run["median"], run["samples"]) == (4.0, 4.0, 6)
 
 
+def test_a_loss_of_an_earlier_step_is_not_that_of_the_worst_node():
+    steps = frame_of({"ended": [3.0, 2.5, 2.0], "other": [3.0, 2.5, 2.1], "cut": [3.0, 2.5]}, "loss")
+    run = of_run(steps, of_nodes(steps))["loss"]
+    assert (run["value"], run["value_node"], run["last_step"]) == (2.1, "other", 3)
+
+
 def test_nodes_keep_their_order_and_a_node_without_the_metric_has_none():
     by_node = of_nodes(frame_of({"z": [1.0], "a": [2.0], "m": [math.nan]}, "step_time_ms"))
     assert list(by_node) == ["z", "a", "m"]
