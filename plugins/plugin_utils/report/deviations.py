@@ -43,12 +43,13 @@ class HeatMap:
 def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the deviations in percent of a metric from the median of each step: a row per node, a column per step.
 
-    Of a step that was done twice the last attempt counts.
+    Of a step that was done twice the last attempt counts. A step whose median is 0 tells nothing, and is left out.
     """
     finite = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
     values = finite.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)
-    off: pd.DataFrame = (values / values.median(axis=0) - 1) * 100
-    return off
+    off = (values / values.median(axis=0) - 1) * 100
+    finite_off: pd.DataFrame = off.replace([np.inf, -np.inf], np.nan).dropna(axis=1, how="all")
+    return finite_off
 
 
 def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
@@ -56,7 +57,7 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
     if metric not in steps or not np.isfinite(steps[metric]).any():
         return None
     off = deviations(steps, metric)
-    if len(off) < 2:
+    if len(off) < 2 or off.empty:
         return None
     # By what one in ten counted steps exceeds: a node that is slow now and then counts, a single slow step does not.
     counts = off.columns.isin(steps.loc[steps["counted"], "step"])

@@ -45,9 +45,10 @@ def last_step(summary: Summary) -> int | None:
 
 
 def value_of(summary: Summary, metric: str) -> float | None:
-    """Return a run's value of a metric, None without one."""
+    """Return a run's value of a metric, None without a finite one."""
     found = summary["metrics"].get(metric)
-    return found and found["value"]
+    value = found and found["value"]
+    return value if value is not None and math.isfinite(value) else None
 
 
 def change_of(summary: Summary, first: Summary, metric: str) -> float | None:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ..contracts import SweepCell
 from .charts import VERDICT_COLOURS
 from .drawing import COLOURS, NEUTRAL
-from .readable import number, titled
+from .readable import NOTHING, number, titled
 
 # From light to dark blue, so that dark text is read on all of it.
 _SHADES = ("#eaf2fb", "#d3e4f6", "#b8d4f0", "#9cc3ea", "#80b1e3", "#639fdb")
@@ -23,8 +23,8 @@ _BAR = Markup('<div class="bar" title="{}"><span>{}</span><i style="width:{:.1f}
 
 def heat_map(cells: Sequence[SweepCell], keys: Sequence[str], metric: str) -> Markup:
     """Return the metric of cells over two keys, each as a tile; one that did not pass bears its verdict instead."""
-    across, down = (_ordered([cell["values"].get(key) for cell in cells]) for key in keys)
-    at = {tuple(_text(cell["values"].get(key)) for key in keys): cell for cell in cells}
+    across, down = (_ordered([cell["values"].get(key, NOTHING) for cell in cells]) for key in keys)
+    at = {tuple(_text(cell["values"].get(key, NOTHING)) for key in keys): cell for cell in cells}
     values = [value for cell in cells if (value := _counted(cell, metric)) is not None]
     rows = [
         Markup('<tr><th scope="row">{}</th>{}</tr>').format(
@@ -42,14 +42,14 @@ def heat_map(cells: Sequence[SweepCell], keys: Sequence[str], metric: str) -> Ma
 def bars_chart(values: Sequence[tuple[str, str, float]], metric: str) -> Markup:
     """Return the metric of runs, each as a bar from zero on, in the colour of its verdict.
 
-    ``values`` are names, verdicts and values.
+    ``values`` are names, verdicts and finite values; one below zero has no length.
     """
-    most = max(value for _name, _verdict, value in values) or 1.0
+    most = max((value for _name, _verdict, value in values if value > 0), default=1.0)
     bars = [
         _BAR.format(
             f"{name}: {verdict}",
             name,
-            100 * value / most,
+            100 * max(0.0, value) / most,
             COLOURS[0] if verdict == "PASS" else VERDICT_COLOURS[verdict],
             f"{number(value)}{'' if verdict == 'PASS' else ' ' + verdict}",
         )
@@ -60,7 +60,7 @@ def bars_chart(values: Sequence[tuple[str, str, float]], metric: str) -> Markup:
 
 def _tile(cell: SweepCell | None, metric: str, values: Sequence[float]) -> Markup:
     if cell is None:
-        return Markup("<td></td>")
+        return Markup('<td class="none">{}</td>').format(NOTHING)
     label = f"{cell['name']}: {cell['verdict']}"
     value = _counted(cell, metric)
     if value is None:

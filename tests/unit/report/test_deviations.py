@@ -30,6 +30,16 @@ def test_a_deviation_is_from_the_median_of_its_step() -> None:
     assert math.isnan(off.loc["c", 2])
 
 
+def test_a_step_whose_median_is_nothing_does_not_make_the_scale_endless(make_steps: MakeSteps) -> None:
+    steps = make_steps(3, 20)
+    steps.loc[(steps["step"] == 10) & (steps["node_rank"] < 2), TIME] = 0.0
+    drawn = heat_map(steps, TIME)
+    assert drawn is not None
+    assert drawn.limit < 100.0
+    assert 10 not in deviations(steps, TIME).columns
+    assert heat_map(steps.assign(**{TIME: 0.0}), TIME) is None
+
+
 def test_nodes_that_are_furthest_off_come_first_and_warm_up_moves_none(make_steps: MakeSteps) -> None:
     steps = make_steps(4, 20)
     steps.loc[(steps["node_rank"] == 2) & steps["counted"], TIME] *= 1.5

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import change_of, side_by_side
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import (
+    change_of,
+    side_by_side,
+    value_of,
+)
 
 
 def summary(run_id: str, verdict: str, last_step: int | None, **values: float) -> dict[str, t.Any]:
@@ -47,6 +52,12 @@ def test_a_change_from_nothing_or_from_what_is_below_zero_has_no_wrong_sign() ->
     other = summary("other", "PASS", 30, tflops_per_gpu=1.0, loss=-1.0, step_time_ms=1e300)
     metrics = ("tflops_per_gpu", "loss", "step_time_ms", "memory_fraction")
     assert [change_of(other, first, metric) for metric in metrics] == [None, 50.0, None, None]
+
+
+def test_a_value_that_is_nan_or_infinite_is_none() -> None:
+    runs = [summary("a", "PASS", 30, step_time_ms=math.nan, loss=math.inf, tflops_per_gpu=1.0), summary("b", "PASS", 3)]
+    assert [value_of(runs[0], metric) for metric in ("step_time_ms", "loss", "tflops_per_gpu")] == [None, None, 1.0]
+    assert side_by_side(runs)[0] == "run  verdict  nodes  last step  tflops/GPU"
 
 
 def test_a_metric_that_no_run_has_is_no_column() -> None:
