@@ -124,7 +124,8 @@ def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
     """Return where the log of each node is, seen from the page."""
     named = {status["node"]: status.get("log_file") for status in run.statuses if run.plan.get("logs")}
     paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
-    return {node: quote(os.path.relpath(path, board.run_dir)) for node, path in paths.items() if os.path.isfile(path)}
+    seen = {node: os.path.relpath(path, board.run_dir) for node, path in paths.items() if os.path.isfile(path)}
+    return {node: quote(os.fsencode(path)) for node, path in seen.items()}
 
 
 def _metrics_table(summary: Summary) -> pd.DataFrame:

@@ -95,6 +95,9 @@ def write_new(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, text: str, **how: t.Any) -> None:
-    """Write a text to a file, in place of what it holds; ``how`` is as for `Path.write_text`."""
+    """Write a text to a file, in place of what it holds; ``how`` is as for `Path.write_text`.
+
+    Names of files need not be UTF-8; a question mark stands for what is not.
+    """
     with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8", **how)
+        draft.write_text(text, encoding="utf-8", errors="replace", **how)

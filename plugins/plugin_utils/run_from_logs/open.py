@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Plan
+from ..plain_text import one_line
 from ..plan.config.words import counted
 from ..run.board import PLAN_NAME, Board
 from ..run.status import said_interval
@@ -81,7 +82,7 @@ def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str 
     plan = plan_of_logs(run, framework, mode, list(logs), known, planned, meant)
     notes = [*run.notes, *(why for _log, why in picked.values() if why)]
     for note in notes:
-        plan["warnings"].append({"key": "training_logs", "value": "", "message": note, "remedy": ""})
+        plan["warnings"].append({"key": "training_logs", "value": "", "message": one_line(note), "remedy": ""})
     run_dir = output_dir / run.name
     if (run_dir / PLAN_NAME).exists():
         _refuse_another_run(run_dir, plan)

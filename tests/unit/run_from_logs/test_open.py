@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,22 @@ def test_logs_alone_are_never_a_pass_and_each_lack_is_told(judged):
         ("node1", "log_only", None),
     ]
     assert summary["metrics"]["tflops_per_gpu"]["samples"] == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [(b"a\x1b[31m\xff.bin", "Not read, as there are logs beside: a.bin."), (b"node\xff.log", None)]
+)
+def test_files_may_have_any_names(name: bytes, told: str | None, tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "logs", {"node0.log": SILENT, "node1.log": WHOLE})
+    Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text(WHOLE)
+    (run,) = find_runs([str(folder)])
+    read = read_run(run, tmp_path / "out", None, None, ALL_TOLD)
+    write_run(read, 0)
+    write.write_report(read.run_dir, 2)
+    assert read.plan
+    assert [warning["message"] for warning in read.plan["warnings"]] == ([told] if told else [])
+    page = (read.run_dir / "report.html").read_text("utf-8")
+    assert told or "node%FF.log" in page
 
 
 def test_a_log_interval_that_does_not_divide_the_steps_is_no_failure(judged):
