@@ -299,8 +299,12 @@ def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list
     """Yield the last line of each traceback, and its files, the innermost last."""
     begin = find(TRACEBACK, 0)
     while begin >= 0:
-        yield from _last_lines(text, begin)
-        begin = find(TRACEBACK, begin + len(TRACEBACK))
+        lasts = list(_last_lines(text, begin))
+        yield from lasts
+        end = lasts[-1][0].end() if lasts else begin + len(TRACEBACK)
+        # Where as many have ended as have begun, none is looked at again.
+        all_ended = text.count(TRACEBACK, begin, end) == len(lasts)
+        begin = find(TRACEBACK, end if all_ended else begin + len(TRACEBACK))
 
 
 def _files_above(text: bytes, start: int) -> list[bytes]:
@@ -340,7 +344,7 @@ def _last_lines(text: bytes, begin: int) -> Iterator[tuple[re.Match[bytes], list
         elif text.startswith(TRACEBACK, start):
             missing += 1
         elif last:
-            yield last, files
+            yield last, [*files]
             missing, found = missing - 1, True
         elif found and not text.startswith(b"  ", start):
             return
