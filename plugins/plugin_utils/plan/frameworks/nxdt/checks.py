@@ -8,11 +8,8 @@ and the notes in its examples.
 from __future__ import annotations
 
 import re
-import typing as t
 from collections.abc import Mapping
 
-from ...config.findings import Findings
-from ...config.secret_names import is_secret_name, without_secrets
 from ...config.words import counted, key_path, listed, shown
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.container import check_container, is_mounted
@@ -48,22 +45,6 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     if reading.options.container_engine != "none":
         _check_image(reading)
         _check_mounts(reading)
-
-
-def check_secrets(values: t.Any, path: str, findings: Findings) -> None:
-    """Note secrets of the file: it is staged as it is, and stands in the plan."""
-    if isinstance(values, dict | list):
-        for key, inner in values.items() if isinstance(values, dict) else enumerate(values):
-            check_secrets(inner, key_path(path, key), findings)
-    elif isinstance(values, str):
-        name = path.rpartition(".")[2]
-        if is_secret_name(name) or without_secrets(values) != values:
-            findings.fault(
-                path,
-                None,
-                "This looks like a secret, which would stand in the plan and on the nodes.",
-                "Leave it out, and log in on the nodes.",
-            )
 
 
 def _check_options(reading: NxdtReading) -> None:

@@ -19,6 +19,7 @@ from .....module_utils.node.contracts import ContainerOptions
 from ....contracts import Bound, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
+from ...config.staged_secrets import check_secrets
 from ...config.words import shown
 from ...config.yaml_config import YamlConfig, values_of
 from ...job.batch_scaling import for_nodes_at_hand, scales_batch
@@ -30,7 +31,7 @@ from ...job.sizes import Sizes
 from ...job.thresholds import ExpectedResults, expected_in
 from ..face import Asked
 from .architecture import architecture_of, chips_per_device
-from .checks import check_config, check_secrets
+from .checks import check_config
 from .config import NxdtConfig
 from .devices import INSTANCES, lnc_of
 from .options import NxdtOptions
