@@ -94,9 +94,9 @@ options:
     type: path
     default: ''
   launcher:
-    description: 'What starts the ranks: Ansible''s own connections to the hosts of the inventory
-      (ssh), one job of Slurm, submitted from the machine that runs Ansible (slurm), or a step
-      of the allocation that Ansible runs in (srun).'
+    description: 'What starts the ranks: Ansible''s own connections to the inventory hosts (ssh),
+      a Slurm job submitted from the machine that runs Ansible (slurm), or a step in the allocation
+      that Ansible runs in (srun).'
     type: str
     choices:
       - ssh
@@ -104,12 +104,11 @@ options:
       - srun
     default: ssh
   slurm_job:
-    description: Job of Slurm whose nodes are taken with training_launcher=srun; without it
-      the one that SLURM_JOB_ID names.
+    description: Slurm job whose nodes training_launcher=srun uses; by default the one in SLURM_JOB_ID.
     type: str
     default: ''
   slurm_nodes:
-    description: Nodes of the job; 0 takes as many as the training config asks for.
+    description: Number of nodes; 0 uses the number in the training config.
     type: int
     default: 0
   slurm_partition:
@@ -117,7 +116,7 @@ options:
     type: str
     default: ''
   slurm_account:
-    description: Account that is charged.
+    description: Account to charge.
     type: str
     default: ''
   slurm_qos:
@@ -125,15 +124,15 @@ options:
     type: str
     default: ''
   slurm_reservation:
-    description: Reservation whose nodes are taken.
+    description: Reservation to use.
     type: str
     default: ''
   slurm_time_limit:
-    description: When Slurm ends the job; without it the partition's limit holds.
+    description: Time limit of the job; by default that of the partition.
     type: str
     default: ''
   slurm_exclusive:
-    description: Share the nodes with no other job.
+    description: Do not share the nodes with other jobs.
     type: bool
     default: true
   slurm_constraint:
@@ -141,40 +140,39 @@ options:
     type: str
     default: ''
   slurm_exclude:
-    description: Nodes that are left out.
+    description: Nodes to leave out.
     type: str
     default: ''
   slurm_gres:
-    description: Generic resources of each node, where the cluster counts GPUs.
+    description: Generic resources per node, if the cluster counts GPUs as such.
     type: str
     default: ''
   slurm_pyxis:
-    description: Let Pyxis hold the training where container_engine is auto. It does so anyway
-      where srun, on the machine that runs Ansible, has --container-image.
+    description: Run the training in Pyxis when container_engine is auto. That is the default
+      if srun, on the machine that runs Ansible, has --container-image.
     type: bool
     default: false
   slurm_preflight:
-    description: Do the preflight on the nodes of the job before their ranks start, and end
-      the job where it is red.
+    description: Run the preflight on the nodes of the job before the ranks start, and end the
+      job if it is red.
     type: bool
     default: true
   slurm_options:
-    description: Further options of sbatch, one per line of the script, as the site asks for
-      them.
+    description: Further sbatch options that the site requires, one per line of the script.
     type: list
     elements: str
     default: []
   nxdt_root:
-    description: Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.
+    description: Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in
+      the config.
     type: path
     default: ''
   maxtext_root:
-    description: MaxText checkout, in place of that of the image (/workspace/maxtext).
+    description: MaxText checkout, in place of the image's (/workspace/maxtext).
     type: path
     default: ''
   maxtext_entry_point:
-    description: The script of the checkout, or the module, that trains. By default the image's
-      tag decides.
+    description: Training script in the checkout, or module. By default the image's tag decides.
     type: str
     default: ''
   maxtext_python:
@@ -186,8 +184,8 @@ options:
     type: path
     default: ''
   megatron_release:
-    description: Release of ROCm's Megatron-LM images whose scripts train, for example v25.5.
-      By default the image's tag decides.
+    description: Release of ROCm's Megatron-LM images that the training scripts come from, for
+      example v25.5. By default the image's tag decides.
     type: str
     default: ''
 """

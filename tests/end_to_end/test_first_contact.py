@@ -84,5 +84,5 @@ def test_variables_that_nothing_reads_are_refused_before_a_node_is_touched(bench
     done = bench.play("megatron_multinode.yml", inventory, bench.config(), training_rehersal=True)
     assert done.status != 0
     assert done.output.count("Did you mean training_rehearsal?") == 1
-    assert "There is no such variable (on node1). Did you mean training_address?" in done.output
+    assert "The variable does not exist (on node1). Did you mean training_address?" in done.output
     assert not bench.nodes.exists()

@@ -116,7 +116,7 @@ def test_what_an_allocation_cannot_do_is_said_before_a_step_begins(allocated: Lo
     status, output = allocated.play("megatron_multinode.yml", "refused", **wrong)
     assert status == 2
     told = " ".join(output.split())
-    assert f"Job {allocated.allocation} of Slurm has 2 nodes that training_slurm_exclude leaves, and the run" in told
+    assert f"Job {allocated.allocation} of Slurm has 2 nodes left by training_slurm_exclude, but the run" in told
     assert is_held(allocated)
 
 

@@ -104,9 +104,9 @@ def test_what_slurm_cannot_do_is_said_at_once_before_anything_is_submitted(login
     assert status == 2
     told = " ".join(output.split())
     assert "3 faults" in told
-    assert "The cluster has no reservation week47. It has none now." in told
+    assert "The cluster has no reservation week47. It currently has none." in told
     assert "Partition short ends jobs after 00:05:00" in told
-    assert "No node of partition short has the feature h100." in told
+    assert "No node in partition short has the feature h100." in told
     assert not (login.runs / "refused").exists()
 
 

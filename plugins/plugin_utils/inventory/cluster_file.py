@@ -39,10 +39,10 @@ class _ClusterFile(BaseModel):
         default=None, description="Private key for SSH.", examples=[f"/home/{USER_FIELD}/.ssh/id_rsa"]
     )
     head_node_dict: _HeadNode | None = Field(default=None, description="The head node, which becomes rank 0.")
-    head_node: Name | None = Field(default=None, description="The head node, as newer files give it.")
-    env_vars: Environment = Field(default={}, description="Variables of every command on a node.")
+    head_node: Name | None = Field(default=None, description="The head node, in newer files.")
+    env_vars: Environment = Field(default={}, description="Environment variables for every command on a node.")
     node_dict: FreeObject | None = Field(default=None, description="The nodes, in rank order.")
-    nodes: FreeObject | None = Field(default=None, description="The nodes, as newer files give them.")
+    nodes: FreeObject | None = Field(default=None, description="The nodes, in newer files.")
     racks: FreeObject = Field(default={}, description="The racks that nodes name in rack_id.")
     orchestrator: Line = Field(default="baremetal", description="How CVS runs its tests.")
     container: FreeObject = Field(default={}, description="Container of CVS's tests.")
@@ -50,8 +50,8 @@ class _ClusterFile(BaseModel):
 
 
 class _ClusterNode(BaseModel):
-    vpc_ip: Name | None = Field(default=None, description="Address at which the other nodes reach it.")
-    bmc_ip: Name | None = Field(default=None, description="Address of its management controller.")
+    vpc_ip: Name | None = Field(default=None, description="Address at which other nodes reach the node.")
+    bmc_ip: Name | None = Field(default=None, description="Address of the node's BMC.")
     rack_id: Name | None = Field(default=None, description="Rack that the node is in.")
 
 
@@ -69,13 +69,13 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
     key = "nodes" if "nodes" in data and "node_dict" not in data else "node_dict"
     nodes = section(data, key, key, findings)
     if nodes is not None and not nodes:
-        findings.fault(key, None, "It lists no nodes.", "Name each node by its address or host name.")
+        findings.fault(key, None, "It lists no nodes.", "List each node by its address or host name.")
     if cluster.password:
         findings.warn(
             "password",
             None,
-            "A password in a cluster file is not used.",
-            "Use a key, or set ansible_password from a vault.",
+            "The password in a cluster file is not used.",
+            "Use an SSH key, or set ansible_password from a vault.",
         )
     # Next to the racks stand the login and password of their switches.
     racks = [name for name, rack in (cluster.racks or {}).items() if isinstance(rack, dict)]

@@ -23,7 +23,7 @@ def expand_hostlist(text: str) -> list[str]:
     """Return the names that a hostlist stands for, in its order. ValueError, with what is wrong, where it is none."""
     text = text.strip()
     if len(text) > _LONGEST:
-        raise ValueError(f"the hostlist has {len(text):,} characters, but at most {_LONGEST:,} are allowed")
+        raise ValueError(f"the hostlist has {len(text):,} characters; at most {_LONGEST:,} are allowed")
     entries = _ENTRY.findall(text)
     if ",".join(entries) != text or not text:
         raise ValueError(f"{text!r} is not a hostlist such as gpu[01-04,7],login1")

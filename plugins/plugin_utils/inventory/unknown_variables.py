@@ -34,7 +34,7 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
         {
             "key": name,
             "value": None,
-            "message": f"There is no such variable{'' if len(on) == len(variables) else f' (on {folded(on)})'}.",
+            "message": f"The variable does not exist{'' if len(on) == len(variables) else f' (on {folded(on)})'}.",
             "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Remove it.",
         }
         for name, on in sorted(hosts.items())

@@ -104,7 +104,7 @@ def make_plan(
 def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
     """Return what holds the training, now that it is known what starts it."""
     if settings.training_launcher == SSH and asked == APPTAINER:
-        message, remedy = "Apptainer holds a training in a job of Slurm only.", "Choose docker, podman or none."
+        message, remedy = "Apptainer works only in a Slurm job.", "Choose docker, podman or none."
         findings.fault("container_engine", APPTAINER, message, remedy)
     by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
     return PYXIS if by_slurm and asked == "auto" else asked
@@ -115,7 +115,7 @@ def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
     given = dict(options)
     for name, value in options.items():
         if reason := over_budget(value, _MOST_OF_OPTION):
-            findings.fault(name, None, f"{name} cannot be read: {reason}.", "Give less.")
+            findings.fault(name, None, f"{name} cannot be read: {reason}.", "Make it smaller.")
             del given[name]
     return typed(PlanOptions, given, "", findings)
 
@@ -164,15 +164,15 @@ def _check_platform(framework: Framework[t.Any, t.Any] | None, settings: RunOpti
         return
     if framework is None or platform not in framework.platforms:
         able = listed(known.title for known in FRAMEWORKS.values() if platform in known.platforms)
-        message = f"Only {able} trains on {platform}, and this config is for {settings.training_framework}."
+        message = f"Only {able} trains on {platform}, but this config is for {settings.training_framework}."
         findings.fault("training_platform", platform, message, f"Leave it out, or choose a config for {able}.")
     if settings.training_rehearsal:
-        message = f"The embedded trainer rehearses on hosts of the inventory, and {platform} has none."
+        message = f"A rehearsal runs on inventory hosts, and {platform} has none."
         findings.fault("training_rehearsal", True, message, "Leave it out.")
 
 
 def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
-    message = f"{source} cannot be read: {reason}." if source else "No training config is named."
+    message = f"{source} cannot be read: {reason}." if source else "No training config is set."
     what = "Give the path of a training config" if source else "Set -e training_config=FILE"
     remedy = f"{what}; examples/ has training configs to start from."
     findings.fault("training_config", source or None, message, remedy)

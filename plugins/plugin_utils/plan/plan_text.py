@@ -94,10 +94,10 @@ def _summary(plan: Plan) -> str:
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
         "container": _container(plan),
-        "judged by": ", ".join(bounds) or "all evidence but thresholds",
+        "judged by": ", ".join(bounds) or "all evidence except thresholds",
     }
     if plan["rehearsal"]:
-        rows = {"REHEARSAL": "the embedded trainer runs in place of the real one", **rows}
+        rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
 
 
@@ -157,11 +157,13 @@ def _environment(plan: Plan) -> str:
             values.setdefault(name, set()).add(value)
     given_twice = {f"{name}={value}" for name, value in first["env"].items()}
     command = [word for word in first["argv"] if word not in given_twice]
-    twice = " and as KEY=VALUE" if len(command) < len(first["argv"]) else ""
-    sentence = f"{' '.join(command)} in {first['working_dir']}, with these as environment{twice}:"
+    twice = ", also as KEY=VALUE arguments" if len(command) < len(first["argv"]) else ""
+    sentence = f"{' '.join(command)} in {first['working_dir']}, with this environment{twice}:"
     lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     for name, value in first["env"].items():
-        found = "   (found on the node: the interface that leads to rank 0)" if (name, value) in _FOUND_THERE else ""
+        found = (
+            ("   (found on the node: the interface with the route to rank 0)") if (name, value) in _FOUND_THERE else ""
+        )
         lines.append(f"  {name}={value}{'   (by node)' if len(values[name]) > 1 else found}")
     for name, text in first["files"].items():
         lines += _file(name, text.splitlines())
@@ -171,5 +173,5 @@ def _environment(plan: Plan) -> str:
 def _file(name: str, text: list[str]) -> list[str]:
     """Return a file that is staged; of a long one, such as a config that is taken as it is, only that it is there."""
     if len(text) > _MOST_LINES:
-        return [f"and the file {name} in the run's folder, of {len(text)} lines, which the plan holds"]
+        return [f"and the file {name} in the run's folder ({len(text)} lines; see the plan)"]
     return [f"and the file {name} in the run's folder:", *(f"  {line}".rstrip() for line in text)]

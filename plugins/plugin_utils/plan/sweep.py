@@ -31,7 +31,7 @@ def cells_of(matrix: t.Any, framework: Framework[ConfigT, t.Any], config: Config
     findings.fault(
         MATRIX,
         None,
-        "There is nothing to sweep over: no matrix is given, and the config has no sweep block.",
+        "There is nothing to sweep over: no matrix is set, and the config has no sweep block.",
         'Give keys of the config with lists of values: -e \'{"training_matrix": {"micro_batch_size": [1, 2, 4]}}\'.',
     )
     return []
@@ -51,14 +51,14 @@ def _of_matrix(matrix: t.Any, findings: Findings) -> list[Cell]:
     excluded = _excluded(matrix.get("exclude", []), axes, findings)
     count = math.prod(len(values) for values in axes.values() if isinstance(values, list))
     if count > MOST_CELLS:
-        message = f"It has {shown(count)} cells, and a sweep may have {MOST_CELLS}."
-        findings.fault(MATRIX, None, message, "Name fewer keys or values; what is excluded counts as well.")
+        message = f"It has {shown(count)} cells; a sweep may have at most {MOST_CELLS}."
+        findings.fault(MATRIX, None, message, "Use fewer keys or values; excluded cells count as well.")
     if findings.faults:
         return []
     every = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     kept = [values for values in every if not any(part.items() <= _plain(values).items() for part in excluded)]
     if not kept:
-        findings.fault(f"{MATRIX}.exclude", None, "It leaves out every cell.", "Exclude less.")
+        findings.fault(f"{MATRIX}.exclude", None, "It excludes every cell.", "Exclude less.")
     return _named(kept)
 
 
@@ -67,7 +67,7 @@ def _check_axis(key: str, values: t.Any, findings: Findings) -> None:
     if not isinstance(values, list) or not values:
         findings.fault(path, values, f"It is {shown(values)}, not a list of values.", f'Write "{key}": [1, 2].')
     elif len({_text(value) for value in values}) < len(values):
-        findings.fault(path, values, "A value stands there more than once.", "Keep one of them.")
+        findings.fault(path, values, "A value is listed more than once.", "Keep one of them.")
 
 
 def _excluded(parts: t.Any, axes: Mapping[str, t.Any], findings: Findings) -> list[dict[str, str]]:
@@ -85,7 +85,7 @@ def _excluded(parts: t.Any, axes: Mapping[str, t.Any], findings: Findings) -> li
             if key not in axes:
                 near = nearest(key, axes)
                 remedy = f"Did you mean {near}?" if near else f"The matrix has {listed(axes)}."
-                findings.fault(key_path(where, key), value, f"{shown(key)} is no key of the matrix.", remedy)
+                findings.fault(key_path(where, key), value, f"{shown(key)} is not a key of the matrix.", remedy)
             elif isinstance(axes[key], list) and _text(value) not in map(_text, axes[key]):
                 offered = listed(map(_text, axes[key]))
                 findings.fault(

@@ -86,7 +86,7 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     cells = _cells(data)
     if not cells:
         example = '{"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}'
-        findings.fault(OPTION, source, f"{source} holds no thresholds.", f"Such a file looks like {example}.")
+        findings.fault(OPTION, source, f"{source} contains no thresholds.", f"A thresholds file looks like {example}.")
         return []
     name = _cell_for(cells, source, facts, findings)
     if name is None:
@@ -120,8 +120,8 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
             findings.warn(
                 OPTION,
                 source,
-                f"The name of {source} says {said}, and this run is for {own}.",
-                "See that the thresholds are meant for this run.",
+                f"The name of {source} says {said}, but this run is for {own}.",
+                "Check that the thresholds are meant for this run.",
             )
 
 
@@ -145,17 +145,17 @@ def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any
         findings.warn(
             OPTION,
             source,
-            f"The only cell of {source}, {shown(only)}, is used, although its name has no size of a run.",
-            "Name it by what it is for, such as NNODES=2,STEPS=30,PRECISION=FP8,BATCH=2,SEQLEN=8192.",
+            f"The only cell of {source}, {shown(only)}, is used, although its name gives no sizes of a run.",
+            "Name it by the run it is for, such as NNODES=2,STEPS=30,PRECISION=FP8,BATCH=2,SEQLEN=8192.",
         )
         return only
     near = min(filter(differing.get, differing), key=lambda name: len(differing[name]), default=None)
-    found = f"; in the nearest one, {near}, {' and '.join(differing[near])}" if near else ""
+    found = f"; in the closest one, {near}, {' and '.join(differing[near])}" if near else ""
     findings.fault(
         OPTION,
         source,
-        f"No cell of {source} is for this run{found}.",
-        f"It has {listed(cells)}. Name a cell by what the run has.",
+        f"No cell of {source} matches this run{found}.",
+        f"It has {listed(cells)}. Name a cell by the sizes of the run.",
     )
     return None
 
@@ -177,7 +177,7 @@ def _said(name: str) -> dict[str, str]:
 def _differences(said: Mapping[str, str], facts: Mapping[str, t.Any]) -> list[str]:
     """Return what of a cell's name is not so in the run, in words; what the name does not say is no difference."""
     return [
-        f"{fact} is {value} and not {shown(facts[fact])}" if fact in facts else f"nothing is known here about {fact}"
+        f"{fact} is {value} instead of {shown(facts[fact])}" if fact in facts else f"{fact} is not a known size"
         for fact, value in said.items()
         if fact not in facts or not _is_said(value, facts[fact])
     ]
@@ -203,7 +203,7 @@ class _NotJudgedError(_WrongError):
 def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | None:
     """Return the bound of a metric, or None where there is nothing to judge. _WrongError says what is wrong."""
     if not isinstance(spec, dict):
-        raise _WrongError(spec, "A threshold is an object.", 'Give {"kind": "min", "value": 1000}.')
+        raise _WrongError(spec, "A threshold must be an object.", 'Give {"kind": "min", "value": 1000}.')
     kind = _KINDS.get(str(spec.get("kind")))
     if kind is None:
         known = nearest(str(spec.get("kind")), _KINDS)
@@ -216,13 +216,13 @@ def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | Non
     if metric is None:
         if kind == "info" or short == _JUDGED_ANYWAY:
             return None
-        reason = f"{short} is not measured, so that it cannot be judged."
+        reason = f"{short} is not measured, so it cannot be judged."
         raise _WrongError(None, reason, 'Give it "kind": "info", or leave it out.')
     value = _number(spec.get("value"))
     if value is None:
         if kind == "info":
             return None
-        raise _WrongError(spec.get("value"), "The value is no number.", "Give one.")
+        raise _WrongError(spec.get("value"), "The value is not a number.", "Give a number.")
     bound: Bound = {"metric": metric, "kind": kind, "value": value if kind == "ratio" else value * factor}
     if statistic:
         bound["statistic"] = statistic
@@ -239,15 +239,15 @@ def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]
     """
     value, baseline = _number(spec.get("value")), facts.get(_BASELINE)
     if kind != "min" or value is None or value <= 0:
-        reason = f"{_EFFICIENCY} takes the kind min and a value in percent."
+        reason = f"{_EFFICIENCY} needs kind min and a value in percent."
         raise _WrongError(spec.get("value"), reason, "Give them.")
     given = baseline if isinstance(baseline, dict) else {}
     total, nodes = _number(given.get("tokens_per_sec_total")), _number(given.get("num_nodes", 1))
     if baseline is None or total == 0:
         why = "the file gives no baseline" if baseline is None else "its baseline is 0 tokens/s"
-        raise _NotJudgedError(value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and give {_EXAMPLE}.")
+        raise _NotJudgedError(value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and set {_EXAMPLE}.")
     if total is None or total < 0 or nodes is None or nodes <= 0:
-        reason = f"{_BASELINE} at the top of the file holds no throughput."
+        reason = f"{_BASELINE} at the top of the file has no throughput."
         raise _WrongError(value, reason, f"Give {_EXAMPLE}, as a config of CVS has it.")
     reference = total / nodes / (facts["gpus"] / facts["nnodes"])
     return {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}
@@ -258,7 +258,7 @@ def _complete(bound: Bound, spec: Mapping[str, t.Any], factor: float, facts: Map
     if bound["kind"] == "within":
         tolerance = _number(spec.get("tolerance_pct"))
         if tolerance is None or tolerance < 0:
-            raise _WrongError(spec.get("tolerance_pct"), "within takes a tolerance_pct, 0 or more.", "Give one.")
+            raise _WrongError(spec.get("tolerance_pct"), "within needs a tolerance_pct of 0 or more.", "Give one.")
         bound["tolerance_pct"] = tolerance
     if bound["kind"] == "ratio":
         given = spec.get("reference")
@@ -267,7 +267,7 @@ def _complete(bound: Bound, spec: Mapping[str, t.Any], factor: float, facts: Map
         named = _metric(given.removeprefix(_PREFIX), facts) if isinstance(given, str) else None
         reference, unit, statistic = named or of_number
         if not reference or statistic:
-            reason = "ratio takes a reference, a number or a metric by its own statistic."
+            reason = "ratio needs a reference: a number, or a metric by its own statistic."
             raise _WrongError(given, reason, "Give one.")
         bound["reference"] = reference
         bound["value"] *= factor / unit

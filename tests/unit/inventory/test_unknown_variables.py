@@ -24,13 +24,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown
 def test_a_misspelled_name_is_found_with_the_nearest_one(name: str, remedy: str) -> None:
     [found] = unknown_variables({"gpu1": ["ansible_host", name, "training_config"]})
     assert (found["key"], found["remedy"]) == (name, remedy)
-    assert found["message"] == "There is no such variable."
+    assert found["message"] == "The variable does not exist."
 
 
 def test_one_that_only_some_hosts_have_is_one_finding_with_their_names() -> None:
     hosts = {f"gpu{n:03}": ["training_addres"] if n > 60 else ["training_address"] for n in range(1, 65)}
     [found] = unknown_variables(hosts)
-    assert found["message"] == "There is no such variable (on gpu[061-064])."
+    assert found["message"] == "The variable does not exist (on gpu[061-064])."
     assert found["remedy"] == "Did you mean training_address?"
 
 

@@ -114,4 +114,4 @@ def test_maxtexts_batch_grows_with_the_nodes_in_any_case() -> None:
     plan = maxtext_configs.planned(config, 4, **SCALED)
     assert plan["faults"] == []
     assert plan["parameters"]["global_batch_size"] == 2 * plain
-    assert f"which is {2 * plain} for 4 nodes (tuned for 2, config.nnodes)" in only(scaling_notes(plan))
+    assert f"makes {2 * plain} on 4 nodes (tuned for 2, config.nnodes)" in only(scaling_notes(plan))

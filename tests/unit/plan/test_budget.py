@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "values": (json.dumps({"config": {}, "x": [1] * 4000}), {}, "more than 3,000 values"),
     "keys that stand twice": (f'{{"config": [{TWICE}]}}', {}, "more than 3,000 values"),
     "brackets in YAML": (NXDT + "x: " + "[" * 100_000, {}, "more than 50 deep"),
-    "parts of a key of TOML": ("a." * 100_000 + "b = 1\n", {}, "is no training config that is known here"),
+    "parts of a key of TOML": ("a." * 100_000 + "b = 1\n", {}, "is not a known kind of training config"),
     "a long text": (NXDT + f"x: '{'a ' * 6000}'\n", {}, "more than 10,000 characters"),
     "unknown keys of a branch": (
         json.dumps(filled(DISTRIBUTED, {BRANCH: many("tensor_parallelism_of")})),
@@ -75,7 +75,7 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
         {},
         "more than 50 patterns",
     ),
-    "a text many times": (seed('${multiply:"a",1000000000}'), {}, "multiply takes two numbers, and 'a' is none"),
+    "a text many times": (seed('${multiply:"a",1000000000}'), {}, "multiply takes two numbers, and 'a' is not one"),
     "a large product": (seed("${multiply:1e17,1e17}"), {}, "the product is too large"),
     "interpolations": (chain(9, ""), {}, "more than 20 interpolations"),
     "interpolations of a long text": (chain(4, "x" * 9000), {}, "more than 10,000 characters"),
@@ -90,11 +90,15 @@ CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "a run's very long name": (None, {"training_run_id": "a" * 10**6}, "more than 10,000 characters"),
     "a path of an override": (None, {"training_overrides": {".".join("a" * 3000): 1}}, "more than 50 keys deep"),
     "GPUs": (None, {"training_gpus_per_node": 10**12}, "is too large"),
-    "nodes of a job": (None, {"training_launcher": "slurm", "training_slurm_nodes": 10**12}, "a plan has 65,536"),
+    "nodes of a job": (
+        None,
+        {"training_launcher": "slurm", "training_slurm_nodes": 10**12},
+        "a plan has at most 65,536",
+    ),
     "nodes of a config for a job": (
         json.dumps(filled(DISTRIBUTED, {"config/nnodes": 10**12})),
         {"training_launcher": "slurm"},
-        "a plan has 65,536",
+        "a plan has at most 65,536",
     ),
     "hosts": (None, {"training_rank_order": list(many("gpu", count=9000))}, "is not a host of the run"),
     "more hosts": (None, {"training_exclude": list(many("gpu", count=90_000))}, "more than 10,000 values"),
@@ -162,7 +166,7 @@ def test_what_would_take_for_ever_is_a_fault_soon() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
     expected = {name: case[2] for name, case in CASES.items()} | {
-        "matrix": "cells, and a sweep may have 256",
+        "matrix": "cells; a sweep may have at most 256",
         "axis": "It has 100000 cells",
         "range": "is not an ascending range of at most 100,000 numbers",
         "product": "expands to more than 100,000 hosts",

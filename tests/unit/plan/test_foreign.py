@@ -25,9 +25,9 @@ LATER = {"schema_version": 1, "framework": "jaxmaxtext", "training": {"steps": 3
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
     "an empty object": ("c.json", {}, "it holds nothing"),
-    "later form": ("c.json", LATER, "is of CVS's later format (schema_version 1, framework 'jaxmaxtext')"),
-    "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is of CVS's later format"),
-    "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a file of thresholds"),
+    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'jaxmaxtext')"),
+    "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in CVS's later format"),
+    "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
     "TorchTitan of CVS": (
         "c.json",
         {"config": {"torchtitan_root": "/x"}, "model_params": {}},
@@ -38,10 +38,10 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
     "MaxText's own": (
         "c.yml",
         "base_config: base.yml\nper_device_batch_size: 4\n",
-        "is a config that MaxText itself reads",
+        "is MaxText's own config",
     ),
-    "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is no training config that is known here"),
-    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is no training config that is known here"),
+    "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
+    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
     "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
     "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
@@ -49,7 +49,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
     "something else": (
         "c.json",
         {"env": {}, "job": {}},
-        "has neither the section config nor model_params: it holds env, job",
+        "has neither a config nor a model_params section: it holds env, job",
     ),
 }
 
@@ -130,5 +130,5 @@ def test_a_config_for_another_framework_than_the_playbooks_is_called_that_once()
     megatron = (ROOT / "inventories/local/tiny_llama.json").read_text()
     plan = make_plan(megatron, "my.json", {"training_framework": "maxtext"}, [])
     (fault,) = [fault for fault in plan["faults"] if fault["key"] != "training_hosts"]
-    assert fault["message"] == "my.json is a training config for Megatron-LM, and the run is one of MaxText."
-    assert fault["remedy"] == "Play a playbook for Megatron-LM, or give a config for MaxText."
+    assert fault["message"] == "my.json is a training config for Megatron-LM, but the run is for MaxText."
+    assert fault["remedy"] == "Use a playbook for Megatron-LM, or give a config for MaxText."

@@ -285,7 +285,7 @@ def test_a_file_that_cannot_be_read_is_a_fault_beside_those_of_the_options() -> 
 
 def test_no_file_at_all_is_a_fault_with_what_to_say() -> None:
     fault = only(make_plan("", "", {}, nodes(1), unreadable="No such file or directory")["faults"])
-    assert (fault["key"], fault["value"], fault["message"]) == ("training_config", None, "No training config is named.")
+    assert (fault["key"], fault["value"], fault["message"]) == ("training_config", None, "No training config is set.")
     assert "-e training_config=FILE" in fault["remedy"]
 
 

@@ -122,7 +122,7 @@ def test_keys_that_the_maxtext_of_an_image_does_not_have_are_told() -> None:
     assert "it came with MaxText 0.2.0" in told[0]["message"]
     told = [finding for finding in with_keys(newer | gone)["warnings"] if "is not known to have" in finding["message"]]
     assert keys(told) == [f"{PATH}.tile_batch_seq"]
-    assert "it is gone since MaxText 0.1.0" in told[0]["message"]
+    assert "it was removed after MaxText 0.1.0" in told[0]["message"]
     assert missing_in("rocm/jax-training:maxtext-v25.11", [*newer, *gone]) == {}
     assert missing_in("my/image:latest", [*newer, *gone]) == {}
 

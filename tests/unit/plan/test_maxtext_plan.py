@@ -171,9 +171,9 @@ def test_the_timeouts_that_nothing_reads_are_told_and_translated() -> None:
 
 def test_dimensions_of_another_model_are_told() -> None:
     told = warning(planned(filled()), f"{PATH}.base_emb_dim")
-    assert "the dimensions of llama3.1-405b, not of llama3.1-70b" in told["message"]
+    assert "the dimensions of llama3.1-405b, not those of llama3.1-70b" in told["message"]
     assert "base_num_decoder_layers 126 instead of 80" in told["message"]
-    assert "llama3.1-70b is what trains" in told["message"]
+    assert "llama3.1-70b is trained" in told["message"]
     four = planned(filled(FOUR_NODES), 4)
     assert four["faults"] == []
     assert not [finding for finding in four["warnings"] if "dimensions" in finding["message"]]
@@ -294,14 +294,14 @@ def test_variables_of_the_user_and_who_wins() -> None:
         == "NCCL_PROTO has no effect: the plan sets this variable."
     )
     assert warning(plan, "config.env_vars.NODE_RANK")
-    assert "env_vars goes first" in warning(plan, "config.container_config.env_dict.NCCL_ALGO")["message"]
+    assert "env_vars takes precedence" in warning(plan, "config.container_config.env_dict.NCCL_ALGO")["message"]
 
 
 @pytest.mark.parametrize("place", ["env_vars", "container_config/env_dict"])
 def test_a_variable_that_maxtext_takes_for_a_key_is_a_fault(place: str) -> None:
     fault = only(planned(filled(changes={f"config/{place}": {"M_STEPS": "5", "M_STEPZ": "5"}}))["faults"])
     assert fault["key"] == f"config.{place.replace('/', '.')}.M_STEPS"
-    assert "for its key steps" in fault["message"]
+    assert "as its key steps" in fault["message"]
     assert "as training_steps" in fault["remedy"]
 
 
@@ -309,8 +309,8 @@ def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
     assert planned(tpu(), 4, **ON_TPU)["parameters"]["data_parallelism"] == 16
     changes = {f"{TPU_BRANCH}/ici_fsdp_parallelism": "4", f"{TPU_BRANCH}/dcn_fsdp_parallelism": "4"}
     told = [fault["message"] for fault in planned(tpu(changes), 4, **ON_TPU)["faults"]]
-    assert "do not make up the 16 chips of a slice" in told[0]
-    assert "do not make up the 1 slice of a job" in told[1]
+    assert "do not multiply to the 16 chips of a slice" in told[0]
+    assert "do not multiply to the 1 slice of a job" in told[1]
 
 
 def test_hosts_of_tpus_get_nothing_that_is_for_amds_gpus() -> None:
@@ -324,10 +324,10 @@ def test_hosts_of_tpus_get_nothing_that_is_for_amds_gpus() -> None:
 @pytest.mark.parametrize(
     ("changes", "mode", "key", "message"),
     [
-        ({"hardware": "gpu_multiprocess"}, "multi_node", "hardware", "asks Slurm or MPI for its rank"),
-        ({"hardware": "cpu", SKIPS: "True"}, "multi_node", "hardware", "asks XPK for its rank"),
-        ({SKIPS: "True"}, "multi_node", SKIPS, "a model of its own"),
-        ({"hardware": "cpu"}, "single_node", "hardware", "asks XPK for its rank"),
+        ({"hardware": "gpu_multiprocess"}, "multi_node", "hardware", "takes its rank from Slurm or MPI"),
+        ({"hardware": "cpu", SKIPS: "True"}, "multi_node", "hardware", "takes its rank from XPK"),
+        ({SKIPS: "True"}, "multi_node", SKIPS, "its own model"),
+        ({"hardware": "cpu"}, "single_node", "hardware", "takes its rank from XPK"),
         ({"hardware": "cpu", SKIPS: "True"}, "single_node", "", ""),
         ({SKIPS: "True"}, "single_node", "", ""),
     ],
@@ -348,11 +348,11 @@ def test_a_secret_is_refused_and_never_shown() -> None:
 @pytest.mark.parametrize(
     ("changes", "key", "message"),
     [
-        ({"ici_fsdp_parallelism": "4"}, "ici_fsdp_parallelism", "do not make up the 8 GPUs of a node"),
-        ({"ici_fsdp_parallelism": "-1", "ici_tensor_parallelism": "3"}, "ici_fsdp_parallelism", "do not make up"),
-        ({"dcn_fsdp_parallelism": "3"}, "dcn_fsdp_parallelism", "do not make up the 2 nodes of a job"),
-        ({"dcn_data_parallelism": "-1"}, "dcn_data_parallelism", "one axis of dcn at most"),
-        ({"dcn_data_parallelism": None}, "dcn_data_parallelism", "also where left out"),
+        ({"ici_fsdp_parallelism": "4"}, "ici_fsdp_parallelism", "do not multiply to the 8 GPUs of a node"),
+        ({"ici_fsdp_parallelism": "-1", "ici_tensor_parallelism": "3"}, "ici_fsdp_parallelism", "do not multiply to"),
+        ({"dcn_fsdp_parallelism": "3"}, "dcn_fsdp_parallelism", "do not multiply to the 2 nodes of a job"),
+        ({"dcn_data_parallelism": "-1"}, "dcn_data_parallelism", "at most one axis of dcn"),
+        ({"dcn_data_parallelism": None}, "dcn_data_parallelism", "default where left out"),
         ({"per_device_batch_size": "0.03"}, "per_device_batch_size", "0.48 sequences at once"),
         (
             {"per_device_batch_size": "1.5"},
@@ -396,7 +396,7 @@ def test_checkpoints_of_several_nodes_need_a_shared_folder() -> None:
 def test_packed_sequences_that_newer_maxtext_refuses_are_told() -> None:
     key, newer = f"{PATH}.max_segments_per_seq", {"config/container_image": "rocm/jax-training:maxtext-v26.4"}
     assert key not in keys(planned(filled())["warnings"])
-    assert "unless max_segments_per_seq is given" in warning(planned(filled(changes=newer)), key)["message"]
+    assert "unless max_segments_per_seq is set" in warning(planned(filled(changes=newer)), key)["message"]
     for remedy in ({f"{BRANCH}/packing": "False"}, {f"{BRANCH}/max_segments_per_seq": "32"}):
         assert key not in keys(planned(filled(changes=newer | remedy))["warnings"])
 
@@ -427,7 +427,11 @@ def test_a_model_that_is_not_known_here_is_told_with_the_nearest() -> None:
     config = filled()
     models = config["model_params"]["multi_node"]
     models["llama3_1_70b"] = models.pop("llama3.1-70b")
-    told = [finding for finding in planned(config)["warnings"] if "Nothing is known here" in finding["message"]]
+    told = [
+        finding
+        for finding in planned(config)["warnings"]
+        if "is not known here, so its dimensions" in finding["message"]
+    ]
     assert "llama3.1-70b" in only(told)["remedy"]
     named = {"model_params/multi_node/llama3.1-70b/mi300x/model_name": "default"}
     assert maxtext_yaml(planned(filled(changes=named)))["model_name"] == "default"
@@ -480,4 +484,4 @@ def test_jax_sees_as_many_gpus_as_the_plan_counts() -> None:
 def test_a_variable_that_takes_the_training_to_the_cpu_is_a_fault(value: str, told: bool) -> None:
     for section in ("config/env_vars", "config/container_config/env_dict"):
         faults = planned(filled(changes={section: {"JAX_PLATFORMS": value}}))["faults"]
-        assert ["trains on the CPU" in fault["message"] for fault in faults] == [True] * told
+        assert ["makes JAX train on the CPU" in fault["message"] for fault in faults] == [True] * told

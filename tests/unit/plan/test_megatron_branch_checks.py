@@ -9,14 +9,14 @@ KEY = BRANCH.replace("/", ".")
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("tensor_parallelism", "8", "the training script would silently set it to 1"),
+        ("tensor_parallelism", "8", "the training script silently sets it to 1"),
         ("pipeline_parallelism", 2, "PyTorch's FSDP2 has no pipeline stages"),
     ],
 )
 def test_fsdp_goes_with_no_other_parallelism(key: str, value: object, reason: str) -> None:
     fault = only(planned(filled(DISTRIBUTED, {f"{BRANCH}/fsdp": "1", f"{BRANCH}/{key}": value}))["faults"])
     assert (fault["key"], fault["value"]) == (f"{KEY}.{key}", int(str(value)))
-    assert fault["message"] == f"{key} {value} does not go with fsdp: {reason}."
+    assert fault["message"] == f"{key} {value} does not work with fsdp: {reason}."
     assert fault["remedy"] == f"Set {key} to 1, or fsdp to 0."
 
 
@@ -68,6 +68,6 @@ def test_a_size_that_the_models_name_contradicts_is_a_warning() -> None:
     assert only([warning for warning in plan["warnings"] if warning["key"] == f"{KEY}.model_size"]) == {
         "key": f"{KEY}.model_size",
         "value": "70",
-        "message": "The model is called llama3_1_8b, but its size is 70.",
-        "remedy": "See whether 8 is meant.",
+        "message": "The model is named llama3_1_8b, but its size is 70.",
+        "remedy": "Check whether 8 is meant.",
     }

@@ -180,7 +180,7 @@ def test_real_data_without_a_dataset_is_a_fault(value: object) -> None:
     fault = only(planned(filled(DISTRIBUTED, changes))["faults"])
     assert (fault["key"], fault["message"]) == (
         "config.data_path",
-        "mock_data is False, but data_path names no dataset.",
+        "mock_data is False, but data_path is not set.",
     )
 
 
@@ -196,7 +196,7 @@ WIKI = {"dataset": "wiki", "data_dir": "/home/{user-id}/data"}
     ("changes", "reason"),
     [
         ({}, "mock_data is True"),
-        ({"config/mock_data": "0", "config/data_path": "/home/{user-id}/x"}, "data_path names a dataset that is there"),
+        ({"config/mock_data": "0", "config/data_path": "/home/{user-id}/x"}, "data_path names an existing dataset"),
     ],
 )
 @pytest.mark.parametrize("value", [WIKI, {"a": "<changeme>"}, "x"])

@@ -44,8 +44,8 @@ def test_a_plan_for_one_job_over_the_nodes_is_refused_with_the_reason(hosts: int
     fault = only(plan["faults"])
     assert fault["key"] == "model_params.multi_node.deepseek_v2_lite.mi300x"
     assert fault["message"] == (
-        f"{SCRIPT} trains on a single node only: it sets MASTER_ADDR=localhost, NNODES=1 and NODE_RANK=0 itself, so "
-        "that every node would train on its own."
+        f"{SCRIPT} trains on a single node only: it sets MASTER_ADDR=localhost, NNODES=1 and NODE_RANK=0 itself, "
+        "so every node would train on its own."
     )
     assert "model_params.single_node.deepseek_v2_lite" in fault["remedy"]
 
@@ -74,13 +74,13 @@ def test_the_spelling_of_the_guide_is_told() -> None:
 @pytest.mark.parametrize(
     ("changes", "options", "key", "words"),
     [
-        ({"tensor_parallelism": "2"}, {}, f"{KEY}.tensor_parallelism", "are 1 there"),
-        ({"pipeline_parallelism": "3"}, {}, f"{KEY}.pipeline_parallelism", "are 1 there"),
+        ({"tensor_parallelism": "2"}, {}, f"{KEY}.tensor_parallelism", "parallelism are 1, and"),
+        ({"pipeline_parallelism": "3"}, {}, f"{KEY}.pipeline_parallelism", "parallelism are 1, and"),
         ({"config/training_iterations": "51"}, {}, "config.training_iterations", "ends after step 50"),
         ({"config/training_iterations": "4"}, {}, "config.training_iterations", "fewer than 5 steps"),
         ({"padding_length": "8192"}, {}, f"{KEY}.padding_length", "more than the sequence length"),
         ({"fsdp": "1"}, {}, f"{KEY}.fsdp", "does not read FSDP"),
-        ({"model_size": "236"}, {}, f"{KEY}.model_size", "knows no model of size '236'"),
+        ({"model_size": "236"}, {}, f"{KEY}.model_size", "does not know model size '236'"),
         ({"precision": "TE_FP4"}, {}, f"{KEY}.precision", "cannot train in FP4"),
         (
             {"sequence_length": "2048"},
@@ -107,7 +107,7 @@ def test_it_trains_in_anything_but_fp16_which_megatron_refuses_with_experts(prec
     assert plan["warnings"] == []
     if pr:
         assert (plan["nodes"][0]["env"]["PR"], plan["parameters"]["precision"]) == (pr, pr)
-    assert [fault["message"].startswith("Megatron-LM refuses FP16") for fault in plan["faults"]] == [True] * (not pr)
+    assert [fault["message"].startswith("Megatron-LM rejects FP16") for fault in plan["faults"]] == [True] * (not pr)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_trap_of_the_older_script_is_told() -> None:
 
 def test_another_tokenizer_has_no_effect() -> None:
     warning = only(deepseek({"tokenizer_model": "deepseek-ai/DeepSeek-V3"}, **V26_1)["warnings"])
-    assert warning["message"] == f"tokenizer_model has no effect: {SCRIPT} takes deepseek-ai/DeepSeek-V2-Lite."
+    assert warning["message"] == f"tokenizer_model has no effect: {SCRIPT} uses deepseek-ai/DeepSeek-V2-Lite."
 
 
 RESULT = "mmap_deepseekv2_datasets_text_document"

@@ -68,12 +68,12 @@ def test_the_plan_says_its_generation_and_where_it_comes_from() -> None:
     told, asked = of(V25_3), of(V25_3, training_megatron_release="v26.1")
     assert told["parameters"]["script_generation"] == V25_3
     assert told["notes"][:1] == [
-        f"{LLAMA3} is read as that of generation v25.3, as the tag of rocm/megatron-lm:v25.3 says. It ends with exit "
-        "status 0 also where the training failed, so only its log shows a failure."
+        f"{LLAMA3} is treated as generation v25.3, as the tag of rocm/megatron-lm:v25.3 says. It exits with status "
+        "0 even when the training failed, so only its log shows a failure."
     ]
     assert asked["parameters"]["script_generation"] == V26_1
     assert asked["notes"][:1] == [
-        f"{LLAMA3} is read as that of generation v26.1, as training_megatron_release says (v26.1)."
+        f"{LLAMA3} is treated as generation v26.1, as set in training_megatron_release (v26.1)."
     ]
 
 
@@ -94,8 +94,8 @@ def test_a_generation_that_is_taken_for_granted_is_said(
     plan = planned(filled(DISTRIBUTED, changes), **options)
     assert plan["parameters"]["script_generation"] == V26_1
     assert plan["notes"][:1] == [
-        f"{LLAMA3} is read as that of generation v26.1, which is taken for granted, since {reason}; "
-        "training_megatron_release says otherwise."
+        f"{LLAMA3} is treated as generation v26.1, an assumption, since {reason}; set training_megatron_release to "
+        "change it."
     ]
 
 
@@ -129,7 +129,7 @@ def test_a_dataset_is_named_as_each_generation_understands_it(generation: str) -
 def test_the_llama_scripts_of_v24_12_know_synthetic_data_only() -> None:
     fault = only(of(V24_12, REAL)["faults"])
     assert (fault["key"], fault["value"]) == ("config.mock_data", False)
-    assert fault["message"] == f"{LLAMA3} of generation v24.12 trains on synthetic data, whatever is given to it."
+    assert fault["message"] == f"{LLAMA3} of generation v24.12 always trains on synthetic data."
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
@@ -161,7 +161,7 @@ def test_what_each_generation_takes_where_nothing_is_said_of_the_network(
     plan = of(generation, {**nothing, f"{BRANCH}/tokenizer_model": "meta-llama/Llama-3.1-8B"})
     messages = [warning["message"] for warning in plan["warnings"]]
     assert devices in messages[0]
-    assert messages[1] == f"nccl_socket_ifname is missing: the training script takes {interface}."
+    assert messages[1] == f"nccl_socket_ifname is missing: the training script uses {interface}."
 
 
 def test_only_what_the_generation_reads_is_given() -> None:
@@ -174,7 +174,7 @@ def test_only_what_the_generation_reads_is_given() -> None:
 @pytest.mark.parametrize(
     ("generation", "tokenizer", "message"),
     [
-        (V25_3, "NousResearch/Meta-Llama-3-8B", f"{LLAMA3} takes meta-llama/Llama-3.1-8B."),
+        (V25_3, "NousResearch/Meta-Llama-3-8B", f"{LLAMA3} uses meta-llama/Llama-3.1-8B."),
         (V25_3, "meta-llama/Llama-3.1-8B", None),
         (V25_5, "NousResearch/Meta-Llama-3-8B", None),
         (V26_1, "NousResearch/Meta-Llama-3-8B", None),
@@ -201,7 +201,7 @@ def test_a_plan_says_which_tokenizer_a_script_fetches_in_place_of_the_one_that_i
     generation: str, tokenizer: str, told: bool
 ) -> None:
     [note] = [note for note in of(generation, {f"{BRANCH}/tokenizer_model": tokenizer})["notes"] if LLAMA3 in note]
-    assert ("fetches the tokenizer of meta-llama/Llama-3.1-8B in place of it" in note) is told
+    assert ("fetches the tokenizer of meta-llama/Llama-3.1-8B instead;" in note) is told
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_plan_says_which_tokenizer_a_script_fetches_in_place_of_the_one_that_i
 )
 def test_the_older_scripts_of_llama_2_have_a_tokenizer_of_their_own(generation: str, place: str) -> None:
     plan = llama2(generation)
-    assert only(plan["warnings"])["message"] == f"tokenizer_model has no effect: {LLAMA2} takes {place}."
+    assert only(plan["warnings"])["message"] == f"tokenizer_model has no effect: {LLAMA2} uses {place}."
     assert "TOKENIZER_MODEL" not in plan["nodes"][0]["env"]
 
 
@@ -219,7 +219,7 @@ def test_the_script_of_llama_2_of_v26_1_reads_the_tokenizer_but_with_llama2token
     plan = llama2(V26_1, tokenizer_type="Llama2Tokenizer")
     assert plan["nodes"][0]["env"]["TOKENIZER_TYPE"] == "Llama2Tokenizer"
     assert "TOKENIZER_MODEL" not in plan["nodes"][0]["env"]
-    assert "fetches that of Llama 2 itself" in only(plan["warnings"])["message"]
+    assert "fetches Llama 2's itself" in only(plan["warnings"])["message"]
 
 
 def test_the_token_itself_is_given_to_the_one_script_that_asks_for_it() -> None:

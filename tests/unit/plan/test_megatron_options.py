@@ -188,15 +188,19 @@ def test_v25_3_has_neither_fsdp_nor_recomputation(key: str) -> None:
     [
         ({"tee_output": "0"}, "tee_output", "the script prints no step"),
         ({"transformer_impl": "local"}, "transformer_impl", "No training script passes"),
-        ({"fsdp": "1", "megatron_fsdp": "1"}, "megatron_fsdp", "refuses both at once"),
-        ({"megatron_fsdp": "1", "tensor_parallelism": "2"}, "tensor_parallelism", "silently set it to 1"),
+        ({"fsdp": "1", "megatron_fsdp": "1"}, "megatron_fsdp", "rejects the combination"),
+        ({"megatron_fsdp": "1", "tensor_parallelism": "2"}, "tensor_parallelism", "silently sets it to 1"),
         ({"hsdp_replicas": "2"}, "hsdp_replicas", "only with megatron_fsdp"),
-        ({"hsdp_replicas": "1", "megatron_fsdp": "1"}, "hsdp_replicas", "two replicas or more"),
+        ({"hsdp_replicas": "1", "megatron_fsdp": "1"}, "hsdp_replicas", "only with megatron_fsdp, and at least two"),
         ({"hsdp_replicas": "5", "megatron_fsdp": "1"}, "hsdp_replicas", "The 32 data-parallel ranks cannot be divided"),
         ({"fp8_param_gather": "1", "optimizer": "sgd"}, "fp8_param_gather", "only with its distributed optimizer"),
         ({"fsdp": "1", "save_checkpoint_path": "/home/{user-id}/x"}, "checkpoint_format", "as torch_dist"),
         ({"precision": "TE_FP4", "fp4_bf16_start": "24"}, "fp4_bf16_start", "The first 24 and the last 8 layers stay"),
-        ({"precision": "TE_FP4", "fp4_bf16_end": "30"}, "fp4_bf16_end", "none of the model's 32 layers for FP4"),
+        (
+            {"precision": "TE_FP4", "fp4_bf16_end": "30"},
+            "fp4_bf16_end",
+            "none of the model's 32 layers is left for FP4",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(changes: dict[str, object], key: str, words: str) -> None:

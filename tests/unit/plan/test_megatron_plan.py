@@ -100,7 +100,7 @@ def test_no_precision_becomes_fp8_in_silence(precision: str, te_fp8: str, traine
     assert bool(plan["warnings"]) is warned
     if warned:
         message = only(plan["warnings"])["message"]
-        assert "cannot train in FP16: it will train in BF16" in message
+        assert "cannot train in FP16, and will train in BF16" in message
         assert ("CVS trains TE_FP16 in FP8" in message) is (precision == "TE_FP16")
 
 

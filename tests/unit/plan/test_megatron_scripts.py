@@ -46,7 +46,7 @@ def test_patterns_that_are_not_found_are_a_warning_and_the_model_decides() -> No
     warning = only(plan["warnings"])
     assert warning["key"] == "config.training_scripts"
     assert warning["message"] == (
-        "It has no effect, as none of its patterns is found in tokenizer_model (NousResearch/Meta-Llama-3-8B): "
+        "It has no effect, as none of its patterns matches tokenizer_model (NousResearch/Meta-Llama-3-8B): "
         f"{LLAMA3} trains llama3_1_8b."
     )
 
@@ -63,7 +63,7 @@ def test_a_script_that_nothing_is_known_about_is_a_warning() -> None:
     assert plan["nodes"][0]["argv"][1] == "my/own.sh"
     warning = only(plan["warnings"])
     assert warning["key"] == "config.training_scripts.Llama-3"
-    assert warning["message"].startswith("Nothing is known about my/own.sh")
+    assert warning["message"].startswith("my/own.sh is not a known script")
 
 
 def test_a_model_without_a_script_is_a_fault() -> None:
@@ -92,7 +92,7 @@ def test_wrong_training_scripts_are_a_fault(scripts: object) -> None:
 def test_a_size_that_the_script_does_not_know_is_a_fault(model: str, size: str, known: str) -> None:
     fault = only(planned(renamed(model, model_size=size), training_model=model)["faults"])
     assert fault["key"].endswith(".model_size")
-    assert fault["message"].endswith(f"knows no model of size '{size}'.")
+    assert fault["message"].endswith(f"does not know model size '{size}'.")
     assert f"It knows {known}." in fault["remedy"]
 
 
@@ -125,7 +125,7 @@ def test_dimensions_of_its_own_let_another_size_of_an_own_checkout_through_and_a
     own = {"num_layers": "6", "num_attention_heads": 6, "model_size": "tiny"}
     assert planned(renamed("llama3_x", **own), **OWN_CHECKOUT)["faults"] == []
     assert only(planned(renamed("llama3_x", **own), training_model="llama3_x")["faults"])["message"] == (
-        f"{LLAMA3} of generation v25.5 knows no model of size 'tiny'."
+        f"{LLAMA3} of generation v25.5 does not know model size 'tiny'."
     )
     wrong = renamed("llama3_x", **own, tensor_parallelism="4", pipeline_parallelism="4")
     assert [fault["message"] for fault in planned(wrong, **OWN_CHECKOUT)["faults"]] == [
@@ -164,7 +164,7 @@ def test_the_tokenizer_of_llama_2_has_no_effect() -> None:
     warning = only(plan["warnings"])
     assert warning["key"].endswith("tokenizer_model")
     assert warning["message"] == (
-        f"tokenizer_model has no effect: {LLAMA2} takes the folder tokenizer_llama2 of its data folder."
+        f"tokenizer_model has no effect: {LLAMA2} uses the folder tokenizer_llama2 of its data folder."
     )
 
 

@@ -268,7 +268,7 @@ def test_a_variable_that_is_in_no_command_may_hold_anything_else() -> None:
     fault = plan_of("llama3", facts.V26_1, EXP_NAME="my run")["faults"][0]
     assert (
         fault["message"]
-        == "'my run' holds a blank, which the training script hands to a shell that may run what it finds."
+        == "'my run' contains whitespace, and the training script passes it to a shell that may execute it."
     )
 
 
@@ -288,7 +288,7 @@ def test_a_variable_that_is_in_no_command_may_hold_anything_else() -> None:
 )
 def test_what_the_plan_counts_is_no_variable_of_the_users_own(variable: str, key: str) -> None:
     [fault] = plan_of("llama3", facts.V25_5, **{variable: "2"})["faults"]
-    assert fault["message"] == f"The plan counts {key}, not {variable}."
+    assert fault["message"] == f"The plan uses {key}, not {variable}."
     assert fault["remedy"] == f"Set {key} in model_params.multi_node.llama3_1_8b.mi300x."
 
 
@@ -313,9 +313,9 @@ def test_a_flag_that_is_accepted_does_what_it_says(name: str, generation: str, t
 @pytest.mark.parametrize(
     ("variable", "value", "found"),
     [
-        ("GEMM_TUNING", "true", "takes it for off"),
-        ("SEQ_PARALLEL", "yes", "takes it for off"),
-        ("ROPE_FUSION", "no", "takes it for on"),
+        ("GEMM_TUNING", "true", "reads it as off"),
+        ("SEQ_PARALLEL", "yes", "reads it as off"),
+        ("ROPE_FUSION", "no", "reads it as on"),
         ("GEMM_TUNING", "2", "does not know it"),
         ("OPTIMIZER", "Adam", "does not know it"),
         ("SAVE_INTERVAL", "1e3", "does not know it"),
@@ -330,7 +330,7 @@ def test_an_option_among_the_variables_means_to_the_script_what_it_says(
 ) -> None:
     script = "examples/llama/train_llama3.sh"
     plan = plan_of("llama3", facts.V26_1, **{variable: value})
-    expected = [f"{variable} is {value!r}, and {script} {found}."] if found else []
+    expected = [f"{variable} is {value!r}, but {script} {found}."] if found else []
     assert [fault["message"] for fault in plan["faults"]] == expected
 
 
@@ -372,7 +372,7 @@ def test_a_sequence_that_is_longer_than_the_positions_of_the_script_is_a_fault(
         changes = {**case.changes, "sequence_length": str(length)}
         monkeypatch.setitem(CASES, model, case._replace(changes=changes))
         messages = [fault["message"] for fault in plan_of(model, generation)["faults"]]
-        assert any(f"has {longest} positions" in message for message in messages) is (length > longest)
+        assert any(f"supports {longest} positions" in message for message in messages) is (length > longest)
 
 
 @pytest.mark.parametrize(

@@ -23,19 +23,19 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"async_exec_max_inflight_requests": 5}, "async_exec_max_inflight_requests", "is not a known key"),
     (HF, {"aync_exec_max_inflight_requests": REMOVED}, "aync_exec_max_inflight_requests", "is missing"),
     (HF, {"exp_manager.explicit_log_dir": REMOVED}, "exp_manager.explicit_log_dir", "is missing"),
-    (HF, {"trainer.enable_progress_bar": False}, "trainer.enable_progress_bar", "judged by what the progress bar"),
-    (HF, {"trainer.enable_model_summary": True}, "trainer.enable_model_summary", "NxDT refuses it"),
+    (HF, {"trainer.enable_progress_bar": False}, "trainer.enable_progress_bar", "judged by the progress bar's output"),
+    (HF, {"trainer.enable_model_summary": True}, "trainer.enable_model_summary", "NxDT rejects it"),
     (HF, {"name": "a/b"}, "name", "a part of folder names"),
     (HF, {"defaults": ["base"]}, "defaults", "is not a known key"),
     # Interpolations.
     (HF, {"model.optim.sched.max_steps": "${trainer.steps}"}, "model.optim.sched.max_steps", "cannot be resolved"),
-    (HF, {"data.train_dir": "${oc.env:HOME}/x"}, "data.train_dir", "oc.env would take HOME from the machine that runs"),
-    (HF, {"trainer.max_steps": "${multiply:${oc.env:N,1},2}"}, "trainer.max_steps", "oc.env would take N"),
+    (HF, {"data.train_dir": "${oc.env:HOME}/x"}, "data.train_dir", "oc.env would read HOME on the machine that runs"),
+    (HF, {"trainer.max_steps": "${multiply:${oc.env:N,1},2}"}, "trainer.max_steps", "oc.env would read N"),
     (HF, {"data.train_dir": "???"}, "data.train_dir", "must be given"),
     # Sizes.
     (HF, {STRATEGY + "tensor_model_parallel_size": 12}, STRATEGY + "tensor_model_parallel_size", "128 devices"),
     (HF, {STRATEGY + "expert_model_parallel_size": 3}, STRATEGY + "expert_model_parallel_size", "expert 3 = 48"),
-    (HF, {"data.global_batch_size": 500}, "data.global_batch_size", "without a word"),
+    (HF, {"data.global_batch_size": 500}, "data.global_batch_size", "silently train on a smaller one"),
     (HF, {"data.global_batch_size": 4}, "data.global_batch_size", "data parallelism 8 = 8"),
     (HF, {"model.encoder_seq_length": 8200}, "model.encoder_seq_length", "cannot divide 8200 tokens"),
     (HF, {STRATEGY + "kv_replicator": 3}, STRATEGY + "kv_replicator", "not a multiple of kv_replicator 3"),
@@ -61,15 +61,15 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
     (HF, {"model.pipeline_cuts": ["a", "b"]}, "model.pipeline_cuts", "2 cuts for 1 pipeline stage"),
     (MEGATRON, {"model.num_attention_heads": 36}, "model.num_attention_heads", "36 attention heads"),
     (MEGATRON, {"model.num_kv_heads": 4}, "model.num_kv_heads", "4 key/value heads"),
-    (MEGATRON, {"model.num_kv_heads": 24}, "model.num_kv_heads", "cannot be shared out to 24 key/value heads"),
+    (MEGATRON, {"model.num_kv_heads": 24}, "model.num_kv_heads", "cannot be divided among 24 key/value heads"),
     (MEGATRON, {"model.hidden_size": 4100}, "model.hidden_size", "cannot be divided among 32 attention heads"),
     # Devices.
     (SFT, {"trainer.devices": 64}, "trainer.devices", "trn1.32xlarge offers 32 devices at lnc 1"),
     (HF, {"trainer.devices": 256, "trainer.lnc": 1}, "trainer.devices", "trn2.48xlarge offers 128 devices at lnc 1"),
-    (HF, {"compiler_flags": "--model-type transformer --lnc=1"}, "compiler_flags", "trainer.lnc says 2"),
+    (HF, {"compiler_flags": "--model-type transformer --lnc=1"}, "compiler_flags", "trainer.lnc is 2"),
     (HF, {"trainops.instance_type": "p5.48xlarge"}, "trainops.instance_type", "is not one of the allowed values"),
     # Precision.
-    (HF, {"precision.type": "mixed_precisionSR"}, "precision.type", "spelling of NxDT's documentation"),
+    (HF, {"precision.type": "mixed_precisionSR"}, "precision.type", "spelled as in NxDT's documentation"),
     (HF, {"precision.type": "bf16"}, "precision.type", "is not one of the allowed values"),
     (
         HF,
@@ -97,7 +97,12 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "in place of flash",
     ),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True}, "model.activation": "gelu"}, "model.activation", "need swiglu"),
-    (MEGATRON, {"model.moe": {**MOE, "dropless": True, "glu_mlp": False}}, "model.moe.glu_mlp", "need gated units"),
+    (
+        MEGATRON,
+        {"model.moe": {**MOE, "dropless": True, "glu_mlp": False}},
+        "model.moe.glu_mlp",
+        "need gated linear units",
+    ),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True}, "model.activation": None}, "model.activation", "need swiglu"),
     (MEGATRON, {"model.moe": {**MOE, "capacity_factor": 0}}, "model.moe.capacity_factor", "no tokens"),
     (MEGATRON, {"model.moe": {**MOE, "capacity_factor": None}}, "model.moe.capacity_factor", "is not a number"),
@@ -111,38 +116,38 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "7 experts",
     ),
     # Fine-tuning and alignment.
-    (SFT, {"data.train_dir": "/shared/data/folder"}, "data.train_dir", "a file of records"),
+    (SFT, {"data.train_dir": "/shared/data/folder"}, "data.train_dir", "a records file"),
     (SFT, {"data.seq_length": None}, "data.seq_length", "alignment need"),
     (SFT, {"data.tokenizer": None}, "data.tokenizer", "alignment need"),
     (
         SFT,
         {"model_alignment_strategy": {**LORA, "orpo": {"beta": 0.1}}, STRATEGY + "zero1": False},
         "model_alignment_strategy",
-        "exclude each other",
+        "are mutually exclusive",
     ),
     (
         DPO,
         {"model_alignment_strategy.dpo.max_prompt_length": REMOVED},
         "model_alignment_strategy.dpo.max_prompt_length",
-        "not given",
+        "not set",
     ),
     (
         DPO,
         {"model_alignment_strategy.dpo.max_prompt_length": 4096},
         "model_alignment_strategy.dpo.max_prompt_length",
-        "no token for the response",
+        "no tokens for the response",
     ),
     (
         DPO,
         {"model_alignment_strategy.dpo.precompute_ref_log_probs": False},
         "model_alignment_strategy.dpo.precompute_ref_log_probs",
-        "cannot do without",
+        "NxDT requires it",
     ),
     (
         DPO,
         {"model_alignment_strategy": ORPO},
         "model_alignment_strategy.orpo.max_prompt_length",
-        "no token for the response",
+        "no tokens for the response",
     ),
     # How to run.
     (
@@ -151,7 +156,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "exp_manager.checkpoint_callback_params",
         "create_checkpoint_callback needs",
     ),
-    (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not say"),
+    (HF, {"trainops.result_dict": {"tflops_per_gpu": 100}}, "trainops.result_dict.tflops_per_gpu", "does not report"),
     (HF, {"trainops.master_address": "10.0.0.11"}, "trainops.master_address", "which is rank 1"),
     (
         HF,
@@ -164,7 +169,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
             HF,
             {"trainops.container_config": {"env_dict": {name: "1"}}},
             f"trainops.container_config.env_dict.{name}",
-            "another number of steps",
+            "change NxDT's number of steps",
         )
         for name in ("COMPILE", "TRAIN_ITERS")
     ),
@@ -172,23 +177,23 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
 ]
 
 WARNINGS: list[tuple[str, dict[str, t.Any], str, str]] = [
-    (HF, {"trainer.num_nodes": 16}, "trainer.num_nodes", "the run has 2 hosts"),
+    (HF, {"trainer.num_nodes": 16}, "trainer.num_nodes", "the run has 2 inventory hosts"),
     (HF, {"trainer.devices": 32}, "trainer.devices", "32 of them stay idle"),
     (HF, {"trainops.result_dict": {}}, "trainops.result_dict", "NO THRESHOLD IS SET"),
     (MEGATRON, {"model.moe": {**MOE, "dropless": True}}, "model.moe.capacity_factor", "NxDT sets it to 0.0"),
     (SFT, {"trainer.lnc": 2}, "trainer.lnc", "always one physical core"),
     (HF, {"trainops.instance_type": None}, "trainops.instance_type", "cannot be checked"),
-    (HF, {"precision.type": "mixed_precision_SR"}, "precision.type", "no FP32 master weights"),
+    (HF, {"precision.type": "mixed_precision_SR"}, "precision.type", "neither FP32 master weights"),
     (HF, {"precision.type": "autocast"}, "precision.type", "not supported"),
-    (HF, {"precision.xla_use_bf16": "1"}, "precision.xla_use_bf16", "only where precision.type is manual"),
+    (HF, {"precision.xla_use_bf16": "1"}, "precision.xla_use_bf16", "only with precision.type manual"),
     (HF, {"model.qkv_linear": False}, STRATEGY + "kv_replicator", "no effect without model.qkv_linear"),
     (
         HF,
         {STRATEGY + "tensor_model_parallel_size": 1, STRATEGY + "kv_replicator": 1},
         STRATEGY + "sequence_parallel",
-        "switches it off",
+        "turns it off",
     ),
-    (SFT, {"model_alignment_strategy": LORA}, STRATEGY + "zero1", "LoRA does not go with zero1"),
+    (SFT, {"model_alignment_strategy": LORA}, STRATEGY + "zero1", "LoRA does not work with zero1"),
     (SFT, {"exp_manager.resume_from_checkpoint": None}, "exp_manager.resume_from_checkpoint", "random weights"),
     (HF, {"exp_manager.explicit_log_dir": None}, "exp_manager.explicit_log_dir", "its own run folder"),
 ]
@@ -282,7 +287,7 @@ def test_a_file_of_nxdts_own_runs_on_the_hosts_and_is_recorded() -> None:
     assert (plan["faults"], plan["container_engine"], plan["record_only"]) == ([], "none", True)
     assert len(plan["nodes"]) == 2
     assert "NEURON_FUSE_SOFTMAX" not in plan["nodes"][0]["env"]
-    assert any("in no container" in note for note in plan["notes"])
+    assert any("directly on the hosts" in note for note in plan["notes"])
     named = planned_nxdt(HF, {"trainops.container_image": "nxdt:1"}, container_engine="auto")
     assert (named["faults"], named["container_engine"]) == ([], "auto")
 

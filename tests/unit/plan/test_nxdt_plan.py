@@ -182,7 +182,7 @@ def test_the_plan_in_words() -> None:
     text = plan_text(planned_nxdt(SFT))
     assert "nodes      2 × 32 Neuron devices, one job over all nodes" in text
     assert "torchrun --nproc_per_node 32 --nnodes 2 --node_rank 0" in text
-    assert "with these as environment:" in text
+    assert "with this environment:" in text
     assert max(map(len, text.splitlines())) <= 130
 
 

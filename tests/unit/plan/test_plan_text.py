@@ -24,7 +24,7 @@ def test_the_plan_in_one_look() -> None:
     ]
     assert "   3  gpu3  /home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu3/train.log" in lines
     script = "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM"
-    assert f"{script}, with these as environment and as KEY=VALUE:" in lines
+    assert f"{script}, with this environment, also as KEY=VALUE arguments:" in lines
     assert "  BS=128" in lines
     assert "  NODE_RANK=0   (by node)" in lines
 
@@ -52,7 +52,7 @@ def test_many_nodes_in_sequence_are_one_row_and_what_breaks_it_is_seen() -> None
 
 def test_an_interface_that_the_node_finds_is_marked() -> None:
     text = plan_text(planned(filled(DISTRIBUTED, {"config/nccl_socket_ifname": "auto"})))
-    assert "  NCCL_SOCKET_IFNAME=auto   (found on the node: the interface that leads to rank 0)\n" in text
+    assert "  NCCL_SOCKET_IFNAME=auto   (found on the node: the interface with the route to rank 0)\n" in text
     assert text.count("found on the node") == 1
 
 
@@ -61,7 +61,7 @@ def test_what_is_different_without_container_and_thresholds_and_on_single_nodes(
     text = plan_text(planned(filled(SINGLE), **options))
     assert "nodes      4 × 1 GPU, one job on each node" in text
     assert "container  none" in text
-    assert "judged by  all evidence but thresholds" in text
+    assert "judged by  all evidence except thresholds" in text
     assert "1 warning:\n  container_engine = none\n" in text
 
 
@@ -95,5 +95,5 @@ def test_a_missing_value_shows_none() -> None:
 
 def test_what_a_plan_took_for_granted_is_told_with_it_and_not_with_its_faults() -> None:
     text = plan_text(planned(filled(DISTRIBUTED)))
-    assert "\nnotes:\n  examples/llama/train_llama3.sh is read as that of generation v25.5" in text
+    assert "\nnotes:\n  examples/llama/train_llama3.sh is treated as generation v25.5" in text
     assert "notes:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))

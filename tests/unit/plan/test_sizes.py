@@ -56,7 +56,7 @@ def test_sizes_that_divide(changes: dict[str, t.Any]) -> None:
             4,
             "The 32 GPUs (4 nodes × 8) cannot be divided into groups of tensor parallelism 4 × pipeline parallelism "
             "16 = 64.",
-            "Choose a product that divides 32, or other nodes, or correct training_gpus_per_node.",
+            "Choose a product that divides 32, or other nodes, or fix training_gpus_per_node.",
         ),
         (
             {"global_batch_size": 100},

@@ -49,18 +49,18 @@ def found(cluster: Cluster = CLUSTER, nodes: int = 4, **sbatch: str) -> Findings
         ({"partition": "gpu,closed"}, "partition", "Partition closed is DOWN"),
         ({"partition": "gpu", "time": "2-0"}, "time_limit", "ends jobs after 1-00:00:00"),
         ({"partition": "gpu", "time": "1441"}, "time_limit", "ends jobs after 1-00:00:00"),
-        ({"partition": "gpu", "nodes": 7}, "nodes", "may have 6 nodes at most"),
-        ({"partition": "gpu", "nodes": 1}, "nodes", "must have 2 nodes at least"),
-        ({"account": "vision"}, "account", "Account vision is none of yours"),
-        ({"partition": "shared", "qos": "urgent"}, "qos", "Partition shared does not take jobs of QOS urgent"),
-        ({"partition": "ours", "qos": "scavenger"}, "qos", "Partition ours refuses QOS scavenger"),
-        ({"reservation": "week48"}, "reservation", "no reservation week48. It has week47 now"),
-        ({"reservation": "week47"}, "reservation", "has 2 nodes, and the job takes 4"),
+        ({"partition": "gpu", "nodes": 7}, "nodes", "may have at most 6 nodes"),
+        ({"partition": "gpu", "nodes": 1}, "nodes", "must have at least 2 nodes"),
+        ({"account": "vision"}, "account", "You have no access to Account vision"),
+        ({"partition": "shared", "qos": "urgent"}, "qos", "Partition shared does not accept jobs of QOS urgent"),
+        ({"partition": "ours", "qos": "scavenger"}, "qos", "Partition ours denies QOS scavenger"),
+        ({"reservation": "week48"}, "reservation", "no reservation week48. It currently has week47"),
+        ({"reservation": "week47"}, "reservation", "has 2 nodes, but the job needs 4"),
         ({"partition": "gpu", "constraint": "h100"}, "constraint", "has the feature h100"),
-        ({"partition": "gpu", "constraint": "mi300x&rack2"}, "nodes", "has 2 nodes that the job's constraint leave"),
-        ({"partition": "gpu", "gres": "gpu:16"}, "gres", "No node of partition gpu has gpu:16"),
-        ({"partition": "gpu", "gres": "gpu:mi355x:8"}, "nodes", "has 2 nodes that the job's gres leave"),
-        ({"partition": "gpu", "exclude": "gpu[01-05]"}, "nodes", "has 3 nodes that the job's exclude leave"),
+        ({"partition": "gpu", "constraint": "mi300x&rack2"}, "nodes", "has 2 nodes that meet the job's constraint"),
+        ({"partition": "gpu", "gres": "gpu:16"}, "gres", "No node in partition gpu has gpu:16"),
+        ({"partition": "gpu", "gres": "gpu:mi355x:8"}, "nodes", "has 2 nodes that meet the job's gres"),
+        ({"partition": "gpu", "exclude": "gpu[01-05]"}, "nodes", "has 3 nodes that meet the job's exclude"),
     ],
 )
 def test_what_cannot_work_is_one_fault_with_what_would(sbatch: dict[str, Any], key: str, told: str) -> None:
@@ -122,7 +122,7 @@ def test_nodes_that_are_out_of_service_are_a_warning_as_they_may_come_back() -> 
     findings = found(partition="gpu", gres="gpu:mi355x:8", nodes=2)
     assert findings.faults == []
     (warning,) = findings.warnings
-    assert "Of the 2 nodes of partition gpu that the job's gres leave, 0 are in service now" in warning["message"]
+    assert "Of the 2 nodes in partition gpu that meet the job's gres, 0 are in service now" in warning["message"]
 
 
 def test_where_nobody_can_say_which_accounts_there_are_none_is_refused() -> None:
@@ -131,7 +131,7 @@ def test_where_nobody_can_say_which_accounts_there_are_none_is_refused() -> None
 
 def test_a_cluster_without_a_default_partition_asks_for_one() -> None:
     (fault,) = found(Cluster(PARTITIONS[1:])).faults
-    assert "No partition of the cluster is the default one" in fault["message"]
+    assert "The cluster has no default partition" in fault["message"]
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ HELD = {"JobId": "7", "JobState": "RUNNING", "NodeList": "gpu[01-04]"}
     ("job", "sbatch", "told"),
     [
         (HELD, {}, None),
-        ({}, {}, "There is no allocation: SLURM_JOB_ID is not set, nor training_slurm_job."),
+        ({}, {}, "There is no allocation: neither SLURM_JOB_ID nor training_slurm_job is set."),
         ({**HELD, "JobState": "PENDING", "NodeList": "(null)"}, {}, "Job 7 of Slurm is PENDING"),
-        ({**HELD, "NodeList": "gpu[01-02]"}, {}, "Job 7 of Slurm has 2 nodes, and the run takes 4."),
+        ({**HELD, "NodeList": "gpu[01-02]"}, {}, "Job 7 of Slurm has 2 nodes, but the run needs 4."),
         ({**HELD, "NodeList": "gpu[01-03,099-1001]"}, {"exclude": "gpu[100-1001]"}, None),
-        ({**HELD, "NodeList": "gpu[01-128]"}, {"exclude": "gpu[04-128]"}, "has 3 nodes that"),
-        (HELD, {"exclude": "gpu[02-04,09]"}, "has 1 node that training_slurm_exclude leaves, and the run takes 4."),
+        ({**HELD, "NodeList": "gpu[01-128]"}, {"exclude": "gpu[04-128]"}, "has 3 nodes left by training_slurm_exclude"),
+        (HELD, {"exclude": "gpu[02-04,09]"}, "has 1 node left by training_slurm_exclude, but the run needs 4."),
     ],
 )
 def test_what_a_step_cannot_do_in_an_allocation(job: dict[str, str], sbatch: dict[str, str], told: str | None) -> None:

@@ -94,12 +94,12 @@ def test_somebody_has_to_say_how_many_nodes_a_job_takes() -> None:
         ({"training_slurm_nodes": "-1"}, "training_slurm_nodes", "-1"),
         ({"training_spares": "spares"}, "training_spares", "has no effect"),
         ({"training_launcher": "pbs"}, "training_launcher", "pbs"),
-        ({"training_platform": "gke"}, "training_launcher", "does not start anything on gke"),
+        ({"training_platform": "gke"}, "training_launcher", "cannot start anything on gke"),
         ({"training_slurm_job": "7"}, "training_slurm_job", "has no effect"),
         (
             {"training_launcher": "srun", "training_slurm_job": "7;x"},
             "training_slurm_job",
-            "is not the number of a job",
+            "is not a job ID",
         ),
         ({"training_launcher": "srun", "training_slurm_qos": "q"}, "training_slurm_qos", "has no effect"),
         ({"training_launcher": "srun", "training_slurm_options": ["--mail-type=END"]}, "training_slurm_options", "no"),
@@ -198,7 +198,7 @@ def test_apptainer_is_a_command_around_the_tasks_of_the_ranks_alone() -> None:
     check_shell(plan["slurm"]["script"])
     assert line.endswith(',"$PWD:$PWD" --pwd "$PWD" docker://ghcr.io/rocm/megatron-lm:v26.1')
     (fault,) = planned(filled(DISTRIBUTED), container_engine="apptainer")["faults"]
-    assert fault["message"] == "Apptainer holds a training in a job of Slurm only."
+    assert fault["message"] == "Apptainer works only in a Slurm job."
 
 
 def test_another_engine_that_is_asked_for_goes_before_pyxis() -> None:

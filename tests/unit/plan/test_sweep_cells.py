@@ -60,7 +60,7 @@ def test_names_are_short_and_fit_folders_and_no_two_are_the_same():
         ({"exclude": []}, "training_matrix", "It names no key to sweep over."),
         ({"a": 3}, "training_matrix.a", "It is 3, not a list of values."),
         ({"a": []}, "training_matrix.a", "not a list of values."),
-        ({"a": [1, "1"]}, "training_matrix.a", "A value stands there more than once."),
+        ({"a": [1, "1"]}, "training_matrix.a", "A value is listed more than once."),
         ({"a": [1], "exclude": {"a": 1}}, "training_matrix.exclude", "not a list of cells."),
         ({"a": [1], "exclude": ["a"]}, "training_matrix.exclude[0]", "not a part of a cell."),
         ({"batch": [1], "exclude": [{"bach": 1}]}, "training_matrix.exclude[0].bach", "Did you mean batch?"),
@@ -69,7 +69,7 @@ def test_names_are_short_and_fit_folders_and_no_two_are_the_same():
             "training_matrix.exclude[0].a",
             "does not have this value. It has 1, 2.",
         ),
-        ({"a": [1], "exclude": [{"a": 1}]}, "training_matrix.exclude", "It leaves out every cell."),
+        ({"a": [1], "exclude": [{"a": 1}]}, "training_matrix.exclude", "It excludes every cell."),
         ({}, "training_matrix", "There is nothing to sweep over"),
     ],
 )

@@ -115,8 +115,8 @@ def test_a_run_that_no_cell_is_for_is_told_what_differs() -> None:
     assert bounds == []
     message = only(findings.as_dict()["faults"])["message"]
     assert message == (
-        "No cell of t.json is for this run; in the nearest one, MBS=1,GBS=64,PRECISION=FP8, global_batch_size is 64 "
-        "and not 128."
+        "No cell of t.json matches this run; in the closest one, MBS=1,GBS=64,PRECISION=FP8, global_batch_size is "
+        "64 instead of 128."
     )
 
 
@@ -124,14 +124,14 @@ def test_the_only_cell_of_a_file_is_not_taken_for_another_run() -> None:
     bounds, findings = read(MAXTEXT, nnodes=4, precision="bf16")
     assert bounds == []
     message = only(findings.as_dict()["faults"])["message"]
-    assert "NN2_ST30_FP8_B1_SL8192, nnodes is 2 and not 4 and precision is fp8 and not 'bf16'" in message
+    assert "NN2_ST30_FP8_B1_SL8192, nnodes is 2 instead of 4 and precision is fp8 instead of 'bf16'" in message
 
 
 def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None:
     bounds, findings = read({"usual": MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]})
     assert (len(bounds), findings.faults) == (1, [])
-    assert "although its name has no size" in only(findings.as_dict()["warnings"])["message"]
-    assert read({"usual": {}, "other": {}})[1].faults[0]["message"] == "No cell of t.json is for this run."
+    assert "although its name gives no sizes" in only(findings.as_dict()["warnings"])["message"]
+    assert read({"usual": {}, "other": {}})[1].faults[0]["message"] == "No cell of t.json matches this run."
 
 
 # Of CVS's 21 cells for MaxText 11 have a GBS that is not the global batch size.
@@ -144,11 +144,11 @@ WHOLE = "NNODES=2,STEPS=30,PRECISION=FP8,BATCH=1,GBS=640,SEQLEN=8192"
         ({}, ""),
         ({"micro_batch_size": 1.0}, ""),
         ({"global_batch_size": 640}, ""),
-        ({"nnodes": 16}, "nnodes is 2 and not 16"),
-        ({"iterations": 10}, "iterations is 30 and not 10"),
-        ({"precision": "bf16"}, "precision is fp8 and not 'bf16'"),
-        ({"micro_batch_size": 2}, "micro_batch_size is 1 and not 2"),
-        ({"sequence_length": 4096}, "sequence_length is 8192 and not 4096"),
+        ({"nnodes": 16}, "nnodes is 2 instead of 16"),
+        ({"iterations": 10}, "iterations is 30 instead of 10"),
+        ({"precision": "bf16"}, "precision is fp8 instead of 'bf16'"),
+        ({"micro_batch_size": 2}, "micro_batch_size is 1 instead of 2"),
+        ({"sequence_length": 4096}, "sequence_length is 8192 instead of 4096"),
     ],
 )
 def test_a_cell_is_taken_by_its_whole_name_in_which_gbs_beside_batch_is_a_label(
@@ -162,7 +162,7 @@ def test_a_cell_is_taken_by_its_whole_name_in_which_gbs_beside_batch_is_a_label(
 def test_a_part_of_a_name_that_nothing_is_known_of_is_no_match_and_the_longer_name_goes_first() -> None:
     bound = {"tokens_per_gpu": {"kind": "min", "value": 1}}
     _, findings = read({"MBS=1,TP=8": bound})
-    assert "nothing is known here about TP" in only(findings.as_dict()["faults"])["message"]
+    assert "TP is not a known size" in only(findings.as_dict()["faults"])["message"]
     bounds, _ = read({"MBS=1": bound, "MBS=1,GBS=64": {"tokens_per_gpu": {"kind": "min", "value": 2}}})
     assert [bound["value"] for bound in bounds] == [2]
 
@@ -180,29 +180,33 @@ def test_a_scaling_efficiency_is_a_part_of_the_throughput_where_the_baseline_was
     for wrong in (5, {"tokens_per_sec_total": "5"}):
         bounds, findings = read({"scaling_baseline": wrong, "MBS=1": cell})
         assert bounds == []
-        assert "holds no throughput" in only(findings.as_dict()["faults"])["message"]
+        assert "has no throughput" in only(findings.as_dict()["faults"])["message"]
     _, findings = read({"MBS=1": {"scaling_efficiency_pct": {"kind": "max", "value": 85.0}}})
-    assert "takes the kind min" in only(findings.as_dict()["faults"])["message"]
+    assert "needs kind min" in only(findings.as_dict()["faults"])["message"]
 
 
 FAULTS: list[tuple[str, t.Any, str]] = [
     ("no json", "{", "not valid JSON"),
-    ("not a number", '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}', "The value is no number"),
+    (
+        "not a number",
+        '{"MBS=1": {"training.tokens_per_gpu": {"kind": "min", "value": NaN}}}',
+        "The value is not a number",
+    ),
     ("a list", [], "t.json contains a list, not an object"),
     ("a cell twice", '{"MBS=1": {}, "MBS=1": {}}', "MBS=1 is given more than once"),
-    ("no cell", {"_comment": "x"}, "t.json holds no thresholds"),
+    ("no cell", {"_comment": "x"}, "t.json contains no thresholds"),
     ("no kind", {"MBS=1": {"tokens_per_gpu": {"value": 5}}}, "The kind of the threshold is not known"),
-    ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold is an object"),
-    ("no value", {"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": "5"}}}, "The value is no number"),
-    ("too great", '{"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": 1e999}}}', "The value is no number"),
+    ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold must be an object"),
+    ("no value", {"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": "5"}}}, "The value is not a number"),
+    ("too great", '{"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": 1e999}}}', "The value is not a number"),
     ("not measured", {"MBS=1": {"eval_loss": {"kind": "max", "value": 5}}}, "eval_loss is not measured"),
-    ("no tolerance", {"MBS=1": {"tokens_per_gpu": {"kind": "within", "value": 5}}}, "within takes a tolerance_pct"),
+    ("no tolerance", {"MBS=1": {"tokens_per_gpu": {"kind": "within", "value": 5}}}, "within needs a tolerance_pct"),
     (
         "a reference by another statistic",
         {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1, "reference": "step_time_p95_ms"}}},
         "by its own statistic",
     ),
-    ("no reference", {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1}}}, "ratio takes a reference"),
+    ("no reference", {"MBS=1": {"tokens_per_gpu": {"kind": "ratio", "value": 1}}}, "ratio needs a reference"),
 ]
 
 

@@ -30,7 +30,7 @@ def test_key_path_can_be_read_back(parts: tuple[str | int, ...], path: str) -> N
     ("value", "words"),
     [
         ("abc", "'abc'"),
-        ("", "an empty text"),
+        ("", "an empty string"),
         (None, "null"),
         (True, "true"),
         (1.5, "1.5"),

@@ -65,9 +65,7 @@ def test_a_model_of_maxtext_that_is_scaled_has_dimensions_that_nobody_knows() ->
     assert maxtext_configs.planned(maxtext_configs.filled(changes={key: 1}))["workload"]["layers"] == 80
     scaled = maxtext_configs.planned(maxtext_configs.filled(changes={key: 4}))["workload"]
     assert (scaled["layers"], scaled["hidden_size"]) == (None, None)
-    assert scaled["model_flops_reason"] == (
-        "The dimensions of a model that global_parameter_scale makes larger are not known."
-    )
+    assert scaled["model_flops_reason"] == ("The dimensions of a model scaled by global_parameter_scale are not known.")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +131,7 @@ def test_a_device_of_nxdt_is_a_part_of_a_chip() -> None:
 def test_hugging_face_models_are_known_by_their_folder_if_the_size_agrees() -> None:
     assert planned_nxdt(HF)["workload"]["parameters"] == pytest.approx(8.03e9, rel=0.001)
     unknown = planned_nxdt(HF, {"model.num_layers": 16})["workload"]
-    assert unknown["model_flops_reason"] == "The dimensions of the model stand in its config.json, on the nodes."
+    assert unknown["model_flops_reason"] == "The dimensions of the model are in its config.json, on the nodes."
 
 
 def test_what_alignment_computes_is_not_guessed() -> None:

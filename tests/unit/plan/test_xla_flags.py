@@ -66,13 +66,13 @@ def test_tristate_flags_of_tpus() -> None:
         (GATHER, "1e9", "is not a whole number of 0 or more (bytes)"),
         (GATHER, True, "is not a whole number of 0 or more (bytes)"),
         (GATHER, [1], "is not a whole number"),
-        ("xla_gpu_enable_command_buffer", "BOGUS", "is not names of command buffer commands"),
-        ("xla_disable_hlo_passes", "a, b", "is not names of passes"),
+        ("xla_gpu_enable_command_buffer", "BOGUS", "is not a list of command buffer commands"),
+        ("xla_disable_hlo_passes", "a, b", "is not a list of pass names"),
         ("xla_dump_to", "", "is not a path"),
-        (FUSE, "true", "does not belong in XLA_FLAGS: XLA ends the process at it there"),
+        (FUSE, "true", "does not belong in XLA_FLAGS: XLA aborts on it there"),
         ("xla_enable_async_all_gather", "true", "does not belong in XLA_FLAGS"),
         ("xla_tpu_that_is_new", "true", "does not belong in XLA_FLAGS"),
-        ("--xla_gpu_enable_cublaslt", "true", "is no name of a flag"),
+        ("--xla_gpu_enable_cublaslt", "true", "is not a flag name"),
     ],
 )
 def test_values_and_places_that_are_wrong(name: str, value: object, reason: str) -> None:
@@ -91,7 +91,7 @@ def test_a_flag_that_is_not_known_is_told_with_the_nearest() -> None:
     findings = Findings()
     assert checked(given_in({"xla_gpu_enable_cublaslte": 1}, "f"), XLA, findings) == {"xla_gpu_enable_cublaslte": "1"}
     assert findings.warnings[0]["remedy"].startswith("Did you mean xla_gpu_enable_cublaslt?")
-    assert "passed on as it stands" in findings.warnings[0]["remedy"]
+    assert "passed on as is" in findings.warnings[0]["remedy"]
 
 
 def test_texts_of_scripts_are_read_with_all_their_habits() -> None:
@@ -107,7 +107,7 @@ def test_texts_of_scripts_are_read_with_all_their_habits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("/tmp/file", "is no flag"), ("--xla_dump_to='/a", "quotes are not closed")]
+    ("text", "reason"), [("/tmp/file", "is not a flag"), ("--xla_dump_to='/a", "quote is not closed")]
 )
 def test_words_that_are_no_flags(text: str, reason: str) -> None:
     findings = Findings()
@@ -118,7 +118,7 @@ def test_words_that_are_no_flags(text: str, reason: str) -> None:
 def test_the_same_flag_in_two_places_of_a_config_is_a_fault() -> None:
     fault = only(planned(filled(changes={"config/xla_flags": {"xla_gpu_autotune_level": "4"}}))["faults"])
     assert fault["key"] == f"{PATH}.xla_flags.xla_gpu_autotune_level"
-    assert "stands in config.xla_flags.xla_gpu_autotune_level as well" in fault["message"]
+    assert "is also set in config.xla_flags.xla_gpu_autotune_level" in fault["message"]
     text = {"config/env_vars": {"XLA_FLAGS": "--xla_gpu_autotune_level=4"}}
     assert only(planned(filled(changes=text))["faults"])["key"] == "config.env_vars.XLA_FLAGS"
 

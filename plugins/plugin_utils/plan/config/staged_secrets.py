@@ -21,6 +21,6 @@ def check_secrets(values: t.Any, path: str, findings: Findings) -> None:
             findings.fault(
                 path,
                 None,
-                "This looks like a secret, which would stand in the plan and on the nodes.",
+                "This looks like a secret: it would appear in the plan and on the nodes.",
                 "Leave it out, and log in on the nodes.",
             )

@@ -75,7 +75,7 @@ class OneLine(Kind):
     """A text of one line that is not empty, as it stands in YAML, where a number is none."""
 
     def __str__(self) -> str:
-        return "a text"
+        return "a string"
 
     def read(self, value: t.Any) -> str:
         """Return the text."""

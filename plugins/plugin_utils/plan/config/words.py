@@ -38,7 +38,7 @@ def shown(value: t.Any) -> str:
         return "an object"
     if isinstance(value, list):
         return "a list"
-    return _SHORT.repr(value) if value != "" else "an empty text"
+    return _SHORT.repr(value) if value != "" else "an empty string"
 
 
 def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:

@@ -14,7 +14,7 @@ from ..config.words import listed, shown
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
-_FIRST_FORM = f"Give one of CVS's first format, with the sections config and model_params; {_EXAMPLES}"
+_FIRST_FORM = f"Give one in CVS's first format, with the sections config and model_params; {_EXAMPLES}"
 _TITAN = "a config for TorchTitan, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
 _TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
@@ -49,13 +49,13 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
-        return f"is {_TITAN if is_titan else 'TOML, which no framework here reads'}", _GIVE_ONE
+        return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
         return (
-            "is a config that MaxText itself reads, and not one of CVS for it",
+            "is MaxText's own config, not a CVS config for MaxText",
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
         )
-    return None if named or recognized else ("is no training config that is known here", _GIVE_ONE)
+    return None if named or recognized else ("is not a known kind of training config", _GIVE_ONE)
 
 
 def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
@@ -69,15 +69,16 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
     if "schema_version" in data and "run_id" not in data:
         of = f", framework {shown(data['framework'])}" if "framework" in data else ""
         return (
-            f"is of CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not read yet",
-            (f"{_FIRST_FORM} Its file of thresholds can be given as training_thresholds."),
+            f"is in CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not "
+            "supported yet",
+            (f"{_FIRST_FORM} You can give its thresholds file as training_thresholds."),
         )
     if "config" not in data and "model_params" not in data:
         for is_it, what, remedy in _OTHERS:
             if is_it(data):
                 return what, remedy
         held = f"it holds {listed(data)}" if data else "it holds nothing"
-        what = f"has neither the section config nor model_params: {held}"
+        what = f"has neither a config nor a model_params section: {held}"
         return None if left_alone else (what, _GIVE_ONE)
     config = data.get("config")
     is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
@@ -95,9 +96,9 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: {"run_id", "nodes"} <= data.keys(),
         "is the plan of a run",
-        "Give the training config that it was made of, which it names in config_file.",
+        "Give the training config it was made from, which its config_file names.",
     ),
-    (_holds_thresholds, "is a file of thresholds", "Give it as training_thresholds, beside a training config."),
+    (_holds_thresholds, "is a thresholds file", "Give it as training_thresholds, together with a training config."),
     (
         lambda data: "username" in data and not {"node_dict", "nodes"}.isdisjoint(data),
         "is a cluster file",

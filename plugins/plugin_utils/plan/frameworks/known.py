@@ -31,8 +31,8 @@ def framework_for(asked: str, text: str, source: str, findings: Findings) -> Fra
         findings.fault(
             "training_framework",
             asked,
-            f"{source} is a training config for {of_text.title}, and the run is one of {known.title}.",
-            f"Play a playbook for {of_text.title}, or give a config for {known.title}.",
+            f"{source} is a training config for {of_text.title}, but the run is for {known.title}.",
+            f"Use a playbook for {of_text.title}, or give a config for {known.title}.",
         )
         return None
     return named or next(iter(FRAMEWORKS.values()))

@@ -98,7 +98,7 @@ def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> No
             f"The {counted(gpus, 'GPU')} ({counted(sizes.nodes or 0, 'node')} × {sizes.gpus_per_node}) cannot be "
             f"divided into groups of tensor parallelism {tensor} × pipeline parallelism {pipeline}{context} = "
             f"{sizes.model_parallelism}.",
-            f"Choose a product that divides {gpus}, or other nodes, or correct training_gpus_per_node.",
+            f"Choose a product that divides {gpus}, or other nodes, or fix training_gpus_per_node.",
         )
     if tensor and sizes.gpus_per_node and tensor > sizes.gpus_per_node:
         findings.warn(

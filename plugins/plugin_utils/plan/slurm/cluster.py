@@ -79,20 +79,20 @@ def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) 
     key, wanted, remedy = (
         "training_launcher",
         int(sbatch["nodes"]),
-        "Run Ansible where salloc has set it.",
+        "Run Ansible inside an allocation of salloc.",
     )
     if not job:
-        findings.fault(key, SRUN, "There is no allocation: SLURM_JOB_ID is not set, nor training_slurm_job.", remedy)
+        findings.fault(key, SRUN, "There is no allocation: neither SLURM_JOB_ID nor training_slurm_job is set.", remedy)
         return
     name, state = f"Job {job.get('JobId')}", job.get("JobState")
     if state != "RUNNING":
-        findings.fault(key, SRUN, f"{name} of Slurm is {state}, so it can begin no step.", "Use one that runs.")
+        findings.fault(key, SRUN, f"{name} of Slurm is {state}, so it cannot start steps.", "Use a running job.")
         return
     left = nodes_left(job, sbatch.get("exclude", ""))
     if left < wanted:
-        of = " that training_slurm_exclude leaves" if "exclude" in sbatch else ""
-        message = f"{name} of Slurm has {counted(left, 'node')}{of}, and the run takes {wanted}."
-        findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or a larger allocation.")
+        of = " left by training_slurm_exclude" if "exclude" in sbatch else ""
+        message = f"{name} of Slurm has {counted(left, 'node')}{of}, but the run needs {wanted}."
+        findings.fault("training_slurm_nodes", wanted, message, "Use fewer nodes, or a larger allocation.")
 
 
 def nodes_left(job: Fields, excluded: str) -> int:
@@ -108,17 +108,17 @@ def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None
     if not name:
         found = next((one for one in known.values() if one.get("Default") == "YES"), None)
         if not found:
-            findings.fault(key, None, "No partition of the cluster is the default one.", f"Name one: {_few(known)}.")
+            findings.fault(key, None, "The cluster has no default partition.", f"Set one: {_few(known)}.")
         return found
     # Slurm takes a list of them, and the one that is free first.
     names = name.split(",")
     for unknown in (one for one in names if one not in known):
-        findings.fault(key, name, f"The cluster has no partition {unknown}.", f"Name one of {_few(known)}.")
+        findings.fault(key, name, f"The cluster has no partition {unknown}.", f"Use one of {_few(known)}.")
     if any(one not in known for one in names):
         return None
     for closed in (one for one in names if known[one].get("State", "UP") != "UP"):
         state = known[closed]["State"]
-        findings.fault(key, name, f"Partition {closed} is {state}: it starts no job.", "Name another one.")
+        findings.fault(key, name, f"Partition {closed} is {state}: it starts no jobs.", "Use another one.")
     return known[names[0]] if len(names) == 1 else None
 
 
@@ -129,16 +129,16 @@ def _note_association(
     if not asked:
         return
     if known is not None and asked not in known:
-        findings.fault(key, asked, f"{title} {asked} is none of yours.", f"Name one of {_few(known)}.")
+        findings.fault(key, asked, f"You have no access to {title} {asked}.", f"Use one of {_few(known)}.")
         return
     name = {"account": "Accounts", "qos": "Qos"}[option]
     allowed, denied = partition.get(f"Allow{name}", ""), _listed(partition.get(f"Deny{name}", ""))
     where = partition.get("PartitionName")
     if allowed not in _NO_LIMIT and asked not in _listed(allowed):
-        message = f"Partition {where} does not take jobs of {title} {asked}."
-        findings.fault(key, asked, message, f"Name one of {_few(_listed(allowed))}, or another partition.")
+        message = f"Partition {where} does not accept jobs of {title} {asked}."
+        findings.fault(key, asked, message, f"Use one of {_few(_listed(allowed))}, or another partition.")
     if asked in denied:
-        findings.fault(key, asked, f"Partition {where} refuses {title} {asked}.", "Name another one.")
+        findings.fault(key, asked, f"Partition {where} denies {title} {asked}.", "Use another one.")
 
 
 def _note_reservation(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings) -> None:
@@ -147,13 +147,13 @@ def _note_reservation(sbatch: Mapping[str, str], cluster: Cluster, findings: Fin
     if not name:
         return
     if name not in known:
-        now = f"It has {_few(known)} now." if known else "It has none now."
-        findings.fault(key, name, f"The cluster has no reservation {name}. {now}", "Correct or leave out the name.")
+        now = f"It currently has {_few(known)}." if known else "It currently has none."
+        findings.fault(key, name, f"The cluster has no reservation {name}. {now}", "Fix the name, or leave it out.")
         return
     count = known[name].get("NodeCnt", "")
     if count.isdigit() and int(count) < int(sbatch["nodes"]):
-        message = f"Reservation {name} has {count} nodes, and the job takes {sbatch['nodes']}."
-        findings.fault(key, name, message, "Take fewer nodes, or another reservation.")
+        message = f"Reservation {name} has {count} nodes, but the job needs {sbatch['nodes']}."
+        findings.fault(key, name, message, "Use fewer nodes, or another reservation.")
 
 
 def _note_time(asked: str, partition: Fields, findings: Findings) -> None:
@@ -163,7 +163,7 @@ def _note_time(asked: str, partition: Fields, findings: Findings) -> None:
     most, seconds = seconds_of(limit), seconds_of(asked)
     if most is not None and seconds is not None and seconds > most:
         message = f"Partition {partition['PartitionName']} ends jobs after {limit} (days-hours:minutes:seconds)."
-        findings.fault("training_slurm_time_limit", asked, message, "Ask for less, or name another partition.")
+        findings.fault("training_slurm_time_limit", asked, message, "Ask for less, or use another partition.")
 
 
 def seconds_of(limit: str) -> int | None:
@@ -185,11 +185,11 @@ def seconds_of(limit: str) -> int | None:
 def _note_size(nodes: int, partition: Fields, findings: Findings) -> None:
     name, most, least = partition["PartitionName"], partition.get("MaxNodes", ""), partition.get("MinNodes", "")
     if most.isdigit() and nodes > int(most):
-        message = f"A job of partition {name} may have {most} nodes at most, and this one takes {nodes}."
-        findings.fault("training_slurm_nodes", nodes, message, "Take fewer nodes, or another partition.")
+        message = f"A job in partition {name} may have at most {most} nodes, but this one needs {nodes}."
+        findings.fault("training_slurm_nodes", nodes, message, "Use fewer nodes, or another partition.")
     if least.isdigit() and nodes < int(least):
-        message = f"A job of partition {name} must have {least} nodes at least, and this one takes {nodes}."
-        findings.fault("training_slurm_nodes", nodes, message, "Take more nodes, or another partition.")
+        message = f"A job in partition {name} must have at least {least} nodes, but this one has {nodes}."
+        findings.fault("training_slurm_nodes", nodes, message, "Use more nodes, or another partition.")
 
 
 def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Group], findings: Findings) -> None:
@@ -205,7 +205,7 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
     features = set(re.findall(r"[\w.:-]+", re.sub(r"\*\d+", "", constraint)))
     known = frozenset().union(*(group.features for group in groups))
     if unknown := sorted(features - known):
-        message = f"No node of partition {partition} has the feature {_few(unknown)}."
+        message = f"No node in partition {partition} has the feature {_few(unknown)}."
         findings.fault("training_slurm_constraint", constraint, message, f"Its nodes have {_few(known)}.")
         return
     if re.fullmatch(r"[\w.:&-]+", constraint):
@@ -214,7 +214,9 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
         left = [(group, nodes) for group, nodes in left if _has_gres(gres, group.gres)]
         if not left:
             has = _few({group.gres for group in groups})
-            message = f"No node of partition {partition}{' that the job could take' if constraint else ''} has {gres}."
+            message = (
+                f"No node in partition {partition}{' that meets the constraint' if constraint else ''} has {gres}."
+            )
             findings.fault("training_slurm_gres", gres, message, f"Its nodes have {has}.")
             return
     # A node may be of several groups while its state changes.
@@ -223,13 +225,13 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
         for some in (left, [one for one in left if not _OUT.search(one[0].state)])
     )
     conditions = [name for name in ("constraint", "gres", "exclude") if sbatch.get(name)]
-    what = f" that the job's {', '.join(conditions)} leave" if conditions else ""
+    what = f" that meet the job's {', '.join(conditions)}" if conditions else ""
     if fitting < wanted:
-        message = f"Partition {partition} has {fitting} nodes{what}, and the job takes {wanted}."
-        findings.fault("training_slurm_nodes", wanted, message, "Take fewer nodes, or another partition.")
+        message = f"Partition {partition} has {fitting} nodes{what}, but the job needs {wanted}."
+        findings.fault("training_slurm_nodes", wanted, message, "Use fewer nodes, or another partition.")
     elif in_service < wanted:
-        message = f"Of the {fitting} nodes of partition {partition}{what}, {in_service} are in service now."
-        findings.warn("training_slurm_nodes", wanted, message, "The job will wait; sinfo -R says what for.")
+        message = f"Of the {fitting} nodes in partition {partition}{what}, {in_service} are in service now."
+        findings.warn("training_slurm_nodes", wanted, message, "The job will wait; sinfo -R shows why.")
 
 
 def _has_gres(asked: str, has: str) -> bool:

@@ -51,37 +51,37 @@ _SBATCH = {
 _OF_JOBS = (*(name for name, option in _SBATCH.items() if option != "exclude"), "training_slurm_options")
 # What is said of hosts of the inventory, of which Slurm takes none.
 _OF_HOSTS = {
-    "training_rank_order": "Slurm orders the nodes.",
-    "training_exclude": "Name nodes to leave out in training_slurm_exclude.",
-    "training_spares": "Slurm has the spare nodes.",
+    "training_rank_order": "Slurm decides the order of nodes.",
+    "training_exclude": "List nodes to leave out in training_slurm_exclude.",
+    "training_spares": "Slurm provides spare nodes.",
 }
 
 
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
     launcher = options.training_launcher
-    of_jobs = dict.fromkeys(_OF_JOBS, "salloc takes it.")
-    of_steps = {"training_slurm_job": "The run is a job of its own."}
+    of_jobs = dict.fromkeys(_OF_JOBS, "Pass it to salloc.")
+    of_steps = {"training_slurm_job": "The run is its own job."}
     for name, remedy in (_OF_HOSTS | (of_jobs if launcher == SRUN else of_steps)).items():
         if given := getattr(options, name):
             findings.fault(
-                name, given, f"With training_launcher={launcher} {name} has no effect.", f"Leave it out. {remedy}"
+                name, given, f"{name} has no effect with training_launcher={launcher}.", f"Leave it out. {remedy}"
             )
     if options.training_platform not in (None, ON_HOSTS):
-        message = f"Slurm does not start anything on {options.training_platform}."
+        message = f"Slurm cannot start anything on {options.training_platform}."
         findings.fault("training_launcher", launcher, message, "Leave out training_launcher or training_platform.")
     count = options.training_slurm_nodes or asked
     if count is None:
         findings.fault(
             "training_slurm_nodes",
             None,
-            "Neither the training config nor a variable says how many nodes the job takes.",
+            "Neither the training config nor a variable sets the number of nodes.",
             "Set training_slurm_nodes.",
         )
         return []
     if count > _MOST_NODES:
-        message = f"The job would take {count:,} nodes, and a plan has {_MOST_NODES:,} at most."
-        findings.fault("training_slurm_nodes", count, message, "Take fewer.")
+        message = f"The job would have {count:,} nodes; a plan has at most {_MOST_NODES:,}."
+        findings.fault("training_slurm_nodes", count, message, "Use fewer.")
         return []
     return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
 

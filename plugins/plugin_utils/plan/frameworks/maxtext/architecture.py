@@ -18,7 +18,7 @@ _MIXTURE, _SCALE = "num_experts", "global_parameter_scale"
 def architecture_of(reading: BranchReading) -> Architecture | str:
     """Return the shape of the model, or why it is not known."""
     if reading.branch.values.get(_SCALE) not in (None, 1, "1"):
-        return f"The dimensions of a model that {_SCALE} makes larger are not known."
+        return f"The dimensions of a model scaled by {_SCALE} are not known."
     if model_of(reading) != WITHOUT_PRESET:
         model = known_model(model_of(reading))
         return KNOWN_MODELS[model] if model else f"The dimensions of the model {model_of(reading)} are not known."

@@ -114,7 +114,8 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
         reading.findings.fault(
             path,
             -1,
-            f"MaxText fills up one axis of {group} at most, and {listed(open_axes)} are -1, also where left out.",
+            f"MaxText fills in at most one axis of {group}, but {listed(open_axes)} are -1 (the default where left "
+            "out).",
             f"Give {' or '.join(open_axes)} a size.",
         )
         return None
@@ -122,9 +123,9 @@ def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[s
         reading.findings.fault(
             path,
             product,
-            f"The axes of {group} ({sizes}) do not make up {what}.",
+            f"The axes of {group} ({sizes}) do not multiply to {what}.",
             f"Choose sizes whose product is {devices}, or set one of them to -1"
-            + ("." if group == "dcn" else ", or correct training_gpus_per_node."),
+            + ("." if group == "dcn" else ", or fix training_gpus_per_node."),
         )
         return None
     return {axis: devices // product if size == -1 else size for axis, size in axes.items()}
@@ -142,9 +143,9 @@ def _check_model(reading: BranchReading) -> None:
         findings.warn(
             reading.key("model_name"),
             name,
-            f"Nothing is known here about MaxText's model {name}, so its dimensions are not checked; MaxText ends at a "
-            "name that it does not know.",
-            f"Did you mean {near}? Give it as model_name." if near else "See that the image's MaxText has it.",
+            f"MaxText's model {name} is not known here, so its dimensions are not checked; MaxText exits on a name "
+            "it does not know.",
+            f"Did you mean {near}? Give it as model_name." if near else "Check that the image's MaxText has it.",
         )
         return
     own = {key: value for key in DIMENSIONS if (value := getattr(reading.parameters, key)) is not None}
@@ -155,8 +156,8 @@ def _check_model(reading: BranchReading) -> None:
     others = ", ".join(f"{key} {value} instead of {preset[key]}" for key, value in different.items())
     reading.warn(
         next(iter(different)),
-        f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not of {name}: {others}. They have "
-        f"no effect: MaxText's preset of {name} goes first, and {name} is what trains.",
+        f"These are {f'the dimensions of {like}' if like else 'other dimensions'}, not those of {name}: {others}. "
+        f"They have no effect: MaxText's preset takes precedence, and {name} is trained.",
         f"Leave them out, or name {like} as the model."
         if like
         else f"Leave them out, or set model_name to {WITHOUT_PRESET}.",
@@ -170,9 +171,9 @@ def _check_generation(reading: BranchReading) -> None:
             reading.findings.warn(
                 reading.key(key),
                 reading.branch.values[key],
-                f"The MaxText of {image} is not known to have {key}: {reason}. MaxText ends at a key that it does not "
+                f"The MaxText of {image} is not known to have {key}: {reason}. MaxText exits on a key it does not "
                 "know.",
-                "Leave it out, or take another image.",
+                "Leave it out, or use another image.",
             )
 
 
@@ -182,9 +183,9 @@ def _check_heartbeat(reading: BranchReading) -> None:
         reading.findings.warn(
             reading.key(key),
             reading.branch.values[key],
-            f"{f'The MaxText of {image}' if image else 'This MaxText'} is not known to have {key}: AMD's has it, in "
-            "images from v26.2 on. MaxText ends at a key that it does not know.",
-            "Leave it out, or take another image.",
+            f"{f'The MaxText of {image}' if image else 'This MaxText'} is not known to have {key}: only AMD's has "
+            "it, in images from v26.2 on. MaxText exits on a key it does not know.",
+            "Leave it out, or use another image.",
         )
 
 
@@ -194,8 +195,8 @@ def _check_checkpoints(reading: BranchReading) -> None:
         reading.findings.fault(
             reading.key("base_output_directory"),
             None,
-            "Checkpoints of a multi-node run are written by all nodes into one folder, and none is named.",
-            "Give a folder that all nodes share, or set config.enable_checkpointing to False.",
+            "All nodes of a multi-node run write checkpoints into one folder, but no folder is set.",
+            "Give a shared folder, or set config.enable_checkpointing to False.",
         )
 
 
@@ -206,9 +207,9 @@ def _check_packing(reading: BranchReading) -> None:
     if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
         reading.warn(
             "max_segments_per_seq",
-            "Newer MaxText (0.2.5) ends at the start with attention cudnn_flash_te and packed sequences, unless "
-            "max_segments_per_seq is given.",
-            "Give it, or set packing to False.",
+            "Newer MaxText (0.2.5) exits at start with attention cudnn_flash_te and packed sequences unless "
+            "max_segments_per_seq is set.",
+            "Set it, or set packing to False.",
         )
 
 
@@ -219,7 +220,7 @@ def _check_accumulation(reading: BranchReading) -> None:
     if (steps or 1) > 1 and quantization in _NOT_ACCUMULATED and not old:
         reading.warn(
             "gradient_accumulation_steps",
-            f"Newer MaxText ends at the start with quantization {quantization} and more than one batch a step.",
+            f"Newer MaxText exits at start with quantization {quantization} and more than one batch per step.",
             "Leave it out, or choose another quantization.",
         )
 
@@ -233,13 +234,13 @@ def _check_hardware(reading: BranchReading) -> None:
     if hardware in _RANKED_BY and (several or not skips):
         reading.fault(
             "hardware",
-            f"With hardware {hardware} MaxText asks {_RANKED_BY[hardware]} for its rank, which does not start this "
-            "run, and ends.",
-            "Say gpu: its processes take rank and meeting place from the plan, on other devices too"
+            f"With hardware {hardware}, MaxText takes its rank from {_RANKED_BY[hardware]}, which does not start "
+            "this run, so it exits.",
+            "Set gpu: then processes take rank and rendezvous address from the plan, on other devices too"
             + ("." if several else f"; or set {_SKIPS} to True."),
         )
     elif skips and several:
-        reading.fault(_SKIPS, "Every node would train a model of its own.", "Leave it out.")
+        reading.fault(_SKIPS, "Every node would train its own model.", "Leave it out.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
@@ -247,9 +248,9 @@ def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
     if batch < 1 or not float(batch).is_integer():
         reading.fault(
             "per_device_batch_size",
-            f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, which is "
-            "no whole number.",
-            "Choose a size that does.",
+            f"On {counted(sizes.nodes * sizes.gpus_per_node, 'GPU')} that makes {batch:g} sequences at once, not a "
+            "whole number.",
+            "Choose a size that gives a whole number.",
         )
         return
     loaded, shards = int(batch) * sizes.gradient_accumulation_steps, math.prod(map(sizes.axes.__getitem__, _OF_BATCH))
@@ -299,15 +300,15 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
         if value is None or is_placeholder(value):
             continue
         if key in facts and not _says(key, value, facts[key][0]):
-            message = f"{key} has no effect, and says something else than what runs: {facts[key][1]}."
-            reading.findings.warn(reading.key(key), value, message, "Leave it out, or change what that is made of.")
+            message = f"{key} has no effect, and contradicts what runs: {facts[key][1]}."
+            reading.findings.warn(reading.key(key), value, message, "Leave it out, or change the keys that decide it.")
         else:
             agreeing.append(key)
     if agreeing:
         reading.findings.warn(
             reading.branch.path,
             None,
-            f"These keys have no effect, as MaxText has others for them: {listed(agreeing)}.",
+            f"These keys have no effect, as MaxText uses other keys for them: {listed(agreeing)}.",
             "Leave them out.",
         )
 

@@ -43,37 +43,36 @@ class MaxTextModelParameters(ConfigSection):
     """
 
     model_name: Name | None = optional(
-        "MaxText's name of the model; without it the branch's own.", example="llama3.1-70b"
+        "MaxText's name of the model; by default that of the branch.", example="llama3.1-70b"
     )
-    per_device_batch_size: Number = key("Sequences of one step on each GPU.", example=3, unit="sequences")
+    per_device_batch_size: Number = key("Sequences per step on each GPU.", example=3, unit="sequences")
     max_target_length: GroupedInteger = key("Length of a sequence.", example=8192, unit="tokens")
-    gradient_accumulation_steps: PositiveInteger | None = optional(
-        "Batches that make one step; without it 1.", unit="batches"
-    )
+    gradient_accumulation_steps: PositiveInteger | None = optional("Batches per step; 1 by default.", unit="batches")
     hardware: Hardware = key(
-        "What trains. gpu takes one process a node, which meet by JAX_COORDINATOR_IP.", default="gpu"
+        "Hardware to train on. gpu starts one process per node; the processes meet at JAX_COORDINATOR_IP.",
+        default="gpu",
     )
     attention: Attention | None = optional("Implementation of the attention.", example="cudnn_flash_te")
     quantization: Line | None = optional(
-        "Number format of the matrix products, such as fp8 or nanoo_fp8; empty for that of dtype.", example="fp8"
+        "Number format of the matrix multiplications, such as fp8 or nanoo_fp8; empty for that of dtype.", example="fp8"
     )
     dtype: NumberFormat | None = optional("Number format of activations.", example="bfloat16")
-    remat_policy: Name | None = optional("What of the activations is kept and what is computed again.", example="full")
-    packing: Flag | None = optional("Put several texts into one sequence.")
+    remat_policy: Name | None = optional("Which activations are kept and which are recomputed.", example="full")
+    packing: Flag | None = optional("Pack several texts into one sequence.")
     max_segments_per_seq: PositiveInteger | None = optional(
-        "How many texts one sequence may hold at most.", example=32, unit="texts"
+        "Maximum number of texts in one sequence.", example=32, unit="texts"
     )
     dataset_type: DatasetType | None = optional("What to train on; synthetic needs no data.", example="synthetic")
     mlp_activations: NameList | None = optional("Activations of the feed-forward layers.", example=["silu", "linear"])
     base_output_directory: Line | None = optional(
-        "Where MaxText writes checkpoints and TensorBoard files; without it the run's folder."
+        "Where MaxText writes checkpoints and TensorBoard files; by default the run's folder."
     )
     jax_distributed_initialization_timeout: PositiveInteger | None = optional(
-        "How long the nodes wait for each other at the start.", example=1800
+        "How long the nodes wait for each other at startup.", example=1800
     )
     jax_distributed_heartbeat_timeout_seconds: PositiveInteger | None = optional(
-        "After this long without a sign of life a node counts as dead. AMD's MaxText has it, in images "
-        "from v26.2 on; PyPI's up to 0.2.5 ends at it.",
+        "A node counts as dead after this long without a heartbeat. AMD's MaxText has the key in images from v26.2 "
+        "on; PyPI's up to 0.2.5 exits on it.",
         example=900,
         unit="s",
         variable="jax_distributed_heartbeat_timeout_seconds",

@@ -27,7 +27,7 @@ ClusterName = t.Annotated[
     Written(
         "[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
         "a name that XPK takes",
-        "a name of small letters, digits and -, a letter in front, 40 at most",
+        "a name of at most 40 lowercase letters, digits and -, starting with a letter",
     ),
 ]
 Priority = t.Annotated[str, OneOf(("very-low", "low", "medium", "high", "very-high"))]
@@ -36,21 +36,19 @@ Priority = t.Annotated[str, OneOf(("very-low", "low", "medium", "high", "very-hi
 class GkeConfig(ConfigSection):
     """The section ``config.gke``: where XPK starts a workload, with training_platform gke."""
 
-    cluster: ClusterName = key("Cluster on GKE, which XPK has made.", variable="--cluster")
-    tpu_type: Name | None = optional(
-        "Type of the slices of TPUs, with their size.", example="v5p-256", variable="--tpu-type"
-    )
+    cluster: ClusterName = key("GKE cluster that XPK created.", variable="--cluster")
+    tpu_type: Name | None = optional("Type and size of the TPU slices.", example="v5p-256", variable="--tpu-type")
     num_slices: PositiveInteger = key(
-        "How many slices of tpu_type take part.", default=1, unit="slices", variable="--num-slices"
+        "Number of slices of tpu_type.", default=1, unit="slices", variable="--num-slices"
     )
     device_type: Name | None = optional(
-        "Type of the hosts, in place of tpu_type; nnodes of them take part.",
+        "Type of the hosts, in place of tpu_type; nnodes sets their number.",
         example="h100-mega-80gb-8",
         variable="--device-type",
     )
-    project: Name | None = optional("Project on Google Cloud; without it that of gcloud.", variable="--project")
+    project: Name | None = optional("Google Cloud project; by default that of gcloud.", variable="--project")
     zone: Name | None = optional(
-        "Zone of the cluster; without it that of gcloud.", example="us-east5-a", variable="--zone"
+        "Zone of the cluster; by default that of gcloud.", example="us-east5-a", variable="--zone"
     )
     priority: Priority | None = optional("Priority of the workload.", variable="--priority")
 
@@ -60,7 +58,7 @@ class MaxTextConfig(ConfigSection):
     """The section ``config``: how to run."""
 
     container_image: Text | None = optional(
-        "Image of the container; needed unless container_engine is none. Its tag says where MaxText is.",
+        "Container image; required unless container_engine is none. Its tag determines where MaxText is.",
         example="rocm/jax-training:maxtext-v25.5",
     )
     container_name: cvs.ContainerName = "maxtext_training"
@@ -79,33 +77,33 @@ class MaxTextConfig(ConfigSection):
     enable_checkpointing: Flag = key("Write checkpoints.", default=False, variable="enable_checkpointing")
     nic_type: cvs.NicType = None
     nccl_ib_hca: cvs.RdmaDevices = optional("RDMA devices over which the nodes exchange gradients.")
-    nccl_ib_hca_list: cvs.RdmaDevices = optional("The same as nccl_ib_hca, which goes first.")
+    nccl_ib_hca_list: cvs.RdmaDevices = optional("The same as nccl_ib_hca, which takes precedence.")
     nccl_socket_ifname: cvs.NcclSocketIfname = None
     gloo_socket_ifname: cvs.GlooSocketIfname = None
     nccl_ib_gid_index: cvs.GidIndex = None
     nccl_debug: cvs.NcclDebug = None
     env_vars: Environment = key(
-        "More variables of the training; those that the plan sets win. No secrets.",
+        "Additional environment variables of the training; those that the plan sets win. No secrets.",
         default={},
         example={"NCCL_PROTO": "Simple"},
         since="later shape",
     )
     xla_flags: FreeObject = key(
-        "Flags of XLA, each with its value.",
+        "XLA flags, each with its value.",
         default={},
         example={"xla_gpu_autotune_level": 4},
         variable="XLA_FLAGS",
         since="later shape",
     )
-    gke: GkeConfig | None = optional("Where a workload on GKE runs; read with training_platform gke only.")
+    gke: GkeConfig | None = optional("Where a workload on GKE runs; used only with training_platform gke.")
     xla_flag_set: FlagSet | None = optional(
-        "Flags of a high-performance script of MaxText, by its path below src/maxtext/configs. "
-        "Flags of xla_flags go before those of the same name.",
+        "Flags of one of MaxText's high-performance scripts, by its path below src/maxtext/configs. Flags in "
+        "xla_flags take precedence.",
         example="gpu/a3/llama_2_7b/2vm",
         variable="XLA_FLAGS or LIBTPU_INIT_ARGS",
     )
     hf_token_file: cvs.TokenFile = None
     data_cache_dir: Path = key(
-        "Cache of what comes from the Hugging Face hub.", default="/home/{user-id}/cache", variable="HF_HOME"
+        "Cache for downloads from the Hugging Face hub.", default="/home/{user-id}/cache", variable="HF_HOME"
     )
-    log_dir: Path = key("Folder on each node that takes a folder per run and node.", example="/home/{user-id}/LOGS")
+    log_dir: Path = key("Log folder on each node, with one subfolder per run and node.", example="/home/{user-id}/LOGS")

@@ -35,8 +35,8 @@ _MULTI_NODE_KEYS = (
     "gloo_socket_ifname",
 )
 _WITHOUT_EFFECT = {
-    "dataset_source": "No dataset is fetched; for one that is there see dataset_type of the branch.",
-    "rdma_lib": "Mount the node's library by container_config.volume_dict.",
+    "dataset_source": "No dataset is fetched; to use an existing one, see dataset_type of the branch.",
+    "rdma_lib": "Mount the node's library with container_config.volume_dict.",
 }
 
 
@@ -80,6 +80,6 @@ def _check_devices(reading: Reading) -> None:
     if reading.config.nccl_ib_gid_index == AUTO:
         reading.warn(
             "config.nccl_ib_gid_index",
-            "The GID index is left open: NCCL takes its own.",
+            "The GID index is not set: NCCL uses its default.",
             "Run playbooks/preflight.yml, which proposes one that fits every node.",
         )

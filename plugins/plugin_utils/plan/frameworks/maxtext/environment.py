@@ -85,7 +85,7 @@ def users_variables(reading: BranchReading) -> dict[str, tuple[str, str]]:
                 reading.findings.warn(
                     found[name][1],
                     found[name][0],
-                    f"{name} has no effect here: env_vars goes first, and says something else.",
+                    f"{name} has no effect here: env_vars takes precedence, and differs.",
                     "Keep one of the two.",
                 )
             found[name] = (value, key_path(path, name))
@@ -169,7 +169,7 @@ def _warn_of_no_effect(
                 path,
                 value,
                 f"{name} has no effect: the plan sets this variable.",
-                "Leave it out, and set the key that it is made of.",
+                "Leave it out, and set the key that it comes from.",
             )
 
 
@@ -183,7 +183,7 @@ def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, s
             reading.findings.fault(
                 path,
                 value,
-                f"With it JAX trains on the CPU, and this branch is for {reading.branch.gpu}.",
+                f"It makes JAX train on the CPU, but this branch is for {reading.branch.gpu}.",
                 "Leave it out.",
             )
         key = _KEY_OF_VARIABLE.get(name)
@@ -191,7 +191,7 @@ def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, s
             reading.findings.fault(
                 path,
                 value,
-                f"MaxText would take it for its key {key}, whatever the plan says.",
+                f"MaxText would read it as its key {key} and override the plan.",
                 f"Set {key} in {ELSEWHERE.get(key, reading.branch.path)}.",
             )
     instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
@@ -217,9 +217,9 @@ def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping
         reading.findings.warn(
             path,
             value,
-            f"{variable} has no effect: neither JAX nor MaxText reads it, and this MaxText has no key for it that "
-            f"is known here: {key} came with AMD's images of v26.2.",
-            "Leave it out: a node counts as dead after the time that is built into JAX (100 s).",
+            f"{variable} has no effect: neither JAX nor MaxText reads it, and this MaxText has no known key for "
+            f"it: {key} came with AMD's v26.2 images.",
+            "Leave it out: a node counts as dead after JAX's built-in timeout (100 s).",
         )
         return None
     try:
@@ -230,12 +230,8 @@ def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping
     reading.findings.warn(
         path,
         value,
-        f"{variable} is read by neither JAX nor MaxText. "
-        + (
-            f"The key {key} says {own}, and that counts."
-            if own
-            else f"It is translated to the key of MaxText that works, {key}."
-        ),
+        f"Neither JAX nor MaxText reads {variable}. "
+        + (f"The key {key} is {own}, and takes precedence." if own else f"It is translated to MaxText's key {key}."),
         f"Leave it out, and set {key} in {reading.branch.path}.",
     )
     return own or seconds
@@ -275,8 +271,8 @@ def _flags(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> 
             reading.findings.warn(
                 next(flag.path for flag in flags if flag.name == name),
                 checked.pop(name),
-                f"{name} is left out: the XLA of this image ({reading.config.container_image}) does not know it and "
-                "would end the training at once. CVS never passes it on.",
+                f"{name} is left out: the XLA of this image ({reading.config.container_image}) does not know it "
+                "and would abort the training at once. CVS never passes it on.",
                 "Leave it out of the config.",
             )
         if checked:

@@ -53,10 +53,10 @@ def check_gke(reading: Reading) -> None:
     if gke is None:
         if not reading.is_given("gke"):
             remedy = 'Give "gke": {"cluster": …, "tpu_type": …}.'
-            reading.fault("config.gke", "gke is missing, which names the cluster of a workload on GKE.", remedy)
+            reading.fault("config.gke", "gke is missing; it names the cluster of a workload on GKE.", remedy)
         return
     if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
-        message = f"nnodes is {reading.config.nnodes}, which is more hosts than a cluster on GKE has."
+        message = f"nnodes is {reading.config.nnodes}, more hosts than a GKE cluster can have."
         findings.fault("config.nnodes", reading.given["nnodes"], message, f"Give {_HOSTS}.")
     if not reading.multi_node:
         message = "A workload on GKE is one job over all its hosts."
@@ -71,19 +71,19 @@ def check_gke(reading: Reading) -> None:
         findings.fault(
             "config.gke",
             None,
-            f"XPK takes either tpu_type or device_type, and here is {' and '.join(kinds) or 'neither'}.",
-            "Give one of the two, such as tpu_type v5p-256 or device_type h100-mega-80gb-8.",
+            f"XPK takes either tpu_type or device_type, but {'both are' if kinds else 'neither is'} set.",
+            "Set one of the two, such as tpu_type v5p-256 or device_type h100-mega-80gb-8.",
         )
     if reading.config.container_image is None and not reading.is_given("container_image"):
-        message = "container_image is missing: a workload on GKE runs in one."
-        reading.fault("config.container_image", message, "Give an image with MaxText in a registry of yours.")
+        message = "container_image is missing: a workload on GKE runs in a container."
+        reading.fault("config.container_image", message, "Give an image with MaxText from your registry.")
     _check_chips(reading)
     if reading.options.training_run_id:
         _check_name(reading, reading.options.training_run_id)
     unread = [key for key in _WITHOUT_EFFECT if reading.given.get(key) not in (None, "auto")]
     if unread:
-        message = f"These keys of config have no effect on GKE, which has hosts of its own: {listed(unread)}."
-        findings.warn("training_platform", PLATFORM, message, "Leave them out; give secrets to GKE itself.")
+        message = f"These keys of config have no effect on GKE, which provides its own hosts: {listed(unread)}."
+        findings.warn("training_platform", PLATFORM, message, "Leave them out; store secrets in GKE itself.")
 
 
 def _check_chips(reading: Reading) -> None:
@@ -103,7 +103,7 @@ def _check_chips(reading: Reading) -> None:
             "config.gke.tpu_type",
             f"{counted(gke.num_slices, 'slice')} of {gke.tpu_type} {'has' if gke.num_slices == 1 else 'have'} "
             f"{counted(total, each)}, but nnodes × training_gpus_per_node is {nnodes} × {per_node}.",
-            f"Let nnodes be the hosts of all slices, and training_gpus_per_node the {each}s of one host.",
+            f"Set nnodes to the hosts of all slices, and training_gpus_per_node to the {each}s of one host.",
         )
 
 
@@ -112,8 +112,8 @@ def _check_name(reading: Reading, run_id: str) -> None:
         reading.findings.fault(
             "training_run_id",
             run_id,
-            "XPK takes no workload of this name.",
-            f"Use small letters, digits and -, a letter in front, {LONGEST_NAME} at most.",
+            "XPK does not accept this workload name.",
+            f"Use at most {LONGEST_NAME} lowercase letters, digits and -, starting with a letter.",
         )
 
 
@@ -121,16 +121,16 @@ def check_branch_on_gke(reading: BranchReading) -> None:
     """Note that nothing says where the output goes, as there is no run folder, and fields that only a host resolves."""
     for key, value in reading.branch.values.items():
         if isinstance(value, str) and USER_FIELD in value:
-            message = f"{USER_FIELD} means the user who connects to a host, and on GKE nobody does."
+            message = f"{USER_FIELD} stands for the user who connects to a host; on GKE there is none."
             reading.findings.fault(
-                reading.key(key), value, message, "Give a path that a workload reaches, such as gs://…."
+                reading.key(key), value, message, "Give a path that the workload can reach, such as gs://…."
             )
     if not reading.parameters.base_output_directory and not reading.branch.values.get("base_output_directory"):
         reading.findings.fault(
             reading.key("base_output_directory"),
             None,
-            "Nothing is kept of a workload on GKE but what goes into a bucket, and none is named.",
-            "Give one, such as gs://my-bucket/maxtext.",
+            "A workload on GKE keeps only what it writes to a bucket, and none is set.",
+            "Set one, such as gs://my-bucket/maxtext.",
         )
 
 

@@ -71,8 +71,8 @@ def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
     tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
     if tuned_for and tuned_for != nodes:
         reading.findings.note(
-            f"The global batch size is scaled with the nodes: per_device_batch_size is "
-            f"{_plain_number(sizes.per_device_batch_size)} for each GPU, which is {sizes.global_batch_size} for "
+            "The global batch size is scaled with the nodes: per_device_batch_size "
+            f"{_plain_number(sizes.per_device_batch_size)} per GPU makes {sizes.global_batch_size} on "
             f"{counted(nodes, 'node')} (tuned for {tuned_for}, config.nnodes)."
         )
 
@@ -93,9 +93,9 @@ def _entry_point(reading: BranchReading) -> str | None:
         reading.findings.fault(
             "training_maxtext_entry_point",
             None,
-            f"Which script of MaxText trains is not known: {reason} its generation.",
-            f"Set -e training_maxtext_entry_point=…: one of {listed(ENTRY_POINTS)} below {ROOT}, or a module such as "
-            "maxtext.trainers.pre_train.train.",
+            f"The training script of MaxText is not known: {reason} its generation.",
+            f"Set -e training_maxtext_entry_point=… to one of {listed(ENTRY_POINTS)} below {ROOT}, or to a module "
+            "such as maxtext.trainers.pre_train.train.",
         )
     return known
 

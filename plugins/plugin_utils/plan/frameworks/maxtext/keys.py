@@ -107,9 +107,11 @@ def meaning_of(name: str) -> str:
     if axis in AXES and group in ("ici", "dcn"):
         among = "nodes" if group == "dcn" else "GPUs of a node"
         said = f"{_MEANINGS.get(axis, f'Size of the axis {axis}')} among the {among}. "
-    default = f"MaxText takes {key.default} without it. " if key.default else ""
-    since = "" if key.since == _OLDEST else f"Known since MaxText {key.since}. "
-    return f"{said}{default}{since}{f'Gone after MaxText {key.until}. ' if key.until else ''}".strip() or "Of MaxText."
+    default = f"Default: {key.default}. " if key.default else ""
+    since = "" if key.since == _OLDEST else f"Since MaxText {key.since}. "
+    return (
+        f"{said}{default}{since}{f'Removed after MaxText {key.until}. ' if key.until else ''}"
+    ).strip() or "Of MaxText."
 
 
 def missing_in(image: str | None, names: t.Iterable[str]) -> dict[str, str]:
@@ -123,4 +125,4 @@ def missing_in(image: str | None, names: t.Iterable[str]) -> dict[str, str]:
     known = {name: KEYS[name] for name in names if name in KEYS}
     if generation <= _LAST_OLD:
         return {name: f"it came with MaxText {key.since}" for name, key in known.items() if key.since != _OLDEST}
-    return {name: f"it is gone since MaxText {key.until}" for name, key in known.items() if key.until}
+    return {name: f"it was removed after MaxText {key.until}" for name, key in known.items() if key.until}

@@ -31,7 +31,7 @@ class MeshAxis(Kind):
     """The size of an axis of the device mesh: 1 or more, or -1 for what the other axes leave."""
 
     def __str__(self) -> str:
-        return "a whole number of 1 or more, or -1 for what the other axes leave"
+        return "a whole number of 1 or more, or -1 to fill in what the other axes leave"
 
     def read(self, value: t.Any) -> int:
         """Return the size."""
@@ -84,5 +84,5 @@ class Structure(Kind):
         return [{"type": _JSON_TYPES[kind]} for kind in self.types]
 
 
-_WORDS: dict[type, str] = {list: "a list", dict: "an object", str: "a text", int: "a whole number"}
+_WORDS: dict[type, str] = {list: "a list", dict: "an object", str: "a string", int: "a whole number"}
 _JSON_TYPES: dict[type, str] = {list: "array", dict: "object", str: "string", int: "integer"}

@@ -20,9 +20,9 @@ class MaxTextOptions(RunOptions):
     """Where MaxText lies, and which one it is."""
 
     training_maxtext_root: PathOrNothing = key(
-        "MaxText checkout, in place of that of the image (/workspace/maxtext).", default=""
+        "MaxText checkout, in place of the image's (/workspace/maxtext).", default=""
     )
     training_maxtext_entry_point: EntryPoint = key(
-        "The script of the checkout, or the module, that trains. By default the image's tag decides.", default=""
+        "Training script in the checkout, or module. By default the image's tag decides.", default=""
     )
     training_maxtext_python: PathOrNothing = key("Python that runs MaxText, in place of python3.", default="")

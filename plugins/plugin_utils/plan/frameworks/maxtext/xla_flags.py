@@ -30,8 +30,8 @@ class Kind(enum.Enum):
     TRISTATE = "true, false or kAuto"
     INTEGER = "a whole number of 0 or more"
     PATH = "a path"
-    COMMANDS = "names of command buffer commands with commas between them, or an empty text for none"
-    PASSES = "names of passes with commas and no blanks between them"
+    COMMANDS = "a list of command buffer commands separated by commas, or an empty string for none"
+    PASSES = "a list of pass names separated by commas, without spaces"
 
 
 class Flag(t.NamedTuple):
@@ -109,7 +109,7 @@ def given_in_text(text: str, path: str, findings: Findings) -> list[Given]:
     try:
         words = shlex.split(text)
     except ValueError:
-        findings.fault(path, text, "Its quotes are not closed.", "Close them.")
+        findings.fault(path, text, "A quote is not closed.", "Close it.")
         return []
     given = []
     for word in words:
@@ -118,8 +118,8 @@ def given_in_text(text: str, path: str, findings: Findings) -> list[Given]:
             findings.fault(
                 path,
                 text,
-                f"{shown(word)} is no flag: XLA would take it for a file, or drop it.",
-                "Begin each flag with --, and quote a value that holds blanks.",
+                f"{shown(word)} is not a flag: XLA would read it as a file, or drop it.",
+                "Start each flag with --, and quote values that contain spaces.",
             )
         else:
             given.append(Given(name, value if assigned else None, path))
@@ -135,7 +135,7 @@ def checked(given: Iterable[Given], variable: str, findings: Findings) -> dict[s
             findings.fault(
                 flag.path,
                 flag.value,
-                f"{flag.name} stands in {places[flag.name]} as well: XLA would take the last one.",
+                f"{flag.name} is also set in {places[flag.name]}: XLA would take the last one.",
                 "Keep one of them.",
             )
             continue
@@ -148,16 +148,16 @@ def checked(given: Iterable[Given], variable: str, findings: Findings) -> dict[s
 
 def _checked_value(flag: Given, variable: str, findings: Findings) -> str | None:
     if not _NAME.fullmatch(flag.name):
-        findings.fault(flag.path, flag.value, f"{shown(flag.name)} is no name of a flag.", "Give it without --.")
+        findings.fault(flag.path, flag.value, f"{shown(flag.name)} is not a flag name.", "Give it without --.")
         return None
     known, belongs = FLAGS.get(flag.name), variable_of(flag.name)
     if belongs and belongs != variable:
-        reason = "XLA ends the process at it there" if variable == XLA else "only flags of TPUs stand there"
+        reason = "XLA aborts on it there" if variable == XLA else "only TPU flags go there"
         findings.fault(
             flag.path,
             flag.value,
             f"{flag.name} does not belong in {variable}: {reason}.",
-            f"Its place is {belongs}" + (", on TPUs only." if belongs == LIBTPU else ", or the object xla_flags."),
+            f"It belongs in {belongs}" + (", on TPUs only." if belongs == LIBTPU else ", or the object xla_flags."),
         )
         return None
     if known is None:
@@ -187,9 +187,9 @@ def _warn_of_unknown(flag: Given, findings: Findings) -> None:
     findings.warn(
         flag.path,
         flag.value,
-        f"{flag.name} is not among the {len(FLAGS)} flags that are known here, those of MaxText's scripts and of CVS. "
-        "XLA has many more, and ends the process only at one that it does not have.",
-        f"{hint}It is passed on as it stands; see that the image's XLA has it.",
+        f"{flag.name} is not among the {len(FLAGS)} flags known from MaxText's scripts and CVS. XLA has many more, "
+        "and aborts only on one it does not have.",
+        f"{hint}It is passed on as is; check that the image's XLA has it.",
     )
 
 

@@ -19,8 +19,8 @@ _FIXED_TOKENIZERS = {
         "the folder tokenizer_llama2 of its data folder",
         "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
     ),
-    (False, True): ("experiment/tokenizer.model of its checkout", "It fetches that itself where it is missing."),
-    (False, False): ("meta-llama/Llama-3.1-8B", "Say that, and give hf_token_file, as access to it is restricted."),
+    (False, True): ("experiment/tokenizer.model of its checkout", "The script fetches it if it is missing."),
+    (False, False): ("meta-llama/Llama-3.1-8B", "Set that, and give hf_token_file, as access to it is restricted."),
 }
 
 
@@ -66,21 +66,21 @@ def _check_length(reading: ScriptReading) -> None:
     if longest and length and length > longest:
         reading.fault(
             "sequence_length",
-            f"{reading.script} of generation {reading.generation} has {longest} positions, and Megatron-LM refuses a "
-            "longer sequence.",
+            f"{reading.script} of generation {reading.generation} supports {longest} positions, and Megatron-LM "
+            "rejects longer sequences.",
             f"Choose {longest} or less.",
         )
 
 
 def _check_fsdp(reading: ScriptReading) -> None:
     reasons = {
-        "tensor_parallelism": "the training script would silently set it to 1",
+        "tensor_parallelism": "the training script silently sets it to 1",
         "pipeline_parallelism": "PyTorch's FSDP2 has no pipeline stages",
     }
     for key, reason in reasons.items():
         value = getattr(reading.parameters, key)
         if value and value > 1:
-            reading.fault(key, f"{key} {value} does not go with fsdp: {reason}.", f"Set {key} to 1, or fsdp to 0.")
+            reading.fault(key, f"{key} {value} does not work with fsdp: {reason}.", f"Set {key} to 1, or fsdp to 0.")
 
 
 def _check_precision(reading: ScriptReading) -> None:
@@ -88,9 +88,9 @@ def _check_precision(reading: ScriptReading) -> None:
     if asked and PRECISIONS[asked] == "fp16" and reading.known_script != DEEPSEEK:
         reading.warn(
             "precision",
-            f"{script or 'The training script'} cannot train in FP16: it will train in BF16 (TE_FP8=0)"
-            f"{', where CVS trains TE_FP16 in FP8 (TE_FP8=1)' if asked == 'TE_FP16' else ''}.",
-            "Say TE_BF16 if that is meant, or TE_FP8.",
+            f"{script or 'The training script'} cannot train in FP16, and will train in BF16 "
+            f"(TE_FP8=0){'; CVS trains TE_FP16 in FP8 (TE_FP8=1)' if asked == 'TE_FP16' else ''}.",
+            "Set TE_BF16 if you want that, or TE_FP8.",
         )
 
 
@@ -102,12 +102,12 @@ def _check_tokenizer(reading: ScriptReading) -> None:
     if not reading.reads("TOKENIZER_MODEL"):
         place, remedy = _FIXED_TOKENIZERS[reading.generation == V25_5, reading.known_script == LLAMA2]
         if tokenizer != place:
-            reading.warn("tokenizer_model", f"tokenizer_model has no effect: {script} takes {place}.", remedy)
+            reading.warn("tokenizer_model", f"tokenizer_model has no effect: {script} uses {place}.", remedy)
     elif is_hub_name(tokenizer) and not (reading.is_given("hf_token_file") or reading.options.training_hf_token_file):
         reading.warn(
             "tokenizer_model",
-            f"{tokenizer} is a name on the Hugging Face hub, and no token is given to fetch it with.",
-            "Give hf_token_file, or the absolute path of a tokenizer that is there.",
+            f"{tokenizer} is a name on the Hugging Face hub, but no token to fetch it is given.",
+            "Give hf_token_file, or the absolute path of an existing tokenizer.",
         )
 
 
@@ -117,6 +117,6 @@ def _check_name(reading: ScriptReading) -> None:
     if size is not None and named and named.group(1) != size:
         reading.warn(
             "model_size",
-            f"The model is called {reading.branch.model}, but its size is {size}.",
-            f"See whether {named.group(1)} is meant.",
+            f"The model is named {reading.branch.model}, but its size is {size}.",
+            f"Check whether {named.group(1)} is meant.",
         )

@@ -29,13 +29,13 @@ def _without_b(value: str) -> str:
 Precision = t.Annotated[str, OneOf(tuple(PRECISIONS))]
 ModelSize = t.Annotated[
     str,
-    Written("[A-Za-z0-9][A-Za-z0-9_.]*", "a size", "a size that the training script knows"),
+    Written("[A-Za-z0-9][A-Za-z0-9_.]*", "a size", "a model size that the training script knows"),
     AfterValidator(_without_b),
 ]
 Scripts = t.Annotated[
     dict[t.Annotated[str, AfterValidator(pattern)], Text],
     AfterValidator(few),
-    Words("an object of scripts by regular expressions"),
+    Words("an object that maps regular expressions to scripts"),
 ]
 
 
@@ -44,7 +44,7 @@ class MegatronConfig(ConfigSection):
     """The section ``config``: how to run."""
 
     container_image: Text | None = optional(
-        "Image of the container; needed unless container_engine is none.", example="rocm/megatron-lm:v25.5_py310"
+        "Container image; required unless container_engine is none.", example="rocm/megatron-lm:v25.5_py310"
     )
     container_name: cvs.ContainerName = "megatron_training"
     shm_size: cvs.ShmSize = "128G"
@@ -61,7 +61,7 @@ class MegatronConfig(ConfigSection):
     )
     nic_type: cvs.NicType = None
     nccl_ib_hca_list: cvs.RdmaDevices = optional("RDMA devices over which the nodes exchange gradients.")
-    nccl_ib_hca: cvs.RdmaDevices = optional("The same as nccl_ib_hca_list, which goes first.")
+    nccl_ib_hca: cvs.RdmaDevices = optional("The same as nccl_ib_hca_list, which takes precedence.")
     nccl_socket_ifname: cvs.NcclSocketIfname = None
     gloo_socket_ifname: cvs.GlooSocketIfname = None
     nccl_ib_gid_index: cvs.GidIndex = None
@@ -78,12 +78,12 @@ class MegatronConfig(ConfigSection):
         variable="DATA_PATH",
     )
     data_cache_dir: Path = key(
-        "Cache of the dataset's index; all nodes of a multi-node run have to share it.",
+        "Cache for the dataset index; all nodes of a multi-node run must share it.",
         default="/home/{user-id}/cache",
         variable="DATA_CACHE_PATH",
     )
     log_dir: Path = key(
-        "Folder on each node that takes a folder per run and node.",
+        "Log folder on each node, with one subfolder per run and node.",
         example="/home/{user-id}/LOG_DIR",
         variable="LOG_DIR",
     )
@@ -91,8 +91,8 @@ class MegatronConfig(ConfigSection):
         "Megatron-LM checkout in the container, where training starts.", default="/workspace/Megatron-LM"
     )
     training_scripts: Scripts = key(
-        "Training scripts, relative to megatron_root: the first one counts whose regular expression is "
-        "found in tokenizer_model. Without one the model's name decides.",
+        "Training scripts, relative to megatron_root. The first whose regular expression matches tokenizer_model "
+        "is used; if none does, the model's name decides.",
         default={},
         example={"llama-3": "examples/llama/train_llama3.sh"},
     )
@@ -110,41 +110,43 @@ class MegatronModelParameters(ScriptOptions):
         variable="TOKENIZER_MODEL",
     )
     model_size: ModelSize = key(
-        "Size of the model, as the training script knows it.",
+        "Model size, as the training script knows it.",
         example="8",
         unit="billions of parameters",
         variable="MODEL_SIZE",
     )
     batch_size: PositiveInteger = key(
-        "Global batch size: all sequences of one step.", example=128, unit="sequences", variable="BS"
+        "Global batch size: sequences per step over all ranks.", example=128, unit="sequences", variable="BS"
     )
     micro_batch_size: PositiveInteger = key(
-        "Sequences that one data-parallel rank takes at once.", example=2, unit="sequences", variable="MBS"
+        "Sequences that one data-parallel rank processes at a time.", example=2, unit="sequences", variable="MBS"
     )
     sequence_length: PositiveInteger = key("Length of a sequence.", example=8192, unit="tokens", variable="SEQ_LENGTH")
     precision: Precision = key(
-        "Number format of the matrix products. The Llama scripts know FP8 and BF16, and FP4 from v26.1 on "
-        "(Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script trains in FP8 and BF16.",
+        "Number format of the matrix multiplications. The Llama scripts support FP8 and BF16, and FP4 from v26.1 "
+        "on (Llama 3); FP16 trains in BF16, with a warning. DeepSeek's script supports FP8 and BF16.",
         example="TE_FP8",
         variable="TE_FP8",
     )
-    tensor_parallelism: PositiveInteger = key("How many GPUs share each layer.", default=1, unit="GPUs", variable="TP")
+    tensor_parallelism: PositiveInteger = key(
+        "Number of GPUs that share each layer.", default=1, unit="GPUs", variable="TP"
+    )
     pipeline_parallelism: PositiveInteger = key(
-        "How many groups of GPUs share the layers, one after the other.", default=1, unit="stages", variable="PP"
+        "Number of pipeline stages that the layers are divided into.", default=1, unit="stages", variable="PP"
     )
     recompute: Flag = key(
         "Recompute all activations instead of keeping them in memory.", default=False, variable="RECOMPUTE"
     )
     fsdp: Flag = key(
-        "Shard the parameters with PyTorch's FSDP2. It goes with neither tensor nor pipeline parallelism.",
+        "Shard the parameters with PyTorch's FSDP2. Works with neither tensor nor pipeline parallelism.",
         default=False,
         variable="FSDP",
     )
     num_layers: PositiveInteger | None = optional(
-        "Layers, for a model_size that only your own checkout knows (training_megatron_root)."
+        "Number of layers, for a model_size that only your own checkout knows (training_megatron_root)."
     )
-    num_attention_heads: PositiveInteger | None = optional("Attention heads of such a model.")
+    num_attention_heads: PositiveInteger | None = optional("Number of attention heads of such a model.")
     num_query_groups: PositiveInteger | None = optional(
-        "Key/value heads of such a model; without it as many as attention heads."
+        "Number of key/value heads of such a model; by default as many as attention heads."
     )
     result_dict: ExpectedResults = key("Thresholds of the verdict.", default_factory=ExpectedResults)

@@ -39,10 +39,10 @@ _MULTI_NODE_KEYS = (
     "nccl_ib_gid_index",
 )
 _WITHOUT_EFFECT = {
-    "rocm_dir": "ROCm's path is that of the image.",
-    "scripts_dir": "The launch script stands in the run's folder below log_dir.",
+    "rocm_dir": "ROCm is taken from the image.",
+    "scripts_dir": "The launch script is in the run's folder below log_dir.",
     "verify_network_errors": "Network counters are not compared.",
-    "hca_id_pattern": "RDMA devices are named by nccl_ib_hca_list.",
+    "hca_id_pattern": "nccl_ib_hca_list names the RDMA devices.",
 }
 # CVS sets this index for these cards, whatever its config says.
 _BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
@@ -84,14 +84,14 @@ def _check_devices(reading: Reading) -> None:
     if not any(reading.is_given(key) for key in ("nccl_ib_hca_list", "nccl_ib_hca")) and _needs_network(reading):
         reading.warn(
             "config.nccl_ib_hca_list",
-            f"No RDMA devices are named: the training script takes {OWN_RDMA_DEVICES[generation_for(reading)]}.",
+            f"No RDMA devices are set: the training script uses {OWN_RDMA_DEVICES[generation_for(reading)]}.",
             "Name those that carry the training, for example bnxt_re0,bnxt_re1.",
         )
     index = config.nccl_ib_gid_index
     if index == AUTO:
         reading.warn(
             "config.nccl_ib_gid_index",
-            "The GID index is left open: the training script takes its own, 3.",
+            "The GID index is not set: the training script uses its default, 3.",
             "Run playbooks/preflight.yml, which proposes one that fits every node.",
         )
     elif config.nic_type and _BROADCOM.search(config.nic_type) and index not in (None, _BROADCOM_GID_INDEX):
@@ -107,7 +107,7 @@ def _check_interfaces(reading: Reading) -> None:
         if not reading.is_given(key) and _needs_network(reading):
             reading.warn(
                 f"config.{key}",
-                f"{key} is missing: the training script takes {OWN_INTERFACE[generation_for(reading)]}.",
+                f"{key} is missing: the training script uses {OWN_INTERFACE[generation_for(reading)]}.",
                 "Name the interface over which the nodes reach each other.",
             )
 
@@ -123,16 +123,16 @@ def _check_data(reading: Reading) -> None:
             if reading.given.get(key):
                 warn_of_no_effect(reading, key, "mock_data is True", "Set mock_data to False, or leave it out.")
     elif source and reading.is_given("data_path"):
-        reason = "data_path names a dataset that is there"
+        reason = "data_path names an existing dataset"
         warn_of_no_effect(reading, "dataset_source", reason, "Leave one of the two out.")
     elif isinstance(source, dict) and source:
         _check_dataset_source(reading, source)
     elif mock is False and not source and not reading.is_given("data_path"):
         reading.fault(
             "config.data_path",
-            "mock_data is False, but data_path names no dataset.",
-            "Give its prefix, for example /data/bookcorpus_text_sentence, or say in dataset_source what to fetch, or "
-            "set mock_data to True.",
+            "mock_data is False, but data_path is not set.",
+            "Give the dataset's prefix, for example /data/bookcorpus_text_sentence, set dataset_source to fetch "
+            "one, or set mock_data to True.",
         )
 
 
@@ -149,14 +149,14 @@ def _check_mounts(reading: Reading) -> None:
         warn_unmounted(
             reading,
             "config.data_cache_dir",
-            "each container has its own; the nodes have to share it",
-            "Mount a folder that all nodes share, and choose a path in it.",
+            "each container has its own, but the nodes must share it",
+            "Mount a folder that all nodes share, and use a path in it.",
         )
     if reading.config.mock_data is False:
-        warn_unmounted(reading, "config.data_path", "it has to be in the image", "Mount the folder of the dataset.")
+        warn_unmounted(reading, "config.data_path", "it must be in the image", "Mount the dataset's folder.")
     warn_unmounted(
         reading,
         "config.dataset_source.data_dir",
-        "each container fetches the dataset, and loses it with its end",
-        "Mount a folder, best one that all nodes share, and choose a path in it.",
+        "each container fetches the dataset, and loses it when it ends",
+        "Mount a folder, ideally one that all nodes share, and use a path in it.",
     )

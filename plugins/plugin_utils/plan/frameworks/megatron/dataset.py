@@ -40,13 +40,13 @@ class DatasetSource(ConfigSection):
     """A dataset to fetch before the training; it needs mock_data False and no data_path."""
 
     dataset: Dataset | None = optional(
-        "What to fetch: wiki and bookcorpus through prepare_dataset.sh, with tokenizer_model as their "
-        "tokenizer, or DeepSeek's ready files.",
+        "What to fetch: wiki or bookcorpus, prepared by prepare_dataset.sh with tokenizer_model, or DeepSeek's "
+        "ready-made files.",
         example="bookcorpus",
     )
     data_dir: Path | None = optional(
-        "Folder for it, as the container sees it. Where nodes share it, one of them fetches and the others "
-        "wait; what is there already is not fetched again.",
+        "Folder for it, as the container sees it. If the nodes share it, one of them fetches and the others wait. "
+        "Existing files are not fetched again.",
         example="/data/bookcorpus",
         variable="DATA_DIR",
     )

@@ -42,8 +42,8 @@ def _check_generation(reading: ScriptReading) -> None:
         reading.findings.fault(
             reading.branch.path,
             None,
-            f"{reading.script} is no file of the generation {V24_12}.",
-            "Take an image of v25.3 or later.",
+            f"Generation {V24_12} has no {reading.script}.",
+            "Use an image of v25.3 or later.",
         )
 
 
@@ -53,25 +53,25 @@ def _check_nodes(reading: ScriptReading) -> None:
         findings.fault(
             reading.branch.path,
             None,
-            f"{reading.script} trains on a single node only: it sets MASTER_ADDR=localhost, NNODES=1 and NODE_RANK=0 "
-            "itself, so that every node would train on its own.",
-            f"Put the branch under model_params.single_node.{reading.branch.model}, which is an independent job on "
+            f"{reading.script} trains on a single node only: it sets MASTER_ADDR=localhost, NNODES=1 and "
+            "NODE_RANK=0 itself, so every node would train on its own.",
+            f"Move the branch to model_params.single_node.{reading.branch.model}, which runs an independent job on "
             "each node.",
         )
     if gpus is not None and gpus != _GPUS:
         findings.fault(
             "training_gpus_per_node",
             gpus,
-            f"{reading.script} uses GPUs 0 to 7 and shares the experts out to eight.",
-            f"It needs nodes of {_GPUS} GPUs.",
+            f"{reading.script} uses GPUs 0 to 7 and distributes the experts over eight GPUs.",
+            f"Use nodes with {_GPUS} GPUs.",
         )
     if reading.generation == V25_5:
         findings.warn(
             reading.branch.path,
             None,
-            f"{reading.script} of generation {V25_5} ends at once, with a Python traceback, on a node that has fewer "
+            f"{reading.script} of generation {V25_5} exits at once with a Python traceback on a node with fewer "
             "than eight RDMA devices.",
-            "See with rdma link on a node, or take an image of v26.1 or later.",
+            "Check with rdma link on a node, or use an image of v26.1 or later.",
         )
 
 
@@ -81,8 +81,8 @@ def _check_parallelism(reading: ScriptReading) -> None:
         if value and value > 1:
             reading.fault(
                 key,
-                f"{reading.script} trains without it: tensor, pipeline and context parallelism are 1 there, and expert "
-                f"parallelism is {EXPERT_PARALLELISM}.",
+                f"{reading.script} does not support it: its tensor, pipeline and context parallelism are 1, and "
+                f"its expert parallelism is {EXPERT_PARALLELISM}.",
                 f"Set {key} to 1.",
             )
 
@@ -92,8 +92,8 @@ def _check_precision(reading: ScriptReading) -> None:
     if asked and PRECISIONS[asked] == "fp16":
         reading.fault(
             "precision",
-            "Megatron-LM refuses FP16 where experts are shared out among GPUs, as the script does.",
-            "Say TE_BF16 or TE_FP8.",
+            "Megatron-LM rejects FP16 with expert parallelism, which the script uses.",
+            "Set TE_BF16 or TE_FP8.",
         )
 
 
@@ -102,8 +102,8 @@ def _check_steps(reading: ScriptReading) -> None:
     if steps and not _FEWEST_STEPS <= steps <= _MOST_STEPS:
         reading.fault(
             "config.training_iterations",
-            f"{reading.script} ends after step {_MOST_STEPS} whatever it gets, and cannot plan its learning rate "
-            f"for fewer than {_FEWEST_STEPS} steps.",
+            f"{reading.script} always ends after step {_MOST_STEPS}, and cannot schedule its learning rate for "
+            f"fewer than {_FEWEST_STEPS} steps.",
             f"Choose {_FEWEST_STEPS} to {_MOST_STEPS}.",
         )
 
@@ -115,8 +115,8 @@ def _check_lengths(reading: ScriptReading) -> None:
         if fixed and value and value != fixed:
             reading.fault(
                 key,
-                f"{reading.script} of generation {reading.generation} trains with {fixed} tokens, whatever it gets.",
-                f"Set {key} to {fixed}, or take an image of v25.4 or later.",
+                f"{reading.script} of generation {reading.generation} always trains with {fixed} tokens.",
+                f"Set {key} to {fixed}, or use an image of v25.4 or later.",
             )
     sequence, padding = reading.parameters.sequence_length, reading.parameters.padding_length
     if not fixed and sequence and padding and padding > sequence:
@@ -130,15 +130,15 @@ def _check_tokenizer(reading: ScriptReading) -> None:
     if tokenizer and tokenizer != TOKENIZER:
         reading.warn(
             "tokenizer_model",
-            f"tokenizer_model has no effect: {reading.script} takes {TOKENIZER}.",
-            f"Say {TOKENIZER}.",
+            f"tokenizer_model has no effect: {reading.script} uses {TOKENIZER}.",
+            f"Set {TOKENIZER}.",
         )
 
 
 def _check_recompute(reading: ScriptReading) -> None:
     asked, recompute = reading.parameters.activation_checkpointing, reading.parameters.recompute
     if asked and recompute is not None and reading.gives("recompute") and recompute != (asked == "full"):
-        reason = f"activation_checkpointing is {asked}, and goes first"
+        reason = f"activation_checkpointing is {asked}, and takes precedence"
         reading.warn_of_no_effect("recompute", reason, "Leave one of the two out.")
 
 
@@ -148,13 +148,13 @@ def _check_folder(reading: ScriptReading, dataset: Dataset | None) -> None:
     if dataset and dataset["name"] != "deepseek":
         reading.fault(
             "config.dataset_source.dataset",
-            f"{reading.script} trains on DeepSeek's dataset, and finds no other one.",
-            "Say deepseek.",
+            f"{reading.script} finds only DeepSeek's dataset.",
+            "Set deepseek.",
         )
     elif folder is None and config.data_path:
         reading.fault(
             "config.data_path",
-            f"{reading.script} looks for {DEEPSEEK_RESULT} in a folder, and for nothing else.",
+            f"{reading.script} looks only for {DEEPSEEK_RESULT} in a folder.",
             f"Give <folder>/{DEEPSEEK_RESULT}.",
         )
     fixed = _FIXED_FOLDERS.get(reading.generation)
@@ -162,6 +162,6 @@ def _check_folder(reading: ScriptReading, dataset: Dataset | None) -> None:
         reading.findings.warn(
             key,
             folder,
-            f"{reading.script} of generation {reading.generation} has its folder, {fixed}, written in it.",
-            f"Mount the dataset there, and name {fixed} here.",
+            f"{reading.script} of generation {reading.generation} uses the hard-coded folder {fixed}.",
+            f"Mount the dataset there, and set {fixed} here.",
         )

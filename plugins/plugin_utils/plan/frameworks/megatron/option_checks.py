@@ -42,7 +42,7 @@ def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensi
     _check_output(reading)
     if reading.get("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
         reading.warn_of_no_effect(
-            "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Switch that on, or leave it out."
+            "cross_entropy_fusion_impl", "cross_entropy_loss_fusion is off", "Turn that on, or leave it out."
         )
     _check_precision_options(reading)
     if reading.parameters.precision == "TE_FP4":
@@ -67,7 +67,7 @@ def _check_unread(reading: ScriptReading) -> None:
         note(
             key,
             f"{key} has no effect: {reading.script} of generation {reading.generation} does not read {variable}.",
-            "Leave it out, or say with training_megatron_release which release the scripts are of.",
+            "Leave it out, or set training_megatron_release to the release of the scripts.",
         )
 
 
@@ -75,14 +75,14 @@ def _check_output(reading: ScriptReading) -> None:
     if reading.parameters.tee_output is False:
         reading.fault(
             "tee_output",
-            "Without tee_output the script prints no step, so that nothing could be followed or judged.",
-            "Leave it out. The script's own log stands in the run's folder as well.",
+            "Without tee_output the script prints no steps, so the run could not be followed or judged.",
+            "Leave it out. The script's own log is in the run's folder as well.",
         )
     if reading.parameters.transformer_impl == "local":
         reading.fault(
             "transformer_impl",
-            "No training script passes --transformer-impl local on to Megatron-LM.",
-            "Leave it out, or name a script of your own in config.training_scripts that has it.",
+            "No training script passes --transformer-impl local to Megatron-LM.",
+            "Leave it out, or name your own script that does in config.training_scripts.",
         )
 
 
@@ -95,12 +95,12 @@ def _check_precision_options(reading: ScriptReading) -> None:
         reading.fault(
             "precision",
             f"{reading.script} of generation {reading.generation} cannot train in FP4: it would train in BF16.",
-            "Say TE_FP8 or TE_BF16, or take an image of v26.1 or later and train Llama 3.",
+            "Set TE_FP8 or TE_BF16, or use an image of v26.1 or later and train Llama 3.",
         )
     for needed, names in _NEEDS_PRECISION.items():
         for key in filter(reading.gives, names):
             if precision != needed:
-                reading.warn_of_no_effect(key, f"precision is {asked}", f"Say TE_{needed.upper()}, or leave it out.")
+                reading.warn_of_no_effect(key, f"precision is {asked}", f"Set TE_{needed.upper()}, or leave it out.")
 
 
 def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | None) -> None:
@@ -108,7 +108,7 @@ def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | Non
     is_mxfp4, selective = reading.get("fp4_recipe") == "mxfp4", reading.get("fp4_selective_bf16")
     if selective is False or (selective is None and is_mxfp4):
         for key in filter(reading.gives, _BF16_LAYERS):
-            reason = "no layer stays in BF16 where fp4_selective_bf16 is off, as MXFP4 has it by itself"
+            reason = "no layer stays in BF16 when fp4_selective_bf16 is off, which is MXFP4's default"
             reading.warn_of_no_effect(key, reason, "Set fp4_selective_bf16 to 1, or leave it out.")
     elif dimensions:
         given = [key for key in _BF16_LAYERS if reading.gives(key)]
@@ -117,15 +117,15 @@ def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | Non
             reading.findings.fault(
                 reading.key(given[0] if given else "precision"),
                 reading.branch.values[given[0]] if given else reading.parameters.precision,
-                f"The first {first} and the last {last} layers stay in BF16, which leaves none of the model's "
-                f"{dimensions.layers} layers for FP4.",
-                f"Give fp4_bf16_start and fp4_bf16_end that are less than {dimensions.layers} together.",
+                f"The first {first} and the last {last} layers stay in BF16, so none of the model's "
+                f"{dimensions.layers} layers is left for FP4.",
+                f"Reduce fp4_bf16_start and fp4_bf16_end so that their sum is less than {dimensions.layers}.",
             )
     fused = reading.parameters.gradient_accumulation_fusion is not False
     if is_mxfp4 and fused and reading.get("grad_reduce_in_bf16") is False:
         reading.warn_of_no_effect(
             "grad_reduce_in_bf16",
-            "the script switches it on again for MXFP4",
+            "the script turns it on again for MXFP4",
             "Set gradient_accumulation_fusion to 0 as well, or leave it out.",
         )
 
@@ -136,36 +136,34 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
     if parameters.fsdp and parameters.megatron_fsdp:
         reading.fault(
             "megatron_fsdp",
-            "fsdp and megatron_fsdp are two ways to shard the parameters, and Megatron-LM refuses both at once.",
+            "fsdp and megatron_fsdp both shard the parameters, and Megatron-LM rejects the combination.",
             "Keep one of the two.",
         )
     if parameters.megatron_fsdp and (parameters.tensor_parallelism or 1) > 1:
         reading.fault(
             "tensor_parallelism",
-            f"tensor_parallelism {parameters.tensor_parallelism} does not go with megatron_fsdp: the training script "
-            "would silently set it to 1.",
+            f"tensor_parallelism {parameters.tensor_parallelism} does not work with megatron_fsdp: the training "
+            "script silently sets it to 1.",
             "Set tensor_parallelism to 1, or megatron_fsdp to 0.",
         )
     if reading.get("fp8_param_gather") and reading.get("optimizer") == "sgd" and not is_sharded:
         reading.fault(
             "fp8_param_gather",
-            "Megatron-LM gathers parameters in FP8 only with its distributed optimizer, which the script leaves out "
-            "with sgd, or with FSDP.",
+            "Megatron-LM gathers parameters in FP8 only with its distributed optimizer, which the script disables "
+            "with sgd or FSDP.",
             "Set optimizer to adam, or leave fp8_param_gather out.",
         )
     if parameters.fsdp and parameters.save_checkpoint_path and reading.get("checkpoint_format") != "torch_dist":
         reading.fault(
             "checkpoint_format",
-            "Megatron-LM saves a run with fsdp as torch_dist, and the script's own format is torch.",
+            "With fsdp Megatron-LM saves checkpoints only as torch_dist, but the script's default is torch.",
             "Set checkpoint_format to torch_dist.",
         )
     _check_connections(reading, is_sharded=is_sharded)
     if parameters.fsdp and parameters.sequence_parallel:
-        reading.warn_of_no_effect("sequence_parallel", "the script switches it off with fsdp", "Leave it out.")
+        reading.warn_of_no_effect("sequence_parallel", "the script turns it off with fsdp", "Leave it out.")
     if is_sharded and parameters.gradient_accumulation_fusion:
-        reading.warn_of_no_effect(
-            "gradient_accumulation_fusion", "the script switches it off with FSDP", "Leave it out."
-        )
+        reading.warn_of_no_effect("gradient_accumulation_fusion", "the script turns it off with FSDP", "Leave it out.")
 
 
 def _check_connections(reading: ScriptReading, *, is_sharded: bool) -> None:
@@ -180,13 +178,13 @@ def _check_connections(reading: ScriptReading, *, is_sharded: bool) -> None:
         reading.findings.fault(
             key,
             given,
-            f"Megatron-LM refuses {listed(parallel)} with it, unless it is 1.",
+            f"With {listed(parallel)} Megatron-LM accepts only 1.",
             "Leave it out: the script sets 1.",
         )
     if is_sharded and given in (None, "1") and reading.generation == V25_5:
         reading.findings.note(
-            "Megatron-LM of August 2025 and later refuses fsdp with 1 connection of a device, which a script of "
-            f"generation {V25_5} sets where env_dict does not say {_CONNECTIONS}, for example 8."
+            "Megatron-LM since August 2025 rejects fsdp with 1 connection per device, which a script of generation "
+            f"{V25_5} sets unless env_dict sets {_CONNECTIONS}, for example to 8."
         )
 
 
@@ -195,7 +193,7 @@ def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
     if replicas is not None and (not reading.parameters.megatron_fsdp or replicas < 2):
         reading.fault(
             "hsdp_replicas",
-            "The training script takes two replicas or more, and only with megatron_fsdp.",
+            "The training script accepts replicas only with megatron_fsdp, and at least two.",
             "Set megatron_fsdp to 1 and hsdp_replicas to 2 or more, or leave hsdp_replicas out.",
         )
     elif replicas and data and data % replicas:
@@ -209,7 +207,7 @@ def _check_replicas(reading: ScriptReading, sizes: Sizes) -> None:
 def _check_checkpoints(reading: ScriptReading) -> None:
     if not reading.gives("save_checkpoint_path"):
         for key in filter(reading.gives, _NEEDS_CHECKPOINT_PATH):
-            reading.warn_of_no_effect(key, "no save_checkpoint_path is given", "Give one, or leave it out.")
+            reading.warn_of_no_effect(key, "save_checkpoint_path is not set", "Set that, or leave it out.")
     warn_unmounted(
         reading,
         "save_checkpoint_path",
@@ -224,20 +222,20 @@ def _check_data(reading: ScriptReading) -> None:
     if config.mock_data is False and not deepseek and not reading.reads("DATA_PATH"):
         reading.fault(
             "config.mock_data",
-            f"{reading.script} of generation {reading.generation} trains on synthetic data, whatever is given to it.",
-            "Set mock_data to True, or take an image of v25.4 or later.",
+            f"{reading.script} of generation {reading.generation} always trains on synthetic data.",
+            "Set mock_data to True, or use an image of v25.4 or later.",
         )
     given = (config.container_config.env_dict or {}).get("DATA_PATH")
     if config.mock_data and given is not None and not deepseek:
         findings.fault(
             key_path(_VARIABLES, "DATA_PATH"),
             given,
-            "mock_data is True, but with a DATA_PATH newer scripts train on that dataset.",
+            "mock_data is True, but newer scripts train on the dataset in DATA_PATH if it is set.",
             "Set mock_data to False and give data_path, or leave DATA_PATH out.",
         )
     if fetches_llama2_tokenizer(reading) and reading.gives("tokenizer_model"):
         reading.warn_of_no_effect(
-            "tokenizer_model", "with Llama2Tokenizer the script fetches that of Llama 2 itself", "Leave it."
+            "tokenizer_model", "with Llama2Tokenizer the script fetches Llama 2's itself", "Leave it as it is."
         )
 
 
@@ -251,8 +249,7 @@ def _check_cache(reading: ScriptReading) -> None:
             return
         reading.warn(
             "config.data_cache_dir",
-            f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} has its cache, "
-            f"{fixed}, written in it, which no mount of volume_dict brings into the container; the nodes have to share "
-            "it.",
+            f"data_cache_dir has no effect: {reading.script} of generation {reading.generation} uses the "
+            f"hard-coded cache {fixed}, which no mount in volume_dict covers; the nodes must share it.",
             f"Mount a folder that all nodes share at {fixed}.",
         )

@@ -23,7 +23,7 @@ class MegatronOptions(RunOptions):
         "Megatron-LM checkout, in place of the config's megatron_root.", default=""
     )
     training_megatron_release: Release = key(
-        "Release of ROCm's Megatron-LM images whose scripts train, for example v25.5. By default the "
-        "image's tag decides.",
+        "Release of ROCm's Megatron-LM images that the training scripts come from, for example v25.5. By default "
+        "the image's tag decides.",
         default="",
     )

@@ -25,14 +25,14 @@ class ScriptOptions(ConfigSection):
     """Options of the training scripts in addition to the sizes of a run."""
 
     context_parallelism: PositiveInteger | None = optional(
-        "How many GPUs share each sequence.", example=2, unit="GPUs", variable="CP"
+        "Number of GPUs that share each sequence.", example=2, unit="GPUs", variable="CP"
     )
     sequence_parallel: Flag | None = optional(
-        "Share the sequence among the tensor-parallel GPUs outside of the matrix products as well.",
+        "Also split the sequence among the tensor-parallel GPUs outside the matrix multiplications.",
         variable="SEQ_PARALLEL",
     )
     tokenizer_type: TokenizerType | None = optional(
-        "Class of the tokenizer. Llama2Tokenizer is for train_llama2.sh.",
+        "Tokenizer class. Llama2Tokenizer is for train_llama2.sh.",
         example="HuggingFaceTokenizer",
         variable="TOKENIZER_TYPE",
     )
@@ -44,21 +44,22 @@ class ScriptOptions(ConfigSection):
         example="transformer_engine",
     )
     megatron_fsdp: Flag | None = optional(
-        "Shard the parameters with Megatron's own FSDP. It goes with no tensor parallelism.", variable="MEGATRON_FSDP"
+        "Shard the parameters with Megatron's own FSDP. Does not work with tensor parallelism.",
+        variable="MEGATRON_FSDP",
     )
     hsdp_replicas: PositiveInteger | None = optional(
-        "How many groups of data-parallel ranks each hold a whole sharded copy; needs megatron_fsdp, and "
-        "sets ENABLE_HSDP as well.",
+        "Number of groups of data-parallel ranks that each hold a complete sharded copy; needs megatron_fsdp, and "
+        "also sets ENABLE_HSDP.",
         example=2,
         unit="groups",
         variable="HSDP_NUM_REPLICAS",
     )
     gradient_accumulation_fusion: Flag | None = optional(
-        "Add up gradients within the matrix products; the script leaves it out with either FSDP.",
+        "Accumulate gradients within the matrix multiplications; the script turns this off with either FSDP.",
         variable="GRADIENT_ACCUMULATION_FUSION",
     )
     save_checkpoint_path: Path | None = optional(
-        "Folder for checkpoints, as the container sees it; nodes have to share it. Without it none are written.",
+        "Folder for checkpoints, as the container sees it; the nodes must share it. Without it none are written.",
         example="/data/checkpoints",
         variable="SAVE_CKPT_PATH",
     )
@@ -69,7 +70,7 @@ class ScriptOptions(ConfigSection):
         variable="AC",
     )
     padding_length: PositiveInteger | None = optional(
-        "Length to which DeepSeek's script pads; without it sequence_length.",
+        "Length to which DeepSeek's script pads; by default sequence_length.",
         example=4096,
         unit="tokens",
         variable="PAD_LEN",

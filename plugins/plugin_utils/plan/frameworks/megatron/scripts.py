@@ -61,14 +61,14 @@ def script_of(reading: BranchReading) -> str | None:
             "config.training_scripts",
             scripts or None,
             f"No training script is known for the model {reading.branch.model}.",
-            f'Name one by a pattern of tokenizer_model ({tokenizer}), for example {{"llama-3": "{LLAMA3}"}}.',
+            f'Set one for a pattern that matches tokenizer_model ({tokenizer}), for example {{"llama-3": "{LLAMA3}"}}.',
         )
     elif scripts:
         reading.warn(
             "config.training_scripts",
-            f"It has no effect, as none of its patterns is found in tokenizer_model ({tokenizer}): {script} trains "
+            f"It has no effect, as none of its patterns matches tokenizer_model ({tokenizer}): {script} trains "
             f"{reading.branch.model}.",
-            "Give a pattern that is found there, or leave it out.",
+            "Give a pattern that matches, or leave it out.",
         )
     return script
 
@@ -79,20 +79,20 @@ def _check_script(script: str, key: str, reading: BranchReading) -> None:
         reading.findings.fault(
             key,
             script,
-            f"{script} takes its steps and its batch from {other}, which a plan does not set: it would train with its "
-            "own.",
-            "Name a script of your own that sets what it reads from TOTAL_ITERS, BS, MBS and SEQ_LENGTH, and runs it.",
+            f"{script} takes steps and batch size from {other}, which a plan does not set: it would train with its "
+            "defaults.",
+            "Name a wrapper script of your own that sets them from TOTAL_ITERS, BS, MBS and SEQ_LENGTH, and runs it.",
         )
     elif known_script(script) is None:
         near = nearest(posixpath.basename(script), [posixpath.basename(DEEPSEEK)])
         reading.findings.warn(
             key,
             script,
-            f"Nothing is known about {script}: it gets what {posixpath.basename(LLAMA3)} reads, and may read something "
-            "else.",
+            f"{script} is not a known script: it gets the variables of {posixpath.basename(LLAMA3)}, and may read "
+            "others.",
             f"Did you mean {DEEPSEEK}?"
             if near
-            else "See that it takes its settings from these variables, or from KEY=VALUE arguments.",
+            else "Check that it takes its settings from these variables, or from KEY=VALUE arguments.",
         )
 
 
@@ -109,21 +109,21 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
     """Say of which generation the script is taken to be, where that comes from, and what of it may surprise."""
     release, image = reading.options.training_megatron_release, _image_of(reading)
     if release:
-        source = f"as training_megatron_release says ({release})"
+        source = f"as set in training_megatron_release ({release})"
     elif generation_of_image(image):
         source = f"as the tag of {image} says"
     else:
         reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
-        source = f"which is taken for granted, since {reason}; training_megatron_release says otherwise"
-    note = f"{script} is read as that of generation {generation}, {source}."
+        source = f"an assumption, since {reason}; set training_megatron_release to change it"
+    note = f"{script} is treated as generation {generation}, {source}."
     if returns_exit_status(script, generation) is False:
-        note += " It ends with exit status 0 also where the training failed, so only its log shows a failure."
+        note += " It exits with status 0 even when the training failed, so only its log shows a failure."
     tokenizer = reading.parameters.tokenizer_model or _FETCHED
     fetched = tokenizer != _FETCHED and not tokenizer.startswith("/")
     if known_script(script) == LLAMA3 and generation == V25_5 and fetched:
         note += (
-            f" Where its checkout has no folder {tokenizer}, the one of mid 2025 fetches the tokenizer of {_FETCHED} "
-            "in place of it, to which the token needs access."
+            f" If its checkout has no folder {tokenizer}, the script of mid-2025 fetches the tokenizer of "
+            f"{_FETCHED} instead; the token needs access to that."
         )
     reading.findings.note(note)
 
@@ -155,13 +155,13 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
     if script and parameters.model_size is not None and not (own_checkout and own_dimensions):
         reading.fault(
             "model_size",
-            f"{reading.script} of generation {reading.generation} knows no model of size "
+            f"{reading.script} of generation {reading.generation} does not know model size "
             f"{shown(parameters.model_size)}.",
             f"It knows {listed(known)}. "
             + (
-                "For another size of your checkout give num_layers and num_attention_heads as well."
+                "For another size in your checkout, set num_layers and num_attention_heads as well."
                 if own_checkout
-                else "Where your own checkout knows more, name it with training_megatron_root, and give num_layers and "
+                else "If your own checkout knows more, set training_megatron_root to it, and num_layers and "
                 "num_attention_heads as well."
             ),
         )

@@ -68,24 +68,29 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
     fault, path = reading.findings.fault, key_path(_PATH, name)
     unsafe = _SUBSTITUTED.search(value) or (name in _IN_COMMAND and _NOT_A_WORD.search(value))
     if unsafe:
-        found = "a blank" if unsafe.group().isspace() else repr(unsafe.group())
+        found = "whitespace" if unsafe.group().isspace() else repr(unsafe.group())
         fault(
             path,
             value,
-            f"{shown(value)} holds {found}, which the training script hands to a shell that may run what it finds.",
-            "Give the value itself, in letters, digits and . _ / : @ % + = , ^ -",
+            f"{shown(value)} contains {found}, and the training script passes it to a shell that may execute it.",
+            "Use only letters, digits and . _ / : @ % + = , ^ -",
         )
     if name in _COUNTED:
         key = _COUNTED[name]
-        fault(path, value, f"The plan counts {key}, not {name}.", f"Set {key} in {reading.branch.path}.")
+        fault(path, value, f"The plan uses {key}, not {name}.", f"Set {key} in {reading.branch.path}.")
     elif name in _OPTIONS and not unsafe:
         _check_option(_OPTIONS[name], name, value, reading)
     if name == "EXP_NAME" and "/" in value and not unsafe:
-        fault(path, value, "The training script names its log by it, in a folder that is not there.", "Leave / out.")
+        fault(
+            path,
+            value,
+            "The training script puts it into its log's file name, so / would name a missing folder.",
+            "Leave / out.",
+        )
     if name == "LOG_INTERVAL" and value != "1":
-        fault(path, value, "The training is judged by its steps, and this leaves some out of the log.", "Leave it out.")
+        fault(path, value, "The run is judged by its steps, and this hides some of them from the log.", "Leave it out.")
     if name == "NO_TRAINING" and value != "0":
-        fault(path, value, "With NO_TRAINING the training script trains nothing.", "Leave it out.")
+        fault(path, value, "With NO_TRAINING the training script does not train.", "Leave it out.")
 
 
 def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> None:
@@ -95,14 +100,14 @@ def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> No
     meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)
     if isinstance(meant, bool):
         found = is_on(name, value)
-        understood, taken = found == meant, f"takes it for {'on' if found else 'off'}"
+        understood, taken = found == meant, f"reads it as {'on' if found else 'off'}"
     else:
         understood, taken = value == str(meant), "does not know it"
     if not understood:
         reading.findings.fault(
             key_path(_PATH, name),
             value,
-            f"{name} is {shown(value)}, and {reading.script} {taken}.",
+            f"{name} is {shown(value)}, but {reading.script} {taken}.",
             f"Set {key} in {reading.branch.path}.",
         )
 

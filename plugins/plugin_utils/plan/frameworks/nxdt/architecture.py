@@ -13,7 +13,7 @@ def architecture_of(reading: NxdtReading) -> Architecture | str:
     """Return the shape of the model, or why it or the work on it is not known."""
     alignment = reading.alignment
     if alignment and (alignment.dpo or alignment.orpo or alignment.peft):
-        return "Alignment runs a second model, or trains a few weights only; what that computes is not known."
+        return "Alignment runs a second model, or trains only a few weights; its FLOPs are not known."
     if reading.config.model_source == "megatron":
         return _of_keys(reading)
     model = reading.config.model
@@ -21,7 +21,7 @@ def architecture_of(reading: NxdtReading) -> Architecture | str:
         known = KNOWN_MODELS.get(known_model(text or "") or "")
         if known and (known.layers, known.hidden_size) == (model.num_layers, model.hidden_size):
             return known
-    return "The dimensions of the model stand in its config.json, on the nodes."
+    return "The dimensions of the model are in its config.json, on the nodes."
 
 
 def chips_per_device(reading: NxdtReading) -> float:
@@ -34,9 +34,9 @@ def _of_keys(reading: NxdtReading) -> Architecture | str:
     model = reading.config.model
     vocabulary = vocabulary_of(reading.get("data.tokenizer.type") or "")
     if not model.ffn_hidden_size or not model.num_attention_heads:
-        return "The config gives no ffn_hidden_size or no num_attention_heads of the model."
+        return "The config lacks the model's ffn_hidden_size or num_attention_heads."
     if vocabulary is None:
-        return "The size of the vocabulary is not known."
+        return "The vocabulary size is not known."
     # BaseDataModule._build_vocab pads it so.
     unit = (reading.get("model.make_vocab_size_divisible_by") or 128) * (
         reading.get("distributed_strategy.tensor_model_parallel_size") or 1
@@ -45,7 +45,7 @@ def _of_keys(reading: NxdtReading) -> Architecture | str:
     if model.moe:
         experts = Experts(model.moe.num_experts, model.moe.top_k or 1, model.ffn_hidden_size)
         if (model.moe.frequency or 1) != 1:
-            return "Not all layers of the model have experts; what it computes is not known."
+            return "Only some layers of the model have experts; its FLOPs are not known."
     return Architecture(
         layers=model.num_layers,
         hidden_size=model.hidden_size,

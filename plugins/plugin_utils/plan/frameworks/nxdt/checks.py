@@ -52,7 +52,7 @@ def _check_options(reading: NxdtReading) -> None:
         value = getattr(reading.options, option)
         if value:
             reading.findings.warn(
-                option, value, f"{option} has no effect: an NxDT config is for one model.", "Leave it out."
+                option, value, f"{option} has no effect: an NxDT config describes one model.", "Leave it out."
             )
 
 
@@ -63,21 +63,20 @@ def _check_nodes(reading: NxdtReading, given: int | None) -> None:
         reading.findings.warn(
             "trainer.num_nodes",
             given,
-            f"num_nodes has no effect: the run has {counted(reading.nnodes, 'host')} of the inventory, and that "
-            "overrides it.",
+            f"num_nodes has no effect: the run has {counted(reading.nnodes, 'inventory host')}, which overrides it.",
             f"Set it to {reading.nnodes}, or choose other hosts with training_hosts or training_exclude.",
         )
 
 
 def _check_trainer(reading: NxdtReading) -> None:
     refused = {
-        "enable_progress_bar": (False, "the run is judged by what the progress bar shows"),
-        "enable_model_summary": (True, "NxDT refuses it"),
+        "enable_progress_bar": (False, "the run is judged by the progress bar's output"),
+        "enable_model_summary": (True, "NxDT rejects it"),
     }
     for key, (value, reason) in refused.items():
         if reading.get(f"trainer.{key}") is value:
             reading.fault(
-                f"trainer.{key}", f"{key} may not be {value}: {reason}.", f"Leave it out, or say {not value}."
+                f"trainer.{key}", f"{key} must not be {value}: {reason}.", f"Leave it out, or set it to {not value}."
             )
 
 
@@ -86,7 +85,7 @@ def _check_model_source(reading: NxdtReading) -> None:
     if source == "megatron":
         for key in MEGATRON_KEYS:
             if reading.config.model and reading.get(f"model.{key}") is None:
-                reading.fault(f"model.{key}", f"{key} is missing, which model_source megatron needs.", "Give it.")
+                reading.fault(f"model.{key}", f"{key} is missing; model_source megatron needs it.", "Give it.")
         if reading.get("distributed_strategy.zero1") is False:
             reading.fault(
                 "distributed_strategy.zero1", "model_source megatron works with zero1 only.", "Set it to True."
@@ -95,7 +94,7 @@ def _check_model_source(reading: NxdtReading) -> None:
         findings.fault(
             "model.model_config",
             None,
-            "model_config is missing, which model_source hf needs.",
+            "model_config is missing; model_source hf needs it.",
             "Give the path of the model's config.json on the nodes.",
         )
     by_prefix = source == "megatron" and not reading.get("data.use_sft_style_data_module") and not reading.alignment
@@ -123,8 +122,8 @@ def _check_context_parallelism(reading: NxdtReading) -> None:
     if asked and length and asked != length:
         reading.fault(
             "data.seq_length",
-            f"With context parallelism it has to be that of model.encoder_seq_length, {length}.",
-            "Say ${model.encoder_seq_length}.",
+            f"With context parallelism it must equal model.encoder_seq_length, {length}.",
+            "Set ${model.encoder_seq_length}.",
         )
 
 
@@ -135,9 +134,9 @@ def _check_experts(reading: NxdtReading) -> None:
     if experts.dropless:
         activation = reading.get("model.activation")
         if activation != "swiglu" and (activation or reading.get("model_source") == "megatron"):
-            reading.fault("model.activation", "Dropless experts need swiglu.", "Say swiglu.")
+            reading.fault("model.activation", "Dropless experts need swiglu.", "Set swiglu.")
         if experts.glu_mlp is False:
-            reading.fault("model.moe.glu_mlp", "Dropless experts need gated units.", "Set it to True.")
+            reading.fault("model.moe.glu_mlp", "Dropless experts need gated linear units.", "Set it to True.")
         if experts.capacity_factor:
             reading.warn(
                 "model.moe.capacity_factor",
@@ -147,11 +146,11 @@ def _check_experts(reading: NxdtReading) -> None:
     elif experts.capacity_factor == 0:
         reading.fault(
             "model.moe.capacity_factor",
-            "An expert that takes no tokens learns nothing.",
+            "An expert that gets no tokens learns nothing.",
             "Give a number greater than 0, or set dropless to True.",
         )
     if experts.routing_algorithm == "sinkhorn" and experts.top_k not in (None, 1):
-        reading.fault("model.moe.top_k", "sinkhorn gives each token one expert.", "Set it to 1.")
+        reading.fault("model.moe.top_k", "sinkhorn assigns each token one expert.", "Set it to 1.")
     parallel = reading.get("distributed_strategy.expert_model_parallel_size") or 1
     if experts.num_experts and experts.num_experts % parallel:
         reading.fault(
@@ -167,22 +166,22 @@ def _check_alignment(reading: NxdtReading) -> None:
         return
     chosen = [name for name in ("sft", "dpo", "orpo") if getattr(alignment, name)]
     if len(chosen) > 1:
-        findings.fault(path, None, f"{listed(chosen)} exclude each other.", "Keep one of them.")
+        findings.fault(path, None, f"{listed(chosen)} are mutually exclusive.", "Keep one of them.")
     data = reading.get("data.train_dir")
     if data and not data.lower().endswith(_FILES_OF_RECORDS):
         reading.fault(
             "data.train_dir",
-            "Fine-tuning and alignment read a file of records.",
-            f"Give a file that ends with {' or '.join(_FILES_OF_RECORDS)}.",
+            "Fine-tuning and alignment read a records file.",
+            f"Give a file whose name ends with {' or '.join(_FILES_OF_RECORDS)}.",
         )
     for key in ("data.seq_length", "data.tokenizer"):
         if reading.config.data and not reading.get(key):
-            reading.fault(key, f"{key} is missing, which fine-tuning and alignment need.", "Give it.")
+            reading.fault(key, f"{key} is missing; fine-tuning and alignment need it.", "Give it.")
     if reading.config.exp_manager and not reading.get("exp_manager.resume_from_checkpoint"):
         reading.warn(
             "exp_manager.resume_from_checkpoint",
-            "No checkpoint is named, so training begins with random weights.",
-            "Give the pretrained one.",
+            "No checkpoint is set, so training starts from random weights.",
+            "Set the pretrained checkpoint.",
         )
     if alignment.dpo:
         _check_dpo(reading, f"{path}.dpo")
@@ -190,18 +189,20 @@ def _check_alignment(reading: NxdtReading) -> None:
         _check_prompt(reading, f"{path}.orpo.max_prompt_length")
     if alignment.peft and reading.get("distributed_strategy.zero1"):
         reading.warn(
-            "distributed_strategy.zero1", "NxDT's example says that LoRA does not go with zero1.", "Say False."
+            "distributed_strategy.zero1",
+            "According to NxDT's example, LoRA does not work with zero1.",
+            "Set it to False.",
         )
 
 
 def _check_dpo(reading: NxdtReading, path: str) -> None:
     lengths = [f"{path}.{key}" for key in ("max_prompt_length", "max_dpo_prompt_length")]
     if not any(reading.get(key) for key in lengths):
-        reading.fault(lengths[0], "The longest prompt is not given.", "Give its length in tokens.")
+        reading.fault(lengths[0], "The maximum prompt length is not set.", "Set it, in tokens.")
     for key in lengths:
         _check_prompt(reading, key)
     if reading.get(f"{path}.precompute_ref_log_probs") is False:
-        reading.fault(f"{path}.precompute_ref_log_probs", "NxDT cannot do without.", "Set it to True.")
+        reading.fault(f"{path}.precompute_ref_log_probs", "NxDT requires it.", "Set it to True.")
 
 
 def _check_prompt(reading: NxdtReading, key: str) -> None:
@@ -209,7 +210,7 @@ def _check_prompt(reading: NxdtReading, key: str) -> None:
     if prompt and length and prompt >= length:
         reading.fault(
             key,
-            f"It leaves no token for the response: data.seq_length, both together, is {length}.",
+            f"It leaves no tokens for the response: data.seq_length, prompt and response together, is {length}.",
             f"Give less than {length}.",
         )
 
@@ -219,13 +220,13 @@ def _check_checkpoints(reading: NxdtReading) -> None:
     if writes and reading.nnodes > 1 and not reading.get("exp_manager.explicit_log_dir"):
         reading.warn(
             "exp_manager.explicit_log_dir",
-            "Each node would keep its part of the checkpoints in its own run folder, where no other finds it.",
+            "Each node would keep its part of the checkpoints in its own run folder, where no other node finds it.",
             "Give a folder that all nodes share, or set create_checkpoint_callback to False.",
         )
     if writes and not reading.get("exp_manager.checkpoint_callback_params"):
         reading.fault(
             "exp_manager.checkpoint_callback_params",
-            "It is missing, which create_checkpoint_callback needs.",
+            "It is missing; create_checkpoint_callback needs it.",
             "Give save_top_k and every_n_train_steps in it.",
         )
 
@@ -236,7 +237,7 @@ def _check_results(reading: NxdtReading) -> None:
         if value is not None:
             reading.fault(
                 f"trainops.result_dict.{key}",
-                f"NxDT's log does not say {key}, so the run could never be judged by it.",
+                f"NxDT's log does not report {key}, so the run could never be judged by it.",
                 "Give tokens_per_gpu or step_time_ms.",
             )
 
@@ -247,8 +248,8 @@ def _check_precision(reading: NxdtReading) -> None:
     if kind == "mixed_precision_SR":
         reading.warn(
             "precision.type",
-            "NxDT takes this spelling, but gives it no FP32 master weights and no FP32 accumulation of gradients.",
-            "Set mixed_precision where these are meant.",
+            "NxDT accepts this spelling, but uses neither FP32 master weights nor FP32 gradient accumulation.",
+            "Set mixed_precision if you want these.",
         )
     if kind == "autocast" and not (reading.alignment and reading.alignment.peft):
         reading.warn(
@@ -259,13 +260,13 @@ def _check_precision(reading: NxdtReading) -> None:
     if kind == "manual":
         for key in MANUAL_KEYS:
             if reading.get(f"precision.{key}") is None:
-                message = f"{key} is missing, which type manual needs."
+                message = f"{key} is missing; type manual needs it."
                 reading.fault(f"precision.{key}", message, "Give '0' or '1'.")
     elif kind is not None:
         for key in (*MANUAL_KEYS, "master_weights", "fp32_grad_acc", "fp32_grads_cc"):
             if reading.get(f"precision.{key}"):
-                message = f"{key} has no effect: it counts only where precision.type is manual."
-                reading.warn(f"precision.{key}", message, "Leave it out, or say manual.")
+                message = f"{key} has no effect: it applies only with precision.type manual."
+                reading.warn(f"precision.{key}", message, "Leave it out, or set precision.type to manual.")
 
 
 def _check_devices(reading: NxdtReading) -> None:
@@ -275,14 +276,14 @@ def _check_devices(reading: NxdtReading) -> None:
     if flag and lnc and int(flag.group(1)) != lnc:
         reading.fault(
             "compiler_flags",
-            f"The compiler would make logical NeuronCores of {flag.group(1)}, and trainer.lnc says {lnc}.",
-            "Give both the same size.",
+            f"The compiler flag sets a logical NeuronCore size of {flag.group(1)}, but trainer.lnc is {lnc}.",
+            "Set both to the same size.",
         )
     if name is None:
         reading.warn(
             "trainops.instance_type",
-            "The instance type is not given, so whether the nodes have that many devices cannot be checked.",
-            f"Give one of {', '.join(INSTANCES)}.",
+            "The instance type is not set, so the number of devices cannot be checked.",
+            f"Set one of {', '.join(INSTANCES)}.",
         )
         return
     instance = INSTANCES[name]
@@ -294,14 +295,14 @@ def _check_devices(reading: NxdtReading) -> None:
     if devices and devices > offered:
         reading.fault(
             "trainer.devices",
-            f"{name} offers {counted(offered, 'device')} at lnc {size}, and {shown(devices)} are asked for.",
-            f"Give {offered} or fewer; trainer.devices counts the devices of one node.",
+            f"{name} offers {counted(offered, 'device')} at lnc {size}, but {shown(devices)} are requested.",
+            f"Set {offered} or fewer; trainer.devices counts the devices of one node.",
         )
     elif devices and devices < offered:
         reading.warn(
             "trainer.devices",
             f"{name} offers {counted(offered, 'device')} at lnc {size}; {offered - devices} of them stay idle.",
-            f"Give {offered} to use them all.",
+            f"Set {offered} to use them all.",
         )
 
 
@@ -311,7 +312,7 @@ def _check_variables(reading: NxdtReading) -> None:
         reading.findings.fault(
             key_path("trainops.container_config.env_dict", name),
             variables[name],
-            "NxDT would do another number of steps than trainer.max_steps, which the run is judged by.",
+            "It would change NxDT's number of steps from trainer.max_steps, by which the run is judged.",
             f"Leave it out, and set {_OTHER_STEPS[name]}.",
         )
 
@@ -333,6 +334,6 @@ def _check_mounts(reading: NxdtReading) -> None:
             reading.findings.warn(
                 key,
                 path,
-                "It is under no mount of trainops.container_config.volume_dict, so it has to be in the image.",
+                "No mount in trainops.container_config.volume_dict covers it, so it must be in the image.",
                 "Mount its folder.",
             )

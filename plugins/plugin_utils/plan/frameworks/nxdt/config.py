@@ -26,25 +26,27 @@ class TrainerConfig(ConfigSection):
     """The section ``trainer``: settings of PyTorch Lightning's trainer."""
 
     devices: Count = key(
-        "Processes of each node, one for each logical NeuronCore. Of one node, whatever NxDT's text says.",
+        "Processes per node, one for each logical NeuronCore. Per node, whatever NxDT's documentation says.",
         example=32,
         unit="devices",
         variable="--nproc_per_node, trainer.devices",
     )
     lnc: t.Annotated[int, Whole(1, 2, strict=True)] | None = optional(
-        "Physical NeuronCores of each logical one; without it 2 on Trn2, and 1 elsewhere in any case.",
+        "Physical NeuronCores per logical one; by default 2 on Trn2, and always 1 elsewhere.",
         variable="NEURON_LOGICAL_NC_CONFIG (Trn2)",
         since="1.1.0",
     )
     max_steps: Count = key("Steps after which training ends.", example=20000, unit="steps")
     accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = optional(
-        "Only 1: the batch sizes decide how gradients are accumulated."
+        "Must be 1: the batch sizes decide how gradients are accumulated."
     )
-    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = optional("Only 32; the section precision decides.")
+    precision: t.Annotated[int, Whole(32, 32, strict=True)] | None = optional(
+        "Must be 32; the section precision decides."
+    )
     enable_progress_bar: Boolean | None = optional(
-        "The progress bar, which carries what the run is judged by; false is refused."
+        "The progress bar, whose output the run is judged by; must not be false."
     )
-    enable_model_summary: Boolean | None = optional("Only false.")
+    enable_model_summary: Boolean | None = optional("Must be false.")
 
 
 @with_keys(KEYS["exp_manager.checkpoint_callback_params"], strict=True)
@@ -57,8 +59,8 @@ class ExpManagerConfig(ConfigSection):
     """The section ``exp_manager``: logs and checkpoints."""
 
     explicit_log_dir: YamlText | None = key(
-        "Folder of logs and checkpoints; null takes the folder experiment in the node's run folder. On "
-        "several nodes it has to be one that they share.",
+        "Folder for logs and checkpoints; null uses the folder experiment in the node's run folder. With several "
+        "nodes it must be a shared folder.",
         example="/shared/nxdt/llama3",
         variable=_OVERRIDDEN,
     )
@@ -71,26 +73,26 @@ class ExpManagerConfig(ConfigSection):
 class StrategyConfig(ConfigSection):
     """The section ``distributed_strategy``: how the model is shared out to the devices."""
 
-    tensor_model_parallel_size: Count = key("How many devices share each layer.", example=8, unit="devices")
+    tensor_model_parallel_size: Count = key("Number of devices that share each layer.", example=8, unit="devices")
     pipeline_model_parallel_size: Count = key(
-        "How many groups of devices share the layers, one after the other.", example=1, unit="stages"
+        "Number of pipeline stages that the layers are divided into.", example=1, unit="stages"
     )
     virtual_pipeline_model_parallel_size: Count | None = key(
-        "How many pieces of the model each pipeline stage holds; 1 without interleaving.", example=1
+        "Number of model chunks per pipeline stage; 1 without interleaving.", example=1
     )
     context_parallel_size: Count | None = optional(
-        "How many devices share each sequence.", unit="devices", since="1.3.0"
+        "Number of devices that share each sequence.", unit="devices", since="1.3.0"
     )
     expert_model_parallel_size: Count | None = optional(
-        "How many devices share the experts.", unit="devices", since="1.1.0"
+        "Number of devices that share the experts.", unit="devices", since="1.1.0"
     )
-    zero1: Boolean = key("Share the optimizer's state out to the data-parallel ranks.", example=True)
+    zero1: Boolean = key("Shard the optimizer state over the data-parallel ranks.", example=True)
     sequence_parallel: Boolean = key(
-        "Share the sequences out to the tensor-parallel ranks where layers allow it.", example=True
+        "Split the sequences among the tensor-parallel ranks where layers allow it.", example=True
     )
     kv_replicator: Count | None = optional(
-        "How often key/value heads are repeated, so that tensor parallelism divides them. A number, "
-        "whatever NxDT's text says; it counts only with model.qkv_linear."
+        "How many times key/value heads are replicated so that tensor parallelism divides them. A number, whatever "
+        "NxDT's documentation says; applies only with model.qkv_linear."
     )
 
 
@@ -99,7 +101,7 @@ class NxdtConfig(ConfigSection):
     """The top of the file."""
 
     name: YamlText = key(
-        "Name of the experiment. With mixtral in it and model_source hf, Mixtral is trained, else Llama.",
+        "Name of the experiment. With model_source hf, a name that contains mixtral trains Mixtral, any other Llama.",
         example="hf_llama",
     )
     model_source: t.Annotated[str, OneOf(("megatron", "hf"), strict=True)] = key(
@@ -107,37 +109,40 @@ class NxdtConfig(ConfigSection):
     )
     trainer: TrainerConfig = key("Settings of PyTorch Lightning's trainer.")
     exp_manager: ExpManagerConfig = key("Logs and checkpoints.")
-    distributed_strategy: StrategyConfig = key("How the model is shared out to the devices.")
-    data: DataConfig = key("What is trained on.")
+    distributed_strategy: StrategyConfig = key("How the model is distributed over the devices.")
+    data: DataConfig = key("Dataset and batches.")
     model: ModelConfig = key("Architecture and optimizer.")
     model_alignment_strategy: AlignmentConfig | None = optional(
         "Fine-tuning (SFT, LoRA) or alignment (DPO, ORPO); none for pre-training."
     )
     precision: PrecisionConfig = key("Number formats.")
     compiler_flags: YamlText = key(
-        "Flags of the Neuron compiler. NxDT appends them itself, so the plan does not set the variable.",
+        "Flags for the Neuron compiler. NxDT appends them itself, so the plan does not set the variable.",
         example="--model-type transformer",
         variable="NEURON_CC_FLAGS",
     )
     compiler_cache_url: YamlText = key(
-        "Folder or S3 prefix of compiled graphs; where the nodes share it, each graph is compiled once.",
+        "Folder or S3 prefix for compiled graphs; if the nodes share it, each graph is compiled only once.",
         example="/shared/neuron_cache",
         variable="NEURON_COMPILE_CACHE_URL",
     )
     aync_exec_max_inflight_requests: Natural = key(
-        "Executions that wait in the runtime's queue. NxDT spells the key so.",
+        "Maximum number of executions in the runtime's queue. The spelling of the key is NxDT's.",
         example=5,
         variable="NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS",
     )
     bucket_size_collectives: Count = key(
-        "Size of the tensors that gradients are gathered into.", example=1024, unit="MB", variable="BUCKET_CAP_MB"
+        "Size of the buckets that gradients are gathered into.", example=1024, unit="MB", variable="BUCKET_CAP_MB"
     )
     neuron_rt_exec_timeout: Count = key(
-        "After this long the runtime gives an execution up.", example=100, unit="s", variable="NEURON_RT_EXEC_TIMEOUT"
+        "Timeout after which the runtime abandons an execution.",
+        example=100,
+        unit="s",
+        variable="NEURON_RT_EXEC_TIMEOUT",
     )
     neuron_experimental_compress_rg: Boolean = key(
         "Compress replica groups.", example=False, variable="NEURON_EXPERIMENTAL_COMPRESS_RG"
     )
     trainops: RunConfig = key(
-        "How to run, for this collection: the one section that NxDT itself does not read.", default_factory=RunConfig
+        "How to run: read only by this collection, not by NxDT itself.", default_factory=RunConfig
     )

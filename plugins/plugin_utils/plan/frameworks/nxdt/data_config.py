@@ -16,7 +16,7 @@ from ...config.kinds import Words
 from .keys import KEYS
 
 Names = t.Annotated[list[YamlText], Words("a list of names")]
-Prefixes = t.Annotated[t.Any, Words("a list of weights and paths, a path, or an object of them")]
+Prefixes = t.Annotated[t.Any, Words("a list of weights and paths, a path, or an object of these")]
 _TOKENS: dict[str, t.Any] = {"unit": "tokens"}
 
 
@@ -24,12 +24,12 @@ _TOKENS: dict[str, t.Any] = {"unit": "tokens"}
 class DpoConfig(ConfigSection):
     """The section ``dpo``: direct preference optimization."""
 
-    max_prompt_length: Count | None = optional("Longest prompt.", example=2048, unit="tokens")
+    max_prompt_length: Count | None = optional("Maximum prompt length.", example=2048, unit="tokens")
     max_dpo_prompt_length: Count | None = optional(
-        "The same as max_prompt_length, in older versions of NxDT.", example=2048, unit="tokens"
+        "Name of max_prompt_length in older versions of NxDT.", example=2048, unit="tokens"
     )
     precompute_ref_log_probs: Boolean = key(
-        "Compute the reference model's log-probabilities before training; NxDT cannot do without.", example=True
+        "Compute the reference model's log-probabilities before training; NxDT requires it.", example=True
     )
 
 
@@ -37,7 +37,7 @@ class DpoConfig(ConfigSection):
 class OrpoConfig(ConfigSection):
     """The section ``orpo``: odds-ratio preference optimization."""
 
-    max_prompt_length: Count | None = optional("Longest prompt.", example=2048, unit="tokens")
+    max_prompt_length: Count | None = optional("Maximum prompt length.", example=2048, unit="tokens")
 
 
 @with_keys(KEYS["model_alignment_strategy.sft"], strict=True)
@@ -49,7 +49,7 @@ class SftConfig(ConfigSection):
 class PeftConfig(ConfigSection):
     """The section ``peft``: LoRA, which trains a small addition to the layers."""
 
-    target_modules: Names = key("Layers that get an addition.", example=["qkv_proj"])
+    target_modules: Names = key("Layers that get an adapter.", example=["qkv_proj"])
 
 
 class AlignmentConfig(ConfigSection):
@@ -58,7 +58,7 @@ class AlignmentConfig(ConfigSection):
     sft: SftConfig | None = optional("Supervised fine-tuning.")
     dpo: DpoConfig | None = optional("Direct preference optimization.", since="1.1.0")
     orpo: OrpoConfig | None = optional("Odds-ratio preference optimization.", since="1.3.0")
-    peft: PeftConfig | None = optional("LoRA, beside sft.", since="1.2.0")
+    peft: PeftConfig | None = optional("LoRA, together with sft.", since="1.2.0")
 
 
 @with_keys(KEYS["data.tokenizer"], strict=True)
@@ -72,16 +72,18 @@ class TokenizerConfig(ConfigSection):
 class DataConfig(ConfigSection):
     """The section ``data``: dataset and batches."""
 
-    micro_batch_size: Count = key("Sequences that one data-parallel rank takes at once.", example=1, unit="sequences")
+    micro_batch_size: Count = key(
+        "Sequences that one data-parallel rank processes at a time.", example=1, unit="sequences"
+    )
     global_batch_size: Count = key(
-        "All sequences of one step; a DPO pair counts as one.", example=1024, unit="sequences"
+        "Sequences per step over all ranks; a DPO pair counts as one.", example=1024, unit="sequences"
     )
     train_dir: YamlText | None = optional(
-        "Data to train on: for SFT and DPO a file .jsonl, .json or .arrow, else a folder of tokens."
+        "Training data: for SFT and DPO a .jsonl, .json or .arrow file, otherwise a folder of tokens."
     )
-    val_dir: YamlText | None = optional("Data to validate on, in the same form.")
+    val_dir: YamlText | None = optional("Validation data, in the same form.")
     seq_length: Count | None = optional(
-        "Length of a sequence; for DPO that of prompt and response together. Without it model.encoder_seq_length.",
+        "Sequence length; for DPO that of prompt and response together. By default model.encoder_seq_length.",
         unit="tokens",
     )
     tokenizer: TokenizerConfig | None = optional("Tokenizer.")
@@ -91,6 +93,4 @@ class DataConfig(ConfigSection):
     use_sft_style_data_module: Boolean | None = optional(
         "Read train_dir and val_dir with model_source megatron as well."
     )
-    alignment_strategy: AlignmentConfig | None = optional(
-        "The same as model_alignment_strategy, in older versions of NxDT."
-    )
+    alignment_strategy: AlignmentConfig | None = optional("Name of model_alignment_strategy in older versions of NxDT.")

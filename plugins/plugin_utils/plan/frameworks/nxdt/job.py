@@ -73,7 +73,7 @@ _LARGEST_PRODUCT = 10**18
 def _product(one: t.Any, other: t.Any) -> t.Any:
     for factor in (one, other):
         if isinstance(factor, bool) or not isinstance(factor, int | float):
-            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is none")
+            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is not one")
     if abs(one) > _LARGEST_PRODUCT or abs(other) > _LARGEST_PRODUCT or abs(one * other) > _LARGEST_PRODUCT:
         raise ValueError("the product is too large")
     return one * other
@@ -84,7 +84,7 @@ OmegaConf.register_new_resolver("multiply", _product, replace=True)
 
 
 def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
-    raise InterpolationResolutionError(f"oc.env would take {name} from the machine that runs Ansible")
+    raise InterpolationResolutionError(f"oc.env would read {name} on the machine that runs Ansible")
 
 
 OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
@@ -94,7 +94,7 @@ def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> 
     """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
     if options.container_engine != "auto" or _run_of(config).get("container_image") is not None:
         return options.container_engine
-    findings.note("No image is named (trainops.container_image), so the training runs on the hosts, in no container.")
+    findings.note("No image is set (trainops.container_image), so the training runs directly on the hosts.")
     return "none"
 
 

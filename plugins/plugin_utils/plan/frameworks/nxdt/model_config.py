@@ -21,7 +21,7 @@ from .keys import KEYS
 MEGATRON_KEYS = ("ffn_hidden_size", "num_attention_heads", "num_kv_heads", "normalization", "layernorm_epsilon")
 
 Betas = t.Annotated[list[Probability], Words("a list of two numbers from 0 to 1")]
-Cuts = t.Annotated[list[YamlText], Words("a list of names of layers")]
+Cuts = t.Annotated[list[YamlText], Words("a list of layer names")]
 Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 
 
@@ -31,7 +31,7 @@ class FusionsConfig(ConfigSection):
 
     softmax: Boolean | None = optional("Use the fused softmax.", example=True, variable="NEURON_FUSE_SOFTMAX")
     flash_attention: Boolean = key("Use the flash attention kernel.", example=True)
-    ring_attention: Boolean | None = optional("Use ring attention, which context parallelism needs.", since="1.3.0")
+    ring_attention: Boolean | None = optional("Use ring attention; context parallelism needs it.", since="1.3.0")
 
 
 @with_keys(KEYS["model.optim.sched"], strict=True)
@@ -43,7 +43,7 @@ class SchedulerConfig(ConfigSection):
 class OptimizerConfig(ConfigSection):
     """The section ``model.optim``: optimizer and learning rate."""
 
-    betas: Betas | None = optional("Decay of the two moments.", example=[0.9, 0.999])
+    betas: Betas | None = optional("Decay rates of the two moments.", example=[0.9, 0.999])
     sched: SchedulerConfig | None = optional("How the learning rate changes.")
 
 
@@ -51,18 +51,18 @@ class OptimizerConfig(ConfigSection):
 class MoeConfig(ConfigSection):
     """The section ``model.moe``: mixture of experts."""
 
-    num_experts: Count = key("Experts of a layer.", example=8)
-    frequency: Count | None = optional("Every how many layers have experts.")
+    num_experts: Count = key("Experts per layer.", example=8)
+    frequency: Count | None = optional("Every how many layers there is one with experts.")
     capacity_factor: NotNegative = key(
-        "Tokens that an expert takes, relative to an even share; 0.0 with dropless.", example=2.0
+        "Maximum tokens per expert, relative to an even share; 0.0 with dropless.", example=2.0
     )
     dropless: Boolean | None = optional("Drop no token, with the blockwise kernel.")
-    glu_mlp: Boolean | None = optional("Experts with gated linear units, which dropless needs.")
+    glu_mlp: Boolean | None = optional("Experts with gated linear units; dropless needs them.")
     routing_algorithm: t.Annotated[str, OneOf(("top_k", "sinkhorn"), strict=True)] | None = optional(
-        "How tokens find their experts."
+        "How tokens are routed to experts."
     )
-    top_k: Count | None = optional("Experts of each token; with sinkhorn 1.")
-    sinkhorn_tol: Tolerance = optional("Tolerance at which sinkhorn ends.")
+    top_k: Count | None = optional("Experts per token; 1 with sinkhorn.")
+    sinkhorn_tol: Tolerance = optional("Tolerance at which sinkhorn stops.")
 
 
 @with_keys(KEYS["model"], strict=True)
@@ -79,17 +79,19 @@ class ModelConfig(ConfigSection):
         examples=["/data/llama3_8b/config.json"],
     )
     encoder_seq_length: Count = key("Length of a sequence.", example=4096, unit="tokens")
-    num_layers: Count = key("Layers; they win over those of model_config.", example=32)
-    hidden_size: Count = key("Width of a layer; it wins over that of model_config.", example=4096)
+    num_layers: Count = key("Number of layers; overrides that of model_config.", example=32)
+    hidden_size: Count = key("Width of a layer; overrides that of model_config.", example=4096)
     ffn_hidden_size: Count | None = optional("Width of the feed-forward part.")
     num_attention_heads: Count | None = optional("Attention (query) heads.")
     num_kv_heads: Count | None = optional("Key/value heads; fewer than query heads for GQA.")
-    kv_channels: Count | None = optional("Width of a head; null takes hidden_size / num_attention_heads.")
+    kv_channels: Count | None = optional("Width of a head; null uses hidden_size / num_attention_heads.")
     qkv_linear: Boolean | None = optional("Use the layer that repeats key/value heads (GQAQKVColumnParallelLinear).")
     pipeline_cuts: Cuts | None = optional(
         "Layers after which a pipeline stage ends; one fewer than stages.", since="1.1.0"
     )
-    activations_checkpoint_recompute: Names | None = optional("Which parts, with selective.", example=["CoreAttention"])
+    activations_checkpoint_recompute: Names | None = optional(
+        "Which parts are recomputed, with selective.", example=["CoreAttention"]
+    )
     fusions: FusionsConfig = key("Kernels that do several operations at once.")
     normalization: t.Annotated[str, OneOf(("rmsnorm", "layernorm"), strict=True)] | None = optional("Normalization.")
     layernorm_epsilon: Positive | None = optional("Epsilon of the normalization. OmegaConf reads 1e-5 as a number.")

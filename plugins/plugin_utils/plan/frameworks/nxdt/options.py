@@ -12,5 +12,5 @@ class NxdtOptions(RunOptions):
     """Where NxDT lies, and which one it is."""
 
     training_nxdt_root: PathOrNothing = key(
-        "Folder with NxDT's training_orchestrator.py, in place of the config's trainops.nxdt_root.", default=""
+        "Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in the config.", default=""
     )

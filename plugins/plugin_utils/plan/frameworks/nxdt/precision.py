@@ -39,7 +39,7 @@ class PrecisionType(OneOf):
     def read(self, value: t.Any) -> str:
         """Return the type."""
         if value == _MISSPELT:
-            raise ValueError("is the spelling of NxDT's documentation, and refused by its code")
+            raise ValueError("is spelled as in NxDT's documentation, but NxDT's code rejects it")
         return super().read(value)
 
 
@@ -51,18 +51,20 @@ class PrecisionConfig(ConfigSection):
         example="mixed_precision",
         variable="XLA_USE_BF16, XLA_DOWNCAST_BF16, NEURON_RT_STOCHASTIC_ROUNDING_EN, NEURON_CC_FLAGS",
     )
-    master_weights: Flag | None = optional("Keep FP32 master weights; only with manual.")
-    fp32_grad_acc: Flag | None = optional("Accumulate gradients in FP32; only with manual.")
-    fp32_grads_cc: Flag | None = optional("Reduce gradients in FP32; only with manual.")
-    xla_use_bf16: Flag | None = optional("Take FP32 for BF16; only with manual.", example="0", variable="XLA_USE_BF16")
+    master_weights: Flag | None = optional("Keep FP32 master weights; only with type manual.")
+    fp32_grad_acc: Flag | None = optional("Accumulate gradients in FP32; only with type manual.")
+    fp32_grads_cc: Flag | None = optional("Reduce gradients in FP32; only with type manual.")
+    xla_use_bf16: Flag | None = optional(
+        "Take FP32 for BF16; only with type manual.", example="0", variable="XLA_USE_BF16"
+    )
     xla_downcast_bf16: Flag | None = optional(
-        "Take FP32 for BF16 and FP64 for FP32; only with manual.", example="1", variable="XLA_DOWNCAST_BF16"
+        "Take FP32 for BF16 and FP64 for FP32; only with type manual.", example="1", variable="XLA_DOWNCAST_BF16"
     )
     neuron_rt_stochastic_rounding_en: Flag | None = optional(
-        "Round stochastically; only with manual.", example="0", variable="NEURON_RT_STOCHASTIC_ROUNDING_EN"
+        "Round stochastically; only with type manual.", example="0", variable="NEURON_RT_STOCHASTIC_ROUNDING_EN"
     )
     parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = optional(
-        "Number format in which parallel layers are summed; bf16, or fp32 with type fp32.", since="1.1.1"
+        "Number format in which parallel layers are reduced; bf16, or fp32 with type fp32.", since="1.1.1"
     )
 
 

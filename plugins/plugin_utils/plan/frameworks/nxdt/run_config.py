@@ -17,39 +17,41 @@ class RunConfig(ConfigSection):
     """The section ``trainops``: how to run."""
 
     instance_type: t.Annotated[str, OneOf(tuple(INSTANCES), strict=True)] | None = optional(
-        "Type of the nodes, which says how many devices they have and what a logical NeuronCore is.",
+        "Instance type of the nodes; it determines their number of devices and the size of a logical NeuronCore.",
         example="trn1.32xlarge",
     )
     nxdt_root: Path = key(
-        "Folder with training_orchestrator.py, where training starts.",
+        "Folder with training_orchestrator.py; training starts there.",
         default="/home/{user-id}/neuronx-distributed-training/examples",
     )
     virtual_environment: Path | None = optional(
-        "Python environment that has NxDT; without it torchrun is looked for in PATH.",
+        "Python environment with NxDT; without it torchrun is looked up in PATH.",
         example="/home/{user-id}/aws_neuron_venv_pytorch",
         variable="PATH",
     )
     compile_first: Flag = key(
-        "Let neuron_parallel_compile compile the graphs of ten steps before training, on every node.",
+        "Compile the graphs of ten steps with neuron_parallel_compile on every node before training.",
         default=False,
         variable="COMPILE",
     )
-    log_dir: Path = key("Folder on each node that takes a folder per run and node.", default="/home/{user-id}/LOG_DIR")
+    log_dir: Path = key(
+        "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
+    )
     master_address: Text | None = optional(
-        "Address of rank 0, where the nodes meet; without it, or with auto, that of the inventory.",
+        "Address of rank 0, where the nodes meet; by default, or with auto, that of the inventory.",
         example="auto",
         variable="MASTER_ADDR, --master_addr",
     )
     container_image: Text | None = optional(
-        "Image of the container; without it the training runs on the host, as in NxDT's guide."
+        "Container image; without it the training runs on the host, as in NxDT's guide."
     )
     container_name: ContainerName = key("Name of the container on each node.", default="nxdt_training")
     shm_size: Size = key("Size of the container's /dev/shm.", default="64G")
     container_config: ContainerConfig = key(
-        "What of the node the container sees; without device_list all Neuron devices of instance_type.",
+        "What the container sees of the node; without device_list, all Neuron devices of instance_type.",
         default_factory=ContainerConfig,
     )
     result_dict: ExpectedResults = key(
-        "Thresholds of the verdict. NxDT reports neither TFLOP/s nor memory, so those are refused.",
+        "Thresholds of the verdict. NxDT reports neither TFLOP/s nor memory, so those are rejected.",
         default_factory=ExpectedResults,
     )

@@ -75,7 +75,7 @@ def _check_batch(sizes: Sizes, reading: NxdtReading) -> None:
         "data.global_batch_size",
         batch,
         f"The global batch size {batch} is not a multiple of micro batch size {sizes.micro_batch_size or 1} × data "
-        f"parallelism {sizes.data_parallelism or 1} = {at_once}; NxDT would train on a smaller one without a word.",
+        f"parallelism {sizes.data_parallelism or 1} = {at_once}; NxDT would silently train on a smaller one.",
         f"Choose {multiples_near(batch, at_once)}, or another micro batch size.",
     )
 
@@ -86,7 +86,7 @@ def _check_sequence(sizes: Sizes, reading: NxdtReading) -> None:
     if parallel and tensor == 1:
         reading.warn(
             "distributed_strategy.sequence_parallel",
-            "sequence_parallel has no effect: NxDT switches it off where the tensor parallelism is 1.",
+            "sequence_parallel has no effect: NxDT turns it off when tensor parallelism is 1.",
             "Set it to False.",
         )
     if length and parallel and tensor and length % (tensor * context):
@@ -131,15 +131,15 @@ def _check_heads(sizes: Sizes, reading: NxdtReading) -> None:
     if heads and groups and heads % groups:
         reading.fault(
             "model.num_kv_heads",
-            f"The {counted(heads, 'attention head')} cannot be shared out to {counted(groups, 'key/value head')}.",
+            f"The {counted(heads, 'attention head')} cannot be divided among {counted(groups, 'key/value head')}.",
             f"Choose a divisor of {heads}.",
         )
     hidden = reading.get("model.hidden_size")
     if heads and hidden and hidden % heads and reading.get("model.kv_channels") is None:
         reading.fault(
             "model.hidden_size",
-            f"It cannot be divided among {counted(heads, 'attention head')}, and kv_channels gives them no width.",
-            f"Choose a multiple of {heads}, or give model.kv_channels.",
+            f"It cannot be divided among {counted(heads, 'attention head')}, and kv_channels is not set.",
+            f"Choose a multiple of {heads}, or set model.kv_channels.",
         )
     if groups and groups * replicator % tensor:
         reading.fault(
