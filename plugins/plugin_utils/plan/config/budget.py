@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much a file may hold that people write by hand, so that it is read, checked and reported within seconds.
+"""Size limits for hand-written files, so that reading, checking and reporting them takes seconds.
 
-The largest config of CVS has 12 KB, 210 values and texts of 728 characters, the largest example of NxDT 8 KB and five
-interpolations.
+The largest CVS config has 12 KB, 210 values and strings of up to 728 characters; the largest NxDT example has 8 KB and
+five interpolations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_BYTES = 256 * 1024
 MOST_VALUES = 3000
 DEEPEST = 50
 LONGEST_TEXT = 10_000
-# Why something is not read, as the end of a sentence.
+# Why a file is rejected, as the end of a sentence.
 TOO_DEEP = f"lists and objects are nested more than {DEEPEST} deep"
 TOO_LONG_A_TEXT = f"it has a string of more than {LONGEST_TEXT:,} characters"
 # Python does not write longer numbers; what is no hexadecimal one it does not read either.
@@ -26,7 +26,7 @@ _KINDS = {stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a FIFO", stat.S_ISSOCK: "
 
 
 def text_of(path: str, most_bytes: int = MOST_BYTES) -> str:
-    """Return the text of a file. OSError and ValueError say why there is none; a FIFO or device is not waited for."""
+    """Return the text of a file; raise OSError or ValueError if it cannot be read. Do not wait for a FIFO or device."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
@@ -45,12 +45,12 @@ def text_of(path: str, most_bytes: int = MOST_BYTES) -> str:
 
 
 def too_long(text: str | bytes, most: int = MOST_BYTES) -> str | None:
-    """Return why a text, or the bytes of one, is more than is read, or None."""
+    """Return why a text, or its bytes, is too long to be read, or None."""
     return f"it has more than {most // 1024} KiB, more than any file of its kind needs" if len(text) > most else None
 
 
 def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
-    """Return what plain data has more of than is read, as the end of a sentence; None where it is within bounds."""
+    """Return which limit plain data exceeds, as the end of a sentence, or None."""
     level, count = [data], 0
     for _depth in range(DEEPEST + 1):
         inner: list[t.Any] = []
@@ -74,7 +74,7 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
 
 
 def _wrong_text(value: t.Any) -> str | None:
-    """Return what is wrong with a text, or None, also for any other value."""
+    """Return what is wrong with a text; None if nothing, or if the value is not text."""
     if not isinstance(value, str):
         return None
     if len(value) > LONGEST_TEXT:

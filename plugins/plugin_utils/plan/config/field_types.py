@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The types of a training config's values: what is a name, a path, a size, and what is no such thing."""
+"""The value types of a training config: names, paths, sizes and so on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .kinds import AUTO, LARGEST, OrNothing, OrWord, Real, Switch, Whole, Words
 from .texts import USER_FIELD, OneLine, Several, Written
 
 _FIELD = r"\{user-id\}"
-# Control characters, ends of lines, and what turns the direction of writing.
+# Control characters, line ends, and characters that change the writing direction.
 _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
 
 NAME = Written(
@@ -61,7 +61,7 @@ Environment = t.Annotated[
 ]
 FreeObject = t.Annotated[dict[str, t.Any], Words("an object")]
 
-# Of YAML, where a quoted number stays a text.
+# For YAML, where a quoted number stays a string.
 Count = t.Annotated[int, Whole(1, strict=True)]
 Natural = t.Annotated[int, Whole(0, strict=True)]
 AnyInteger = t.Annotated[int, Whole(-LARGEST, strict=True)]

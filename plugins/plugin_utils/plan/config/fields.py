@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a field of a model says about itself: its kind, unit, default, what it becomes, and the remedy made of them."""
+"""What a model field documents: its kind, unit, default and target variable, and the remedy built from these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 
 class Extra(t.TypedDict, total=False):
-    """The unit of a key, the variable of the training script that it becomes, and since when the trainer has it."""
+    """The unit of a key, the training script's variable for it, and the trainer version that introduced it."""
 
     unit: str
     variable: str
@@ -26,7 +26,7 @@ class Extra(t.TypedDict, total=False):
 
 
 class ConfigSection(BaseModel):
-    """A section of a config, or options: its fields are typed one by one, so pydantic need not build it as a whole."""
+    """A section of a config, or options. Fields are validated one by one, so pydantic need not build the model."""
 
     model_config = ConfigDict(protected_namespaces=(), defer_build=True)
 
@@ -48,35 +48,35 @@ def key(
     return Field(default, description=description, **{name: value for name, value in given.items() if value})
 
 
-# A key that may be null, and is without a value.
+# A key that may be null, and is null by default.
 optional = functools.partial(key, default=None)
 
 
 def nested_model(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of a field that is a section of its own, also one that may be left out, or None."""
+    """Return the model of a field that is a section, even an optional one, or None."""
     alternatives = [field.annotation, *t.get_args(field.annotation)]
     models = (part for part in alternatives if isinstance(part, type) and issubclass(part, BaseModel))
     return next(models, None)
 
 
 def key_of(name: str, field: FieldInfo) -> str:
-    """Return the key of a field in the training config; it is the field's name but where that is not possible."""
+    """Return the key of a field in the training config: the field's name, unless that is not possible."""
     return field.alias or name
 
 
 def may_be_null(field: FieldInfo) -> bool:
-    """Return whether null is a right value of a field."""
+    """Return whether a field may be null."""
     return type(None) in t.get_args(field.annotation)
 
 
 def words_of(field: FieldInfo) -> str:
-    """Return the words of a field's kind, also where it may be left out (``SomeKind | None``)."""
+    """Return the words of a field's kind, even if the field is optional (``SomeKind | None``)."""
     inner = [part for alternative in t.get_args(field.annotation) for part in getattr(alternative, "__metadata__", ())]
     return next((str(part) for part in (*field.metadata, *inner) if isinstance(part, Kind | Words)), "an object")
 
 
 def extra_of(field: FieldInfo) -> dict[str, t.Any]:
-    """Return ``unit``, ``variable`` and ``since`` of a field, as far as it has them."""
+    """Return the ``unit``, ``variable`` and ``since`` that a field has."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 
 
@@ -84,23 +84,23 @@ def _said(name: str, field: FieldInfo) -> str:
     return str(extra_of(field).get(name, ""))
 
 
-# Each returns what `Extra` has of a field, empty where it says nothing.
+# Each returns an entry of a field's `Extra`, or an empty string.
 unit_of, variable_of, since_of = (functools.partial(_said, name) for name in ("unit", "variable", "since"))
 
 
 def default_of(field: FieldInfo) -> str:
-    """Return the default of a field as it would stand in a training config; empty where there is none to say."""
+    """Return the default of a field as written in a training config, or an empty string."""
     default = None if field.is_required() or nested_model(field) else field.get_default(call_default_factory=True)
     return "" if default in (None, "", [], {}) else as_written(default)
 
 
 def as_written(value: t.Any) -> str:
-    """Return a value as it would stand in a training config, only that texts go without quotes."""
+    """Return a value as written in a training config, but strings without quotes."""
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
 def remedy_for(field: FieldInfo) -> str:
-    """Return what would be right for a field, in words: its kind, its unit, an example and its meaning."""
+    """Return in words what a field accepts: its kind, unit, an example and its meaning."""
     unit = f" ({unit_of(field)})" if unit_of(field) else ""
     example = f", for example {as_written(field.examples[0])}" if field.examples else ""
     default = f" for {default_of(field)}" if default_of(field) else ""

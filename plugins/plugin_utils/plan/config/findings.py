@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults and warnings: what is wrong with a training config, collected rather than raised.
+"""Faults and warnings about a training config, collected rather than raised.
 
-Everything that is wrong is said at once, so nothing here raises. A fault stops the run; a warning does not.
+The user sees every error at once, so nothing here raises. A fault stops the run; a warning does not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .secret_names import without_secrets
 from .words import printable
 
 _LONG_WORD = re.compile(r"\S{200,}")
-# More than that nobody reads.
+# Nobody reads more than this.
 _MOST = 200
 _MORE: Finding = {
     "key": "",
@@ -28,9 +28,9 @@ _MORE: Finding = {
 
 @dataclass
 class Findings:
-    """The faults and warnings of one plan, in the order in which they were found, without the secrets they met.
+    """The faults and warnings of one plan, in the order found, with secrets removed.
 
-    ``notes`` are sentences about what the plan took for granted or worked out, and that need no remedy.
+    ``notes`` are sentences about what the plan assumed or derived; they need no remedy.
     """
 
     faults: list[Finding] = field(default_factory=list)
@@ -38,15 +38,15 @@ class Findings:
     notes: list[str] = field(default_factory=list)
 
     def fault(self, key: str, value: t.Any, message: str, remedy: str) -> None:
-        """Note something that stops the run."""
+        """Record an error that stops the run."""
         self._add(self.faults, key, value, message, remedy)
 
     def warn(self, key: str, value: t.Any, message: str, remedy: str) -> None:
-        """Note something that the user should know and that does not stop the run."""
+        """Record what the user should know, without stopping the run."""
         self._add(self.warnings, key, value, message, remedy)
 
     def note(self, sentence: str) -> None:
-        """Note something that the plan took for granted or worked out."""
+        """Record what the plan assumed or derived."""
         self.notes.append(_readable(sentence))
 
     def as_dict(self) -> FoundFindings:
@@ -70,7 +70,7 @@ class Findings:
 
 
 def _readable(sentence: str) -> str:
-    """Return a sentence without the secrets that it repeats, and without what nobody reads or a terminal obeys."""
+    """Return a sentence without secrets, overlong words and control characters."""
     return _shortened(printable(str(without_secrets(sentence))))
 
 
@@ -79,7 +79,7 @@ def _shortened(sentence: str) -> str:
 
 
 def _shown(value: t.Any) -> t.Any:
-    """Return a value as JSON can hold it, in whose texts there is nothing that a terminal obeys."""
+    """Return a value as JSON, with control characters in strings escaped."""
     if isinstance(value, dict):
         return {_shown(key): _shown(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a training config's JSON: text to plain data, without the keys that only document it."""
+"""Reading a JSON training config into plain data, without its documentation keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .secret_names import line_without_secrets
 from .words import key_path, shown
 
 _SHOWN = 500
-# The objects with a key that stands twice, by their identity, each with these keys.
+# Objects with duplicate keys, by identity, with these keys.
 _Repeated = dict[int, tuple[dict[str, t.Any], list[str]]]
 
 
@@ -26,11 +26,11 @@ def read_json(
     sections: str = 'sections "config" and "model_params"',
     most_values: int = MOST_VALUES,
 ) -> dict[str, t.Any] | None:
-    """Return the JSON object that the text holds, without its documentation keys; None, and a fault, without one.
+    """Return the JSON object in the text, without its documentation keys; None, and a fault, if there is none.
 
-    Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``); ``$schema`` at the top is one
-    too, as it is for editors. ``source`` names the file, ``option`` what named the file, and ``sections`` what it
-    begins with. A key that stands twice in one object is a fault, and so are more than ``most_values`` values.
+    Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``), or are ``$schema`` at the top,
+    which is for editors. ``source`` is the file's name, ``option`` the option that named it, and ``sections`` what the
+    file should contain. A duplicate key is a fault, and so are more than ``most_values`` values.
     """
     repeated: _Repeated = {}
 
@@ -43,7 +43,7 @@ def read_json(
         return values
 
     try:
-        # What no JSON number can stand for (NaN, Infinity, 1e999) stays text, and is refused where a number is due.
+        # Values that are not JSON numbers (NaN, Infinity, 1e999) stay text, which number fields reject.
         data = json.loads(
             text.removeprefix("\ufeff"), object_pairs_hook=unique, parse_constant=str, parse_float=_finite
         )

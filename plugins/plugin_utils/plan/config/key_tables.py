@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of a training config that no code names: rows of a table, which become fields of a model.
+"""Training config keys that no code mentions: table rows that become fields of a model.
 
 A row has what a field has: ``kind`` (a name of `field_types`) or ``choices``, ``description``, and as
 they apply ``required``, ``default``, ``examples``, ``unit``, ``variable`` and ``since``. A key that is neither
@@ -25,14 +25,14 @@ ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
 
 def read_tables(module: str) -> dict[str, dict[str, Row]]:
-    """Return the tables in the JSON file beside a module that is called as it is, by the paths of their sections."""
+    """Return the tables in the JSON file next to a module with the same name, by section path."""
     return t.cast("dict[str, dict[str, Row]]", json.loads(Path(module).with_suffix(".json").read_text("utf-8")))
 
 
 def with_keys(rows: Mapping[str, Row], *, strict: bool = False) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Return a decorator that puts the rows of a table between the fields of a model.
+    """Return a decorator that inserts the rows of a table among the fields of a model.
 
-    ``strict`` names have to be spelt as they are. ValueError says that a row is a field already, or follows none.
+    ``strict`` names are case-sensitive. Raise ValueError if a row is already a field, or follows an unknown field.
     """
 
     def complete(model: type[ModelT]) -> type[ModelT]:

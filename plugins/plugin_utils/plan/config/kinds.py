@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kinds of values: what a value of a training config has to be.
+"""Kinds of values in a training config.
 
-In files of CVS nearly every value is a string. A kind settles once how such a string is read, with which words a wrong
-one is answered, and which JSON Schema an editor gets: the value itself, the same as a string, or a ``<changeme>``
-that is still to be filled in. In YAML, which others read as well, a quoted number stays a text: there a kind is
-``strict``. Kinds stand in the annotations of pydantic fields: ``Annotated[int, Whole(1)]``.
+In CVS files nearly every value is a string. A kind defines in one place how such a string is read, how a wrong one is
+reported, and which JSON Schema an editor gets: the value itself, the same as a string, or a ``<changeme>`` still to be
+filled in. In YAML, which other programs read as well, a quoted number stays a string: there a kind is ``strict``. Kinds
+annotate pydantic fields: ``Annotated[int, Whole(1)]``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGITS = "[0-9]+"
 # As in YAML 1.1: 500_000.
 _GROUPED_DIGITS = "[0-9]+(_[0-9]+)*"
 _TRUTH = "a boolean"
-# What YAML reads as no text, unless it is in quotes.
+# What YAML reads as a string only in quotes.
 _FLAG = re.compile("true|false|yes|no|on|off", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9][0-9_]*(\.[0-9_]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -48,7 +48,7 @@ def is_placeholder(value: t.Any) -> bool:
     return isinstance(value, str) and PLACEHOLDER in value.casefold()
 
 
-# What OmegaConf resolves may stand for any value that is strict, and so may what is still to be filled in.
+# An interpolation of OmegaConf, or a placeholder, may stand for any strict value.
 _OPEN = {"type": "string", "pattern": rf"\$\{{|{PLACEHOLDER_PATTERN}"}
 
 
@@ -58,7 +58,7 @@ def text_schema(pattern: str) -> dict[str, t.Any]:
 
 
 def plain(value: t.Any) -> t.Any:
-    """Return a text without blanks around it, a whole float as the integer that JSON means, all else unchanged."""
+    """Return a string stripped, a whole float as an integer, as JSON means it, and anything else unchanged."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float) and value.is_integer():
@@ -67,7 +67,7 @@ def plain(value: t.Any) -> t.Any:
 
 
 def _bare(value: t.Any, what: str, strict: bool) -> t.Any:
-    """Return a value as `plain` does; where it is strict unchanged, and a text is refused, as it is not ``what``."""
+    """Return a value as `plain` does; if strict, return it unchanged, and reject a string, as it is not ``what``."""
     if strict and isinstance(value, str):
         quoted = _FLAG.fullmatch(value) if what == _TRUTH else _NUMBER.fullmatch(value)
         raise ValueError(f"is text, not {what}{'; remove the quotes' if quoted else ''}")
@@ -75,9 +75,9 @@ def _bare(value: t.Any, what: str, strict: bool) -> t.Any:
 
 
 class Kind(abc.ABC):
-    """A kind of value: as a text it completes the sentence 'Give …', ``read`` returns the value or raises ValueError.
+    """A kind of value. Its string completes the sentence 'Give …'; ``read`` returns the value or raises ValueError.
 
-    The error is the end of a sentence that begins with the value. ``schemas`` are the JSON Schemas of right values.
+    The error ends a sentence that begins with the value. ``schemas`` are the JSON Schemas of valid values.
     """
 
     @abc.abstractmethod
@@ -92,7 +92,7 @@ class Kind(abc.ABC):
         """Return what an editor may accept."""
 
     def __get_pydantic_core_schema__(self, _source: t.Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Let pydantic read values of this kind, and nothing else of the annotation."""
+        """Make pydantic validate with this kind, ignoring the rest of the annotation."""
         return core_schema.no_info_plain_validator_function(self.read)
 
 
@@ -147,7 +147,7 @@ class Whole(Kind):
 
 @dataclass(frozen=True)
 class OrWord(Kind):
-    """A value of another kind, or a word, which counts in any case where it is given in small letters."""
+    """A value of another kind, or a word, which matches in any case if it is given in lowercase."""
 
     kind: Kind
     word: str
@@ -168,7 +168,7 @@ class OrWord(Kind):
 
 @dataclass(frozen=True)
 class Real(Kind):
-    """A number between two bounds, and a finite one unless it is strict; ``above`` leaves the lower bound out.
+    """A number between two bounds, finite unless strict; ``above`` excludes the lower bound.
 
     A ``minimum`` is 0 unless it is strict. The digits of a text may be ``grouped`` with ``_``.
     """
@@ -248,7 +248,7 @@ class Switch(Kind):
 
 @dataclass(frozen=True)
 class OneOf(Kind):
-    """One of some names, in upper or lower case; where it is strict, in exactly this spelling."""
+    """One of several names in any case; if strict, in exactly this spelling."""
 
     names: tuple[str, ...]
     strict: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From plain data to typed models, with everything that is wrong collected on the way."""
+"""Turning plain data into typed models while collecting every error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if t.TYPE_CHECKING:
 
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
 
-# More names than that are not read in a sentence, and more unknown keys not one by one.
+# Longer lists of names are unreadable in a sentence, and more unknown keys are not reported one by one.
 _MOST_NAMES = 40
-# Kinds say themselves what is wrong; these come from pydantic, which reads lists and objects.
+# Kinds report their own errors; these come from pydantic, which reads lists and objects.
 _REASONS = {"dict_type": "is not an object", "list_type": "is not a list"}
 
 
 def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) -> dict[str, t.Any] | None:
-    """Return the object under a key, or None, and a fault, where it is missing or something else."""
+    """Return the object under a key; None, and a fault, if it is missing or not an object."""
     value = data.get(key)
     if isinstance(value, dict):
         return value
@@ -37,7 +37,7 @@ def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) 
 
 
 def flag_in(data: t.Any, key: str, default: bool | None = None) -> bool | None:
-    """Return a truth value of a section that has no types yet; None where it is wrong, the default where missing."""
+    """Return a boolean from a section that is not typed yet; None if it is wrong, the default if it is missing."""
     value = data.get(key) if isinstance(data, dict) else None
     try:
         return default if value is None else Switch().read(value)
@@ -55,10 +55,10 @@ def refuse_unknown_keys(
     elsewhere: Mapping[str, str] | None = None,
     notes: bool = True,
 ) -> None:
-    """Note every key that is not known, with the nearest one that is.
+    """Report every unknown key, with the closest known one.
 
-    ``elsewhere`` maps keys that are known in another place to the path of that place. ``notes`` says whether the
-    format has keys that begin with _ for notes.
+    ``elsewhere`` maps keys that belong in another place to its path. ``notes`` tells whether keys that begin with _ are
+    notes in this format.
     """
     note = findings.warn if lower_to_warning else findings.fault
     unknown = [key for key in data if key not in known]
@@ -89,9 +89,9 @@ def typed(
     elsewhere: Mapping[str, str] | None = None,
     notes: bool = True,
 ) -> ModelT:
-    """Return the model with every value of the section that is right; what is wrong is noted and left None.
+    """Return the model with every valid value of the section; report invalid values and leave them None.
 
-    Keys of ``unused``, at any depth, are known but not read: nothing that they hold can be wrong. ``elsewhere`` and
+    Keys in ``unused``, at any depth, are known but not read, so their values are not checked. ``elsewhere`` and
     ``notes`` are those of `refuse_unknown_keys`.
     """
     parts = _parts_of(model)
@@ -114,12 +114,12 @@ def typed(
 
 
 class _Part:
-    """What of a model's field does not depend on a config, worked out once and when it is asked for."""
+    """The parts of a model field that do not depend on a config, computed once on demand."""
 
     def __init__(self, name: str, field: FieldInfo) -> None:
         self.name, self.field = name, field
         self.required, self.nested, self.nullable = field.is_required(), nested_model(field), may_be_null(field)
-        # Far most fields are None without a value, and pydantic takes its time to say so.
+        # Most fields default to None, and pydantic is slow to say so.
         self.has_default = not self.required and (field.default is not None or field.default_factory is not None)
 
     def default(self) -> t.Any:
@@ -140,7 +140,7 @@ def _parts_of(model: type[BaseModel]) -> dict[str, _Part]:
 
 
 def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findings) -> t.Any:
-    """Return the typed value, or None where it is wrong; of a wrong object what is right in it."""
+    """Return the typed value, or None if it is wrong; of a wrong object, its valid entries."""
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
         message = f"{key_path(key, *where)} still contains {PLACEHOLDER}."
@@ -164,7 +164,7 @@ def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findi
 
 
 def _placeholders(value: t.Any, *where: str | int) -> Iterator[tuple[tuple[str | int, ...], t.Any]]:
-    """Yield where something is still to be filled in, and what stands there; keys of objects are among it."""
+    """Yield the path and value of each placeholder, including keys of objects."""
     if is_placeholder(value):
         yield where, value
     elif isinstance(value, dict):
@@ -178,7 +178,7 @@ def _placeholders(value: t.Any, *where: str | int) -> Iterator[tuple[tuple[str |
 
 
 def _reason(problem: t.Any) -> str:
-    """Return why pydantic refuses a value, as the end of a sentence that begins with the value."""
+    """Return why pydantic rejects a value, as the end of a sentence that begins with the value."""
     if problem["type"] == "value_error":
         return str(problem["ctx"]["error"])
     return _REASONS.get(problem["type"], f"is refused: {problem['msg']}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""That a value of ``training_overrides`` has no place in a training config."""
+"""Faults for values of ``training_overrides`` that do not fit into a training config."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .words import key_path
 
 
 def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator[tuple[str, t.Any]]:
-    """Yield the overrides whose paths are no deeper than a config may be, and note the others."""
+    """Yield the overrides whose paths are within the allowed depth, and report the others."""
     for path, value in overrides.items():
         if path.count(".") + path.count("[") >= DEEPEST:
             fault_no_place(path, value, f"its path is more than {DEEPEST} keys deep", findings)
@@ -21,7 +21,7 @@ def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator
 
 
 def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings) -> None:
-    """Note that no value can be set at a path, and why."""
+    """Report that no value can be set at a path, and why."""
     findings.fault(
         key_path("training_overrides", path),
         value,

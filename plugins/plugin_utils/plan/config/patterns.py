@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Regular expressions of a training config, which are searched for in names: no choice of theirs may take for ever."""
+"""Regular expressions in a training config, restricted so that no search can take forever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHOICE, _REPEATED_GROUP = re.compile(r"[*+?{|]"), re.compile(r"\)[*+?{]")
 
 
 def pattern(value: str) -> str:
-    """Return a regular expression; ValueError where it is none, or one that could be searched for very long.
+    """Return a regular expression; raise ValueError if it is invalid, or could take too long to search for.
 
     The work grows as the length of the text to the power of the choices (``* + ? { |``), and without a bound where a
     group is repeated.
@@ -29,12 +29,12 @@ def pattern(value: str) -> str:
 
 
 def few(patterns: dict[str, str]) -> dict[str, str]:
-    """Return an object of patterns; ValueError where there are too many to be searched for."""
+    """Return an object of patterns; raise ValueError if there are too many."""
     if len(patterns) > _MOST_PATTERNS:
         raise ValueError(f"has more than {_MOST_PATTERNS} patterns")
     return patterns
 
 
 def is_found(searched: str, text: str) -> bool:
-    """Return whether a `pattern` is found in a text, in upper or lower case; of a long path only its end counts."""
+    """Return whether a `pattern` is found in a text, ignoring case; of a long path only the end is searched."""
     return re.search(searched, text[-_LONGEST_TEXT:], re.IGNORECASE) is not None

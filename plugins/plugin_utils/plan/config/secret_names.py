@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeping secrets out of plans: a token that stands in a training config is not repeated in its faults."""
+"""Keeping secrets out of plans: faults do not repeat a token from a training config."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def without_secrets(value: t.Any, name: str = "") -> t.Any:
-    """Return the value that stands under a name, with everything hidden that is a secret by its name or its look."""
+    """Return the value under a name, with everything hidden that is a secret by its name or its form."""
     if is_secret_name(name) and value is not None:
         return HIDDEN
     if isinstance(value, dict):
@@ -31,6 +31,6 @@ def without_secrets(value: t.Any, name: str = "") -> t.Any:
 
 
 def line_without_secrets(line: str) -> str:
-    """Return a line of a file that could not be read, or only a note where it may hold a secret."""
+    """Return a line of an unreadable file, or only a note if it may contain a secret."""
     names = re.findall(r"\w+", line)
     return HIDDEN if any(is_secret_name(name) for name in names) else _TOKEN.sub(HIDDEN, line)

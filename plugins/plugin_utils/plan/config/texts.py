@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kinds of texts: one of a certain form, or several of them."""
+"""Kinds of strings: one of a certain form, or several of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from .words import shown
 
 USER_FIELD = "{user-id}"
 
-# What a shell, a container engine's option or the training scripts' unquoted words could take for syntax.
+# What a shell, a container engine's option or the training scripts' unquoted words could parse as syntax.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_./:@%+=,~^-]")
 
 
 @dataclass(frozen=True)
 class Written(Kind):
-    """A text of a certain form, as a regular expression.
+    """A string of a certain form, given as a regular expression.
 
-    ``what`` names it for the sentence 'is not …', ``expected`` for 'Give …'. Unless it is ``free``, it holds nothing
-    that a shell could take for syntax, and no field but ``{user-id}``. A whole number is taken for its digits.
-    ``longest`` is in characters.
+    ``what`` names it in the sentence 'is not …', ``expected`` in 'Give …'. Unless ``free``, it may contain no shell
+    syntax, and no field except ``{user-id}``. A whole number is read as its digits. ``longest`` is in characters.
     """
 
     pattern: str
@@ -72,7 +71,7 @@ def _refuse_syntax(value: str) -> None:
 
 @dataclass(frozen=True)
 class OneLine(Kind):
-    """A text of one line that is not empty, as it stands in YAML, where a number is none."""
+    """A non-empty string of one line in YAML, where a number is not a string."""
 
     def __str__(self) -> str:
         return "a string"
@@ -94,7 +93,7 @@ class OneLine(Kind):
 
 @dataclass(frozen=True)
 class Several(Kind):
-    """Texts of one form, as a list or as one text with commas between them."""
+    """Strings of one form, as a list or as one comma-separated string."""
 
     part: Written
     expected: str
@@ -111,7 +110,7 @@ class Several(Kind):
             raise ValueError("is neither a list nor comma-separated text")
         if len(value) < self.at_least:
             raise ValueError("is empty")
-        # A part that is still to be filled in is reported by itself, and hides none of the others.
+        # A placeholder is reported by itself, and hides none of the other parts.
         parts = [part for part in value if not is_placeholder(part)]
         return [self.part.read(parts[0])] if len(value) == 1 and parts else [self._part(part) for part in parts]
 

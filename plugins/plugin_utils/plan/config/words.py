@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Words for faults: how keys, values, lists and counts are written."""
+"""Wording of faults: how keys, values, lists and counts are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typing as t
 from collections.abc import Iterable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-# More names than that are not read in a sentence, and longer ones are not compared.
+# Longer lists are unreadable in a sentence, and longer names are not compared.
 _MOST_NAMES, _LONGEST_NAME, _MOST_COMPARED = 40, 100, 2000
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
@@ -31,7 +31,7 @@ def key_path(path: str, *parts: str | int) -> str:
 
 
 def shown(value: t.Any) -> str:
-    """Return a value for a sentence: short, and in the words of JSON."""
+    """Return a value for use in a sentence: short, and in JSON's terms."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return a text with what a terminal could obey written as an escape, but for the characters to keep."""
+    """Return a text with unprintable characters escaped, except those to keep."""
     if text.isprintable():
         return text
     odd = {char for char in set(text) if not char.isprintable() and char not in keep}
@@ -57,7 +57,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def all_of(count: int, what: str) -> str:
-    """Return all of so many things as the begin of a sentence: "The node", "Both nodes", "All 3 nodes"."""
+    """Return a count of things as the start of a sentence: "The node", "Both nodes", "All 3 nodes"."""
     return {1: f"The {what}", 2: f"Both {what}s"}.get(count, f"All {count} {what}s")
 
 
@@ -67,9 +67,9 @@ def counted(number: int, what: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like the given one, upper and lower case being the same, or None.
+    """Return the known name that is closest to the given one, ignoring case, or None.
 
-    One of the same letters goes first: two that changed places are one slip, and difflib counts them as two.
+    A name with the same letters comes first: two swapped letters are one typo, but difflib counts them as two.
     """
     if len(name) > _LONGEST_NAME:
         return None

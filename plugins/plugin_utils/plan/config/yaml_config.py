@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a training config that is YAML: with OmegaConf, as Hydra does, so that both see the same values.
+"""Reading a YAML training config with OmegaConf, as Hydra does, so that both see the same values.
 
-PyYAML alone takes ``3e-4`` for a text and leaves ``${trainer.max_steps}`` as it stands.
+PyYAML alone reads ``3e-4`` as a string and does not resolve ``${trainer.max_steps}``.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MOST_INTERPOLATIONS = 20
 
 @dataclass(frozen=True)
 class YamlConfig:
-    """A YAML file: its ``text`` as it stands there, and what OmegaConf makes of it, with interpolations in it."""
+    """A YAML file: its original ``text``, and OmegaConf's config with interpolations unresolved."""
 
     text: str
     config: DictConfig
 
 
 def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
-    """Return what the text holds, or None, and a fault, where it is no YAML object. ``source`` names the file."""
+    """Return the config in the text; None, and a fault, if it is not a YAML object. ``source`` names the file."""
     try:
         _check_budget(text)
         config = OmegaConf.load(io.StringIO(text.removeprefix("\ufeff")))
@@ -62,7 +62,7 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
 
 
 def _check_budget(text: str) -> None:
-    """Raise ValueError where a text has more than is read. What an alias stands for counts each time."""
+    """Raise ValueError if a text exceeds the limits. The content of an alias counts each time."""
     if text.count("${") > _MOST_INTERPOLATIONS:
         raise ValueError(f"it has more than {_MOST_INTERPOLATIONS} interpolations (${{…}})")
     anchored: dict[str, int] = {}
@@ -92,22 +92,22 @@ def _check_budget(text: str) -> None:
 
 
 def with_overrides(data: YamlConfig, overrides: Mapping[str, t.Any], findings: Findings) -> YamlConfig:
-    """Return a config with values by the paths of their keys, and a fault for each that has no place there."""
+    """Return a config with the values set at their key paths, and report those that do not fit."""
     changed = data.config.copy()
     for path, value in within_depth(overrides, findings):
         try:
             OmegaConf.update(changed, path, value, merge=False, force_add=True)
         except (OmegaConfBaseException, ValueError, TypeError) as error:
             fault_no_place(path, value, _first_line(error), findings)
-    # The file is staged as a text; written again it has lost its comments and kept its interpolations.
+    # The file is staged as text; rewriting it drops comments and keeps interpolations.
     return YamlConfig(OmegaConf.to_yaml(changed), changed)
 
 
 def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Findings) -> dict[str, t.Any] | None:
-    """Return the config as plain data with every interpolation resolved; None, and a fault, where they do not end.
+    """Return the config as plain data with every interpolation resolved; None, and a fault, if they loop.
 
-    ``overrides`` are values by the paths of their keys, which have to be there, and are put in place first. A value
-    that cannot be resolved is left out and noted as a fault under the path of its key, with what stands there.
+    ``overrides`` are values by key path, set first; the keys must exist. A value that cannot be resolved is left out
+    and reported as a fault at its key path, with its original text.
     """
     changed = config.copy()
     for path, value in overrides.items():
@@ -123,11 +123,11 @@ def values_of(config: DictConfig, overrides: Mapping[str, t.Any], findings: Find
 
 
 class _TooMuchError(Exception):
-    """A config has more than is read."""
+    """A config exceeds the limits."""
 
 
 class _Plain:
-    """Turns a config into plain data, and counts its values."""
+    """Converts a config to plain data and counts its values."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings, self.count = findings, 0
@@ -143,9 +143,9 @@ class _Plain:
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             raise _TooMuchError(TOO_LONG_A_TEXT)
         if isinstance(value, float) and not math.isfinite(value):
-            return str(value)  # no number of JSON; where a number is due, it is refused
+            return str(value)  # not a JSON number; number fields reject it
         if isinstance(value, int) and over_budget(value):
-            return hex(value)  # a number that Python does not write otherwise; it is refused in the same way
+            return hex(value)  # too large for Python to write in decimal; rejected in the same way
         return value if isinstance(value, str | int | float | None) else str(value)
 
     def _entries(
@@ -153,7 +153,7 @@ class _Plain:
     ) -> Iterator[tuple[t.Any, t.Any]]:
         for key in keys:
             where = key_path(path, key if isinstance(section, ListConfig) else str(key))
-            # Under a section that is itself an interpolation there is nothing raw but that.
+            # A section that is itself an interpolation has no other raw content.
             held = raw[key] if isinstance(raw, dict | list) else raw
             value = _resolved(section, key, held, where, self.findings)
             if value is not _UNREADABLE:

@@ -15,12 +15,12 @@ from ..job.options import RunOptions
 
 
 def canonical_gpu(name: str) -> str:
-    """Return one spelling for a GPU: MI300X, mi300x and mi300 mean the same."""
+    """Return the canonical spelling of a GPU: MI300X, mi300x and mi300 mean the same."""
     return name.strip().casefold().removesuffix("x")
 
 
 def canonical_model(name: str) -> str:
-    """Return one spelling for a model: llama3.1-8b, Llama3_1_8B and llama3_1_8b mean the same."""
+    """Return the canonical spelling of a model: llama3.1-8b, Llama3_1_8B and llama3_1_8b mean the same."""
     return re.sub(r"[.\- ]", "_", name.strip().casefold())
 
 
@@ -30,9 +30,9 @@ def offered_modes(parameters: t.Any) -> list[str]:
 
 
 def mode_of(data: Mapping[str, t.Any], options: RunOptions, node_count: int) -> str:
-    """Return the mode of the run: what was asked for, or with ``auto`` the one that the file offers.
+    """Return the mode of the run: the requested one, or with ``auto`` the one that the file offers.
 
-    Where it offers both, ``config.distributed_training`` decides, or else the number of nodes.
+    If it offers both, ``config.distributed_training`` decides, or else the number of nodes.
     """
     if options.training_mode in MODES:
         return options.training_mode
@@ -46,9 +46,9 @@ def mode_of(data: Mapping[str, t.Any], options: RunOptions, node_count: int) -> 
 
 
 def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, findings: Findings) -> Branch | None:
-    """Return the branch that was asked for, or None with faults that list what the file offers.
+    """Return the requested branch, or None with faults that list what the file offers.
 
-    No model or GPU needs to be named where there is just one.
+    Model and GPU need not be named if there is only one.
     """
     parameters = section(data, "model_params", "model_params", findings)
     if parameters is None:
@@ -120,7 +120,7 @@ def _choose(
 
 
 def _check_gpu_of_any(asked: str | None, models: Mapping[str, t.Any], path: str, findings: Findings) -> None:
-    """Note a GPU that no model has, where the model itself is not known."""
+    """Report a GPU that no model has, if the model itself is unknown."""
     gpus = dict.fromkeys(gpu for model in models.values() if isinstance(model, dict) for gpu in model)
     if asked and gpus and canonical_gpu(asked) not in map(canonical_gpu, gpus):
         _fault_unoffered("training_gpu", asked, f"No model of {path} has {shown(asked)}.", gpus, gpus, findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the section ``config`` of any CVS training config, and is reported in the same words."""
+"""Checks of the section ``config`` that all CVS training configs share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCALED = "training_scale_batch=reference_nodes scales the batch to the hosts of
 
 
 def warn_of_no_effect(reading: CvsReading[t.Any, t.Any], key: str, reason: str, remedy: str) -> None:
-    """Note a key that has no effect, unless it is still to be filled in: then nobody expects one."""
+    """Warn of a key without effect, unless it is still a placeholder: then nobody expects one."""
     value = reading.given[key]
     if not is_placeholder(value):
         reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)
@@ -35,10 +35,10 @@ def check_run(
     of_multi_node: tuple[str, ...],
     address: str,
 ) -> None:
-    """Note where nodes and mode are others than the config asks for, and the keys that this run does not read.
+    """Report nodes or a mode that differ from the config, and the keys that this run does not read.
 
-    ``parameters`` are model_params, ``without_effect`` keys that no run reads, each with what to do instead, and
-    ``address`` the one of the keys ``of_multi_node`` that says where the nodes meet.
+    ``parameters`` are model_params, ``without_effect`` maps keys that no run reads to what to do instead, and
+    ``address`` is the key among ``of_multi_node`` that says where the nodes meet.
     """
     _check_nodes(reading, reading.config.nnodes)
     _check_mode(reading, parameters)
@@ -51,7 +51,7 @@ def check_run(
 
 
 def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
-    """Note that no image is named, or which keys have no effect without a container."""
+    """Report a missing image, or the keys that have no effect without a container."""
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
     elif reading.given.get("container_image") is None:
@@ -63,15 +63,15 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
 
 
 def check_container_config(reading: CvsReading[t.Any, t.Any]) -> None:
-    """Note what is wrong in the section ``config.container_config``."""
+    """Report errors in the section ``config.container_config``."""
     instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
     check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
 
 
 def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
-    """Note where the inventory has another number of nodes than the config asks for.
+    """Report a number of nodes in the inventory that differs from the config's.
 
-    Where the batch is scaled, what the config says is for how many nodes it was tuned.
+    If the batch is scaled, the config's number is the one it was tuned for.
     """
     nodes = reading.nodes
     check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
@@ -86,7 +86,7 @@ def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
 
 
 def _check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
-    """Note where the config asks for another mode than the one that runs. ``parameters`` are model_params."""
+    """Warn if the config asks for another mode than the one that runs. ``parameters`` are model_params."""
     distributed, offered = flag_in(reading.given, "distributed_training"), offered_modes(parameters)
     if distributed is not None and distributed != reading.multi_node and offered:
         reason = f"the file offers only {offered[0]}" if len(offered) == 1 else f"training_mode is {reading.mode}"
@@ -96,7 +96,7 @@ def _check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
 def unused_in_run(
     data: Mapping[str, t.Any], mode: str, options: RunOptions, of_multi_node: tuple[str, ...]
 ) -> set[str]:
-    """Return the keys of any framework that nothing reads in this run. ``data`` is the whole config, without types."""
+    """Return the keys of any framework that this run does not read. ``data`` is the whole config, untyped."""
     unused = set(of_multi_node) if mode == "single_node" else set()
     if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
         unused.add("distributed_training")
@@ -108,7 +108,7 @@ def unused_in_run(
 
 
 def _warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str, ...], address: str) -> None:
-    """Note the keys that a single-node run does not read, unless ``address`` says what holds there as well."""
+    """Warn of keys that a single-node run does not read, unless ``address`` is right for it as well."""
     for key in keys:
         value = reading.given.get(key)
         harmless = key == address and (value == AUTO or is_loopback(str(value)))
@@ -117,7 +117,7 @@ def _warn_of_multi_node_keys(reading: CvsReading[t.Any, t.Any], keys: tuple[str,
 
 
 def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: str) -> None:
-    """Note RDMA devices that are named twice, and a second list that differs from the first one, which counts."""
+    """Report duplicate RDMA devices, and a second list that differs from the first, which takes precedence."""
     for key in (first, second):
         devices = getattr(reading.config, key) or []
         for device in dict.fromkeys(device for device in devices if devices.count(device) > 1):
@@ -128,7 +128,7 @@ def check_rdma_devices(reading: CvsReading[t.Any, t.Any], first: str, second: st
 
 
 def warn_unmounted(reading: CvsReading[t.Any, t.Any], path: str, consequence: str, remedy: str) -> None:
-    """Note what follows where the value under a path is one in the container, and no mount brings it there."""
+    """Warn of the consequence if a container path in the config is not covered by any mount."""
     value, mounts = reading.get(path), reading.config.container_config.volume_dict
     in_container = reading.options.container_engine != "none"
     if value and in_container and mounts is not None and not is_mounted(value, mounts):

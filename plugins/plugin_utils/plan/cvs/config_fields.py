@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keys of the section ``config`` that mean the same for every framework: their kinds and what is said of them."""
+"""Keys of the section ``config`` that mean the same for every framework: kinds and descriptions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a training config in the format of CVS, which has the same shape for every framework."""
+"""Reading a training config in CVS format, which has the same shape for every framework."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _of_inventory(_options: t.Any, _given: t.Any, inventory: Sequence[Node]) -> 
 
 @dataclass(frozen=True)
 class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
-    """How the configs of one framework differ from those of another, and what becomes of them.
+    """What distinguishes the CVS configs of one framework, and how they become a job.
 
-    ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` that says where
-    the nodes of a job meet, ``unused_keys`` the known keys that nothing reads in a run. ``check_config`` notes what is
-    wrong in ``config``, beside model_params, and ``job_of`` returns the job of a branch whose nodes meet at an address,
-    or None where there is any fault. ``prepared`` is the section ``config`` as it is to be typed, ``elsewhere`` where
-    keys belong, in words, that do not belong into the branch, and ``hosts_of`` which nodes run the job: those of the
+    ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` with the address
+    at which the nodes of a job meet, and ``unused_keys`` the known keys that a run does not read. ``check_config``
+    reports errors in ``config``, given model_params; ``job_of`` returns the job of a branch whose nodes meet at an
+    address, or None if there is any fault. ``prepared`` returns the section ``config`` ready for typing, ``elsewhere``
+    says where keys belong that do not belong in the branch, and ``hosts_of`` returns the nodes of the job: those of the
     inventory, or others that ``config`` asks for.
     """
 
@@ -70,7 +70,7 @@ def plan_job(
     nodes: Sequence[Node],
     findings: Findings,
 ) -> Job | None:
-    """Return what is to be run, or None where there is any fault.
+    """Return the job to run, or None if there is any fault.
 
     ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
@@ -98,7 +98,7 @@ def _read_config(
     nodes: Sequence[Node],
     findings: Findings,
 ) -> CvsReading[ConfigT, OptionsT]:
-    """Return the section ``config``, checked; nothing is given where the file has no such section, which is a fault."""
+    """Return the section ``config``, checked; if the file has no such section, report a fault and use an empty one."""
     lower_unknown = options.training_unknown_keys == "warn"
     hosts = form.hosts_of(options, data.get("config"), nodes)
     refuse_unknown_keys(
@@ -115,7 +115,7 @@ def _read_config(
         form.config,
         form.prepared(given or {}),
         "config",
-        # Without the section, that it is missing says enough.
+        # A missing section is reported already.
         findings if given is not None else Findings(),
         unused=form.unused_keys(data, mode, options),
         lower_unknown=lower_unknown,
@@ -128,6 +128,6 @@ def _read_config(
 
 
 def _master_of(reading: CvsReading[t.Any, t.Any], key: str) -> str:
-    """Return where the nodes of a job meet, which the config asks for under a key; localhost where that is wrong."""
+    """Return the address under a key at which the nodes of a job meet, or localhost if that is invalid."""
     is_wrong = getattr(reading.config, key) is None and reading.is_given(key)
     return "localhost" if is_wrong else reading.master_address(f"config.{key}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values in place of those of a config in the format of CVS, by the paths of their keys."""
+"""Overriding values of a CVS config by key path."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .branch import choose_branch, mode_of
 def with_overrides(
     data: dict[str, t.Any], options: RunOptions, node_count: int, known: Collection[str], findings: Findings
 ) -> dict[str, t.Any]:
-    """Return a config with the values of ``training_overrides`` in it, and a fault for each that has no place there.
+    """Return a config with the values of ``training_overrides``, and report those that do not fit.
 
-    ``data`` stays as it is. A path begins with ``config`` or ``model_params``, or else with a key of the branch that
-    the run uses or of the section ``config``, whose keys are ``known``: ``batch_size`` means
-    ``model_params.<mode>.<model>.<gpu>.batch_size``. Objects on the way are made where they are missing; whether the
-    key is a right one is for the reading to say.
+    ``data`` is not changed. A path starts with ``config`` or ``model_params``, or else with a key of the run's branch
+    or of the section ``config``, whose keys are ``known``: ``batch_size`` means
+    ``model_params.<mode>.<model>.<gpu>.batch_size``. Missing objects on the way are created; whether the key is valid
+    is checked when the config is read.
     """
     changed = copy.deepcopy(data)
-    # That no branch can be chosen, and why, is said when the job is planned.
+    # If no branch can be chosen, planning the job reports why.
     branch = choose_branch(changed, mode_of(changed, options, node_count), options, Findings())
     of_branch = {} if branch is None else branch.values
     for path, value in within_depth(options.training_overrides, findings):

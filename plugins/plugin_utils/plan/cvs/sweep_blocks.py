@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cells of the sweep blocks of a CVS config.
+"""The cells in the sweep blocks of a CVS config.
 
 CVS names its cells: ``"sweep": {"combinations": {…}, "runs": […]}`` in one form, ``"sweeps": {…} or […], "runs": […]``
 in the other.
@@ -20,16 +20,16 @@ BLOCKS = ("sweep", "sweeps", "runs")
 def cells_of(
     data: Mapping[str, t.Any], values_of: Callable[[dict[str, t.Any]], dict[str, t.Any]], findings: Findings
 ) -> list[Cell] | None:
-    """Return the cells of a config's sweep blocks, and note what is wrong with these; None where it has none.
+    """Return the cells of a config's sweep blocks and report their errors; None if it has no sweep block.
 
-    ``values_of`` turns the values of a cell, as they stand there, into those by the keys of a training config.
+    ``values_of`` maps the values of a cell to keys of a training config.
     """
     blocks = {name: data[name] for name in BLOCKS if name in data}
     return _of_blocks(blocks, values_of, findings) if "sweep" in blocks or "sweeps" in blocks else None
 
 
 def without_blocks(data: dict[str, t.Any], findings: Findings) -> dict[str, t.Any]:
-    """Return a config without its sweep blocks, and a warning for each: a single run has no use for them."""
+    """Return a config without its sweep blocks, and warn of each: a single run does not use them."""
     for name in BLOCKS:
         if name in data:
             findings.warn(
@@ -77,7 +77,7 @@ def _of_blocks(
 
 
 def _by_name(entries: list[t.Any], path: str, findings: Findings) -> dict[str, t.Any]:
-    """Return the cells of a list by their names, and note those that are none, and those of the name of another."""
+    """Return the cells of a list by name, and report invalid cells and duplicate names."""
     cells: dict[str, t.Any] = {}
     for place, entry in enumerate(entries):
         where = key_path(path, place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scaling a batch that was tuned for some number of nodes to the nodes at hand, so that each has as much to do."""
+"""Scaling a batch that was tuned for some number of nodes to the nodes of the run, keeping the load per node."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ REFERENCE_NODES = "reference_nodes"
 
 
 def scales_batch(options: RunOptions, mode: str) -> bool:
-    """Return whether the batch was tuned for the config's number of nodes, rather than that of the run."""
+    """Return whether the batch is tuned for the config's number of nodes rather than that of the run."""
     return options.training_scale_batch == REFERENCE_NODES and mode == "multi_node"
 
 
 def for_nodes_at_hand(
     sizes: Sizes, key: str, reference: int | None, nodes_key: str, reading: ConfigReading[t.Any, t.Any]
 ) -> Sizes:
-    """Return the sizes with a global batch size for their nodes, where it is to be scaled, and a note.
+    """Return the sizes with the global batch size scaled to their nodes, if it should be, and note it.
 
-    Their own is the one under ``key``, tuned for ``reference`` nodes, which stands under ``nodes_key``, None where that
-    is not known. Where none can be made of it, it becomes None, and that is a fault.
+    The original is under ``key``, tuned for ``reference`` nodes (under ``nodes_key``; None if unknown). If it cannot be
+    scaled, it becomes None, with a fault.
     """
     size, nodes, at_once = sizes.global_batch_size, sizes.nodes, sizes.sequences_at_once
     if not scales_batch(reading.options, reading.mode) or not size or not reference or not nodes or nodes == reference:
@@ -54,7 +54,7 @@ def for_nodes_at_hand(
 
 
 def check_scaling(options: RunOptions, mode: str, nodes: int | None, nodes_key: str, findings: Findings) -> None:
-    """Note where scaling was asked for and there is nothing to scale, or nothing to scale by."""
+    """Warn if scaling was requested but there is nothing to scale, or no reference to scale by."""
     if options.training_scale_batch != REFERENCE_NODES:
         return
     if mode != "multi_node":

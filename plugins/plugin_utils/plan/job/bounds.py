@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds: what a run is expected to do, as the plan holds it.
+"""Bounds: the expected performance of a run, as stored in the plan.
 
 A bound is a mapping of ``metric`` (canonical), ``kind`` and ``value``::
 
@@ -8,9 +8,9 @@ A bound is a mapping of ``metric`` (canonical), ``kind`` and ``value``::
     {"metric": "tokens_per_sec_per_gpu", "kind": "within", "value": 12000.0, "tolerance_pct": 5.0}
     {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.95, "reference": 12500.0}
 
-``min`` is at least the value, ``max`` at most, ``within`` off the value by no more than so many percent of it,
-``ratio`` at least this part of a reference, which is a number or a metric of the same node, and ``info`` is reported
-and never judged. ``statistic`` is another one than the metric's own (mean, p05, p95); an ``optional`` metric may be
+``min`` is at least the value, ``max`` at most, ``within`` no further from the value than the given percentage,
+``ratio`` at least this fraction of a reference, which is a number or a metric of the same node, and ``info`` is
+reported but never judged. ``statistic`` replaces the metric's own (mean, p05, p95); an ``optional`` metric may be
 missing.
 """
 
@@ -26,9 +26,9 @@ KINDS = ("min", "max", "within", "ratio", "info")
 
 
 def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -> tuple[float | None, float | None]:
-    """Return the least and the greatest value that meets a bound, None where that side is open.
+    """Return the lowest and the highest value that meet a bound; None where that side is open.
 
-    ``reference`` is what the metric that a ratio refers to measured. Without it, neither side is known.
+    ``reference`` is the measured value of the metric that a ratio refers to. Without it, neither side is known.
     """
     value, kind = bound["value"], bound["kind"]
     if kind == "min":
@@ -46,7 +46,7 @@ def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -
 
 
 def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
-    """Return what a bound asks for: ``≥ 300 TFLOP/s``."""
+    """Return a bound in words: ``≥ 300 TFLOP/s``."""
     metric, kind, value = bound["metric"], bound["kind"], bound["value"]
     if kind == "ratio":
         reference = bound["reference"]

@@ -15,7 +15,7 @@ _OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60
 
 
 def check_name(name: str, key: str, findings: Findings) -> None:
-    """Note a name that stands under a key and cannot become a part of the names of folders."""
+    """Report a name that cannot become part of folder names."""
     reason = None if _OF_FOLDERS.fullmatch(name) else "has characters that are not allowed there"
     if len(name) > _LONGEST:
         reason = f"has more than {_LONGEST} characters"
@@ -30,7 +30,7 @@ def check_name(name: str, key: str, findings: Findings) -> None:
 
 @dataclass(frozen=True)
 class Branch:
-    """What a run trains: ``path`` is the key path of the part of the config that says how, ``values`` what it holds."""
+    """What a run trains: ``path`` is the key path of its part of the config, ``values`` the content."""
 
     mode: str
     model: str

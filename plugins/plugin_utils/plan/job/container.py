@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of the node a training's container sees, and how it is started."""
+"""What a training container sees of its node, and how it is started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..config.words import key_path, listed
 CONTAINER_KEYS = ("container_image", "container_name", "shm_size", "device_list", "volume_dict")
 
 HARDENED = "hardened"
-# The capabilities that are left, and what needs them; Docker's own seccomp filter goes by them as well.
+# The capabilities that remain, and what needs them; Docker's seccomp filter depends on them as well.
 _KEPT = {
     "IPC_LOCK": "pins memory for RDMA",
     "SYS_PTRACE": "lets ranks share GPU memory, and lets the stacks of a hanging training be read",
@@ -27,15 +27,15 @@ _KEPT = {
 _SOCKETS = {"docker.sock", "podman.sock", "containerd.sock", "crio.sock"}
 _RUNTIME = {"/run", "/var/run", "/run/docker", "/run/podman", "/run/containerd"}
 _OF_SYSTEM = {"/", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/proc", "/sys", "/dev"}
-# Which user-space drivers of RDMA devices there are.
+# Configuration of the user-space drivers of RDMA devices.
 _HARMLESS = {"/etc/libibverbs.d"}
 _LOADED = {"LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}
-# What bash obeys itself, or lets nobody set.
+# Variables that change bash itself, or that bash does not let anybody set.
 _OF_BASH = {"IFS", "SHELLOPTS", "BASHOPTS", "EXECIGNORE", "CDPATH", "UID", "EUID", "PPID", "BASH_VERSINFO"}
 
 
 class ContainerConfig(ConfigSection):
-    """What of the node the container sees."""
+    """What the container sees of the node."""
 
     device_list: DeviceList = key(
         "Devices of the node that the container can use.", default=[], example=["/dev/dri", "/dev/kfd"]
@@ -55,7 +55,7 @@ class ContainerConfig(ConfigSection):
 def container_options(name: str, shm_size: str, profile: str, *, multi_node: bool) -> ContainerOptions:
     """Return how a training container is started on AMD GPUs.
 
-    ``privileged`` is what AMD's guides to training on ROCm give; `note_profile` says what ``hardened`` leaves out.
+    ``privileged`` follows AMD's guides to training on ROCm; `note_profile` says what ``hardened`` leaves out.
     """
     hardened = profile == HARDENED
     options: ContainerOptions = {
@@ -73,7 +73,7 @@ def container_options(name: str, shm_size: str, profile: str, *, multi_node: boo
 
 
 def note_profile(options: ContainerOptions, findings: Findings) -> None:
-    """Say what a training's container may do on its node; nothing where nothing is said of how it is started."""
+    """Note what a training container may do on its node; nothing if there are no options to start it with."""
     if not options:
         return
     if options["privileged"]:
@@ -92,9 +92,9 @@ def note_profile(options: ContainerOptions, findings: Findings) -> None:
 
 
 def check_container(container: ContainerConfig, findings: Findings, path: str, instead: str = "") -> None:
-    """Note what no container can be started with, secrets, which would stand in the plan, and what gives a node away.
+    """Report mounts and variables that break a container, expose a secret in the plan, or give control over the node.
 
-    ``path`` is the key path of the section, ``instead`` what to do in place of giving a secret.
+    ``path`` is the key path of the section, ``instead`` what to do instead of giving a secret.
     """
     sources: dict[str, str] = {}
     for source, target in (container.volume_dict or {}).items():
@@ -114,7 +114,7 @@ def check_container(container: ContainerConfig, findings: Findings, path: str, i
 
 
 def _gives_away(source: str) -> str | None:
-    """Return in words what a mount of a path gives to the container, or None for an ordinary folder."""
+    """Return in words what access mounting a path gives the container, or None for an ordinary folder."""
     real = posixpath.normpath(f"/{source.lstrip('/')}")
     if ".." in source.split("/"):
         return f"{source} resolves to {real} through .., which hides what is mounted"
@@ -126,9 +126,9 @@ def _gives_away(source: str) -> str | None:
 
 
 def check_environment(variables: Mapping[str, str], findings: Findings, path: str, instead: str = "") -> None:
-    """Note secrets among the user's variables, those that bring code into every program, and what stops any script.
+    """Report user variables that hold secrets, inject code into every program, or break any script.
 
-    ``path`` is the key path of the variables, ``instead`` what to do in place of giving a secret.
+    ``path`` is the key path of the variables, ``instead`` what to do instead of giving a secret.
     """
     for name, value in variables.items():
         if is_secret_name(name):
@@ -164,7 +164,7 @@ def check_environment(variables: Mapping[str, str], findings: Findings, path: st
 def variables_of_user(
     variables: Mapping[str, str], set_by_plan: Collection[str], path: str, findings: Findings
 ) -> dict[str, str]:
-    """Return the user's variables that the plan does not set, with a warning for each that it does.
+    """Return the user's variables that the plan does not set, and warn of each that it does.
 
     ``path`` is the key path of the variables.
     """
@@ -180,12 +180,12 @@ def variables_of_user(
 
 
 def is_mounted(path: str, mounts: Mapping[str, str]) -> bool:
-    """Return whether a path in the container lies in a mount."""
+    """Return whether a mount covers a path in the container."""
     return any(path == target or path.startswith(f"{target.rstrip('/')}/") for target in mounts.values())
 
 
 def warn_without_container(given: Mapping[str, t.Any], findings: Findings) -> None:
-    """Note the keys that only a container would read, where training runs without one."""
+    """Warn of the keys that only a container would read when training runs without one."""
     inner = given.get("container_config")
     keys = [key for key in CONTAINER_KEYS if key in given]
     if isinstance(inner, dict):
