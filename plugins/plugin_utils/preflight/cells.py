@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cells of the preflight table.
 
-A *row* is one check of one node: ``node``, ``check``, ``status``, ``found`` (what the node has), and where the status
-is red ``reason`` (why it would keep the training from going well) and ``command`` (what fixes it, or what a person must
-do). A grey row could not be judged, or need not be; ``found`` says why.
+A *row* is one check of one node: ``node``, ``check``, ``status``, ``found`` (what the node has), and if the status is
+red, ``reason`` (why the training would suffer) and ``command`` (what fixes it, or what a person must do). A grey row
+could not be judged, or does not apply; ``found`` says why.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ class Cell(t.NamedTuple):
 
 
 def green(found: str) -> Cell:
-    """Return a cell of what is as it should be."""
+    """Return a cell for what is in order."""
     return Cell(GREEN, found)
 
 
 def red(found: str, reason: str, command: str) -> Cell:
-    """Return a cell of what has to be fixed."""
+    """Return a cell for what has to be fixed."""
     return Cell(RED, found, reason, command)
 
 
 def by_hand(what: str, shown_by: str = "") -> str:
-    """Return what to do where no command can: somebody has to decide, or to look; and the command that shows more."""
+    """Return a manual step, for what no command can fix, and the command that shows more."""
     return f"manual step: {what}" + (f"; to check: {shown_by}" if shown_by else "")
 
 
 def grey(why: str) -> Cell:
-    """Return a cell of what could not be judged, or need not be."""
+    """Return a cell for what could not be judged, or does not apply."""
     return Cell(GREY, why)

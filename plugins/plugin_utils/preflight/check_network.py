@@ -134,10 +134,10 @@ def check_port(look: Look) -> Cell:
 
 
 def clock_cells(looks: Sequence[Look]) -> dict[str, Cell]:
-    """Return whether each node's clock goes with that of the node in the middle.
+    """Return whether each node's clock agrees with the median node's.
 
-    How far a clock is from the controller's is known only between two bounds, as the way to the node takes time. A
-    clock is wrong where even the nearer bound is too far off.
+    A clock's offset from the controller's is known only within two bounds, because reaching the node takes time. A
+    clock is wrong if even the nearer bound is too far off.
     """
     bounds = {look.name: look.facts["clock"]["offset_seconds"] for look in looks}
     middles = {name: sum(pair) / 2 for name, pair in bounds.items()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drift: what has to be the same on all nodes and is not.
 
-The nodes that differ from most are red. Where no value is that of most nodes, all are: somebody has to decide.
+The nodes that differ from the majority are red. Without a majority all nodes are red: somebody has to decide.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str])
 
 
 def _difference(value: str, other: str) -> tuple[str, str]:
-    """Return two lists of names with values, without the names of which both have the same."""
+    """Return two lists of names with values, without the names that have the same value in both."""
     lists = [value.split(", "), other.split(", ")]
     differing = {_name(part) for part in set(lists[0]) ^ set(lists[1])}
     first, second = (", ".join(part for part in parts if _name(part) in differing) for parts in lists)

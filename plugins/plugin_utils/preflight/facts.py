@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node may say of itself: what the module ``node_inspect`` returns, whose documentation says what it means."""
+"""What a node may report about itself: what the module ``node_inspect`` returns and documents."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ _FACTS = TypeAdapter(Facts)
 
 
 def believed(said: t.Any) -> Facts:
-    """Return what is used of what a node says; ValueError where no node of ours says that."""
+    """Return the used part of a node's facts; ValueError if they are invalid."""
     try:
         return _FACTS.validate_python(said, strict=True)
     except ValidationError as error:

@@ -25,7 +25,7 @@ def node_of(plan: Plan, name: str) -> NodePlan:
 
 
 def machine_plan(names: Sequence[str], engine: str) -> Plan:
-    """Return what stands for a plan where there is no training config: the nodes, and nothing that they run."""
+    """Return the substitute for a plan if there is no training config: the nodes, without anything to run."""
     node = {"node_rank": 0, "env": {}, "mounts": [], "devices": [], "container_options": {}, "script": ""}
     node |= {"image": None, "run_folder": FOLDER}
     nodes = [{"node": name, **node} for name in names]

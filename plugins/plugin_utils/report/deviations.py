@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far each node is off the median of its step: a heat map of nodes over steps."""
+"""How far each node deviates from the median of each step: a heat map of nodes over steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HeatMap:
 def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the deviations in percent of a metric from the median of each step: a row per node, a column per step.
 
-    Of a step that was done twice the last attempt counts. A step whose median is 0 tells nothing, and is left out.
+    If a step was done twice, the last attempt counts. A step whose median is 0 is left out.
     """
     finite = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
     values = finite.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)

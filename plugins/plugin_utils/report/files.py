@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of a report in the run's folder; who only reads them needs no pandas for it."""
+"""The files of a report in the run's folder; reading them needs no pandas."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def _no_formula(value: t.Any) -> t.Any:
 
 
 def says(path: Path, text: str) -> bool:
-    """Return whether a file says this already."""
+    """Return whether a file has this content already."""
     return path.exists() and path.read_text(encoding="utf-8") == text

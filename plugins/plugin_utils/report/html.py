@@ -2,8 +2,8 @@
 """The report of a run as one HTML page that opens anywhere, without a network.
 
 Its frame is ``page/report.html.j2``. Each section is a file of its own in ``page/sections``; the number in front of the
-name is its place on the page. A section gets all that `render` gives the page, and leaves nothing where it has nothing
-to say.
+name is its place on the page. A section gets everything that `render` gives the page, and is empty if it has nothing to
+show.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def render(
 
 
 def deviations_of_nodes(summary: Summary) -> dict[str, float]:
-    """Return how far each node's median is off the median of all nodes, in percent, of the first metric there is."""
+    """Return each node's deviation from the median of all nodes, in percent, for the first metric there is."""
     for metric in PLOTTED[:2]:
         values = {
             node["node"]: node["metrics"][metric]["value"] for node in summary["nodes"] if metric in node["metrics"]
@@ -119,7 +119,7 @@ def deviations_of_nodes(summary: Summary) -> dict[str, float]:
 
 
 def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
-    """Return the figures that a reader looks for first: label, value with its unit, and where it is from."""
+    """Return the figures that a reader looks for first: label, value with unit, and origin."""
     metrics = {metric: found for metric, found in summary["metrics"].items() if found["value"] is not None}
     last = max((found["last_step"] for found in metrics.values()), default=0)
     rows = []
@@ -138,7 +138,7 @@ def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
 
 
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
-    """Return the throughput over the time that really went by, where time stamps show it."""
+    """Return the throughput over the time that really passed, if timestamps show it."""
     spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
     if not spent or not spent.get("wall_clock"):
         return []
@@ -147,7 +147,7 @@ def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[st
 
 
 def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
-    """Return what of the thresholds can be drawn: the first of each metric that has a limit."""
+    """Return the thresholds that can be drawn: the first with a limit of each metric."""
     bounds: dict[str, Bound] = {}
     for row in thresholds:
         if row["least"] is not None or row["greatest"] is not None:
@@ -171,7 +171,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def differences(nodes: Sequence[Mapping[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
-    """Return what each further node is given otherwise than the first: pairs of name and value (None: not set)."""
+    """Return how the settings of each further node differ from the first: pairs of name and value (None: not set)."""
     first = _given(nodes[0])
     rows = []
     for node in nodes[1:]:
@@ -183,7 +183,7 @@ def differences(nodes: Sequence[Mapping[str, t.Any]]) -> list[tuple[str, list[tu
 
 
 def _given(node: Mapping[str, t.Any]) -> dict[str, str]:
-    """Return all that a node of the plan is given, as one flat mapping."""
+    """Return all settings of a node of the plan as one flat mapping."""
     given = {
         key: node[key] for key in ("image", "devices", "container_options", "working_dir", "log_file") if key in node
     }

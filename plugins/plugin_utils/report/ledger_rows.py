@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ledger of a run for people: a row after the other, nodes with the same evidence together."""
+"""The ledger of a run for people: row by row, nodes with the same evidence together."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ledger_rows(ledger: Sequence[LedgerOfNode]) -> list[Row]:
 
 
 def ledger_lines(ledger: Sequence[LedgerOfNode]) -> list[str]:
-    """Return the ledger for a terminal: what there is evidence of on every node, and which nodes lack what."""
+    """Return the ledger for a terminal: the rows with evidence on every node, and which nodes lack the others."""
     rows = ledger_rows(ledger)
     whole = [row.row for row in rows if row.passed == row.nodes]
     lines = [f"Evidence from {counted(len(ledger), 'node')}: {', '.join(whole) or 'none'}"] if rows else []

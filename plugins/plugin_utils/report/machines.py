@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the nodes of a run are made of and what happened on them, as rows of the page: like nodes share one."""
+"""The hardware of a run's nodes and what happened on them, as rows of the page: identical nodes share one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNKNOWN: Hardware = {"os": None, "kernel": None, "cpu": None, "accelerators": N
 
 
 def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
-    """Return a row for each kind of node among those of which something is known, most nodes first.
+    """Return a row for each kind of node about which something is known, most nodes first.
 
     ``nodes`` are their names in short, ``accelerators``, ``driver``, ``firmware``, ``nics`` (a list), ``system`` and
     ``image`` (the digest that was started) what they have, in words, or None.
@@ -49,7 +49,7 @@ def _hardware_row(group: Sequence[Status]) -> Row:
 
 
 def _nics(nics: Sequence[Nic]) -> list[str]:
-    """Return the RDMA devices in words, those that are alike counted."""
+    """Return the RDMA devices in words, identical ones counted."""
     kinds = Counter(
         _joined(_joined(nic["driver"], nic["driver_version"]), f"firmware {nic['firmware']}, {nic['rate']}", ", ")
         for nic in nics
@@ -62,9 +62,9 @@ def _joined(first: str | None, second: str | None, between: str = " ") -> str | 
 
 
 def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
-    """Return a row for each kind of change, those with most lines of the kernel first; none where nothing changed.
+    """Return a row for each kind of change, most kernel lines first; none if nothing changed.
 
-    ``nodes`` are their names in short, ``booted`` says whether they did, ``counters`` are words such as
+    ``nodes`` are their names in short, ``booted`` says whether they rebooted, ``counters`` are words such as
     ``mlx5_0/1 symbol_error +7``, ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
     """
     alike: dict[str, tuple[MachineChanges, list[str]]] = {}
@@ -77,7 +77,7 @@ def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
 
 
 def unread_kernel_logs(statuses: Sequence[Status]) -> str:
-    """Return the nodes, in short, whose kernel log could not be read; empty where it could be on each."""
+    """Return the nodes, in short, whose kernel log could not be read; empty if there are none."""
     looked_at = [status for status in statuses if status.get("machine_changes")]
     unread = [status["node"] for status in looked_at if status["machine_changes"]["kernel_log"] is None]
     return folded(unread)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a summary says, in as few sentences as there are different things to say."""
+"""What a summary says, each different message once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..inventory.folded_names import folded, folded_messages
 
 
 def reasons_of(reasons: Sequence[Reason]) -> list[tuple[str, str]]:
-    """Return each message and its code, in the order of their gravity; what nodes have in common comes once."""
+    """Return each message and its code, gravest first; a message that several nodes share comes once."""
     found = []
     for _verdict, group in itertools.groupby(reasons, lambda reason: reason.get("verdict")):
         for text in folded_messages(
@@ -29,7 +29,7 @@ def messages_of(reasons: Sequence[Reason]) -> list[str]:
 
 
 def echoes_of(echoes: Iterable[Mapping[str, t.Any]], *names: str) -> list[tuple[str, ...]]:
-    """Return the failures that followed: the nodes, folded, and what is the same of them under ``names``."""
+    """Return the failures that followed: the folded nodes, and the values under ``names`` that they share."""
     nodes: dict[tuple[str, ...], list[str]] = {}
     for echo in echoes:
         nodes.setdefault(tuple(echo[name] for name in names), []).append(echo["node"])

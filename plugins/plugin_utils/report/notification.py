@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a notification says of a run that has ended."""
+"""What a notification says about a run that has ended."""
 
 from __future__ import annotations
 

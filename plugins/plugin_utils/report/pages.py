@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
-    """Compiled templates, beside what Python compiles; without a folder for it each page compiles its own."""
+    """Compiled templates, next to Python's own compiled files; without that folder each page compiles its own."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
         with contextlib.suppress(OSError):

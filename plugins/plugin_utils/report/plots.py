@@ -33,7 +33,7 @@ class Bound:
 
     @property
     def limits(self) -> list[float]:
-        """Return the limits that there are, the lower one first."""
+        """Return the existing limits, the lower one first."""
         return [limit for limit in (self.least, self.greatest) if limit is not None]
 
 
@@ -215,7 +215,7 @@ def _plot(
 
 
 def _lies(bound: Bound, low: float, high: float) -> str | None:
-    """Return where a bound is that has no limit within a view."""
+    """Return where a bound without a limit in view lies."""
     if any(low <= limit <= high for limit in bound.limits):
         return None
     if all(limit > high for limit in bound.limits):
@@ -224,7 +224,7 @@ def _lies(bound: Bound, low: float, high: float) -> str | None:
 
 
 def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> list[Line]:
-    """Return a line per node and attempt, since a restart goes back in steps; what is last lies on top."""
+    """Return a line per node and attempt, since a restart goes back in steps; the last one lies on top."""
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     limit = max(4, MAX_POINTS // len(groups))
@@ -256,7 +256,7 @@ def _draw_lines(chart: Chart, lines: Iterable[Line], *, many: bool, dots: bool) 
 
 
 def _draw_bound(chart: Chart, bound: Bound, view: tuple[float, float]) -> None:
-    """Shade what the bound forbids, and draw and label its limits as far as the view has them."""
+    """Shade what is beyond the bound, and draw and label its limits that are in view."""
     if bound.least is not None and bound.least > view[0]:
         chart.band(None, min(bound.least, view[1]), FORBIDDEN, 0.09)
     if bound.greatest is not None and bound.greatest < view[1]:

@@ -15,7 +15,7 @@ from ..contracts import Summary
 def query(summaries: list[Summary], expression: str) -> t.Any:
     """Return what a JMESPath expression finds in the list of summaries.
 
-    Raises ValueError for one that is none, with the place where it goes wrong.
+    Raises ValueError for an invalid one, with the place of the error.
     """
     try:
         return jmespath.compile(expression).search(summaries)

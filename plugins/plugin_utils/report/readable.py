@@ -54,7 +54,7 @@ def exact(value: float) -> str:
 
 
 def unit_of(metric: str) -> str:
-    """Return the unit of a canonical metric or MFU, for reading; nothing where its label says it or there is none."""
+    """Return the unit of a canonical metric or MFU, for reading; empty if the label has it or there is none."""
     if metric in _FRACTIONS:
         return "%"
     unit = METRICS[metric].unit
@@ -81,12 +81,12 @@ def titled(metric: str) -> str:
 
 
 def plural(count: int) -> str:
-    """Return the ending of a noun that is counted."""
+    """Return the plural ending of a counted noun."""
     return "" if count == 1 else "s"
 
 
 def shown(value: t.Any) -> t.Any:
-    """Return what stands on the page for a value: a dash for nothing and NaN, a word for a boolean."""
+    """Return how the page shows a value: a dash for nothing and NaN, a word for a boolean."""
     if value is None or isinstance(value, jinja2.Undefined) or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ def shown(value: t.Any) -> t.Any:
 
 
 def retry_label(retry: Retry) -> str:
-    """Return in short that a run is another attempt, and on fewer nodes where it is."""
+    """Return in short which attempt a run is, and whether it ran on fewer nodes."""
     fewer = retry["nodes"] < retry["nodes_of_first"]
     return f"attempt {retry['attempt']}" + (f", {retry['nodes']} of {retry['nodes_of_first']} nodes" if fewer else "")
 

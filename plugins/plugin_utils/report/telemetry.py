@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the accelerators' sensors said during a run, as a frame, as rows of the page, and as plots over the time."""
+"""The accelerators' sensor readings during a run, as a frame, as rows of the page, and as plots over time."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _chart(values: pd.DataFrame, name: str, looks: list[Trace]) -> Markup:
 
 
 def _pieces(minutes: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
-    """Return a line in pieces: where a node was not asked for long, it does not go on."""
+    """Return a line in pieces: it breaks where a node was not asked for long."""
     apart = np.diff(minutes, prepend=minutes[0])
     places = np.arange(len(minutes)) + np.cumsum(apart > _GAP * np.median(apart[1:] if len(apart) > 1 else apart))
     minute_of = dict(zip(places.tolist(), minutes.tolist(), strict=True))

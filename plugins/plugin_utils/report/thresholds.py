@@ -15,7 +15,7 @@ Row = dict[str, t.Any]
 def threshold_rows(summary: Summary) -> list[Row]:
     """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
 
-    A positive margin is on the good side, of the limit that is nearer; None is one that is not known.
+    A positive margin is on the good side of the nearer limit; None is unknown.
     """
     bounds = summary["thresholds"]
     return [{**bound, "bound": limits_in_words(bound), "margin": _margin(bound)} for bound in bounds]

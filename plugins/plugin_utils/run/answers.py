@@ -22,7 +22,7 @@ from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
 
 
 class BadAnswerError(NodeError):
-    """What a node answered is nothing that a node of ours answers."""
+    """A node answered what our node program never answers."""
 
 
 _MOST_DEVICES = 256
@@ -93,7 +93,7 @@ class _Done(_Answer):
 
 
 class Staged(_Done):
-    """What a node answers that has everything in place, or, in check mode, what it lacks."""
+    """The answer of a node that has everything in place, or, in check mode, what it lacks."""
 
     image_id: t.NotRequired[Line | None]
     removed: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)]]
@@ -196,19 +196,19 @@ class _Ended(_Done):
 
 
 class Stopped(_Ended):
-    """What a node answers where nothing of a run is left to run."""
+    """The answer of a node on which nothing of the run is running any more."""
 
     log: t.NotRequired[Collected | None]
 
 
 class Finished(_Ended):
-    """What a node answers beside `Followed` that has stopped by itself what was left of a training."""
+    """What a node adds to `Followed` if it has stopped the rest of a training by itself."""
 
     log: Collected
 
 
 class Followed(_Done, _Seen):
-    """What a training did since the last answer, and where the next one goes on."""
+    """What a training did since the last answer, and where the next answer continues."""
 
     exit_status: Number | None
     oom_killed: bool
@@ -259,9 +259,9 @@ class Ask(t.Protocol):
 
 
 def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
-    """Return what is used of an answer; `NodeError` with its message where it says that the phase failed.
+    """Return the used part of an answer; `NodeError` with its message if it says that the phase failed.
 
-    `BadAnswerError` for what no node of ours answers.
+    `BadAnswerError` for an invalid answer.
     """
     try:
         if answer.get("failed") is False:
@@ -275,7 +275,7 @@ def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
 
 
 def unpacked(data: str) -> bytes:
-    """Return the part of a log in an answer; `BadAnswerError` where it is none, or larger than any of ours."""
+    """Return the part of a log in an answer; `BadAnswerError` if it is invalid or too large."""
     if not data:
         return b""
     unpacker = zlib.decompressobj()

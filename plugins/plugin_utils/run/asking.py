@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking a node of a run for a phase: the request, the program that answers it, and the answer as far as it is ours."""
+"""Asking a node of a run for a phase: the request, the program that answers it, and the checked answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Asker:
     _given_up: NodeEndedError | None = None
 
     def ask(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
-        """Return the node's answer; `NodeError` where it refuses, and where it does not answer as one of ours."""
+        """Return the node's answer; `NodeError` if it refuses or its answer is invalid."""
         self._looks = 0
         if phase is not STAGE:
             self._allowed = self.lost + _ENGINE_SECONDS + sum(needs.get(name, 0.0) for name in _WAITS)
@@ -69,9 +69,9 @@ class Asker:
                 raise self._given_up
 
     def late(self) -> NodeEndedError | None:
-        """Return, once, that the node takes longer to answer than it may; it is not asked any more then.
+        """Return, once, that the node takes too long to answer; after that it is not asked again.
 
-        It is called once a second, and counts that: what goes by while this process is suspended is not the node's.
+        It is called once a second and counts its calls, so that the time while this process is suspended is left out.
         """
         self._looks += 1
         if self._given_up or self._looks < self._allowed:

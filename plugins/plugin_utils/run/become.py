@@ -16,7 +16,7 @@ _WAITED = re.compile(r"waiting for (?:become success|privilege escalation prompt
 
 
 def become_problem(said: str) -> str | None:
-    """Return why nobody could become another user, without a full stop; None where a text says nothing of that."""
+    """Return why becoming another user failed, without a full stop; None if the text does not mention it."""
     absent = _ABSENT.search(said)
     if absent:
         return (

@@ -13,7 +13,7 @@ from .whole_file import replacing
 
 
 def collect_log(ask: Callable[[int], Collected], path: Path) -> tuple[int, int]:
-    """Write a node's log to a file, as plain text, and return the bytes that it has and those that were left out.
+    """Write a node's log to a file, as plain text, and return its size and the left out part, in bytes.
 
     ``ask`` returns the node's answer for the part from a byte on. Whatever it answers, what is written is bounded.
     """

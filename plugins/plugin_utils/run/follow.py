@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Following a node of a run until there is nothing more to wait for, beside those who follow the others."""
+"""Following a node of a run until there is nothing more to wait for; each node has its own follower."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Patience:
-    """For how long, in seconds, a node may not answer (``lost``) and its log may at most be silent (``stall``).
+    """How long, in seconds, a node may not answer (``lost``) and its log may be silent at most (``stall``).
 
-    A multi-node run hangs when no node's log grows: as a trainer may print the steps on one rank only, the logs of the
-    other nodes are silent. Once steps are known, their pace says how long is too long (`silence.StepPace`).
-    ``interval`` is how long a node may wait before it answers while all goes well.
+    A multi-node run hangs when no node's log grows: a trainer may print the steps on one rank only, and the logs of the
+    other nodes are silent. Once steps are known, their pace sets the limit (`silence.StepPace`). ``interval`` is how
+    long a node may wait before it answers while all goes well.
     """
 
     interval: float
@@ -60,12 +60,12 @@ class Patience:
 
 
 def interval_for(node_count: int) -> float:
-    """Return the seconds between two answers of a node: few enough to be live, and kind to a controller of many."""
+    """Return the seconds between two answers of a node: short enough to be live, longer with many nodes."""
     return max(1.0, node_count / 32)
 
 
 def seconds_to_next_sample(followed: float) -> float:
-    """Return how long after a sample of the accelerators the next one is taken of a run followed for some seconds."""
+    """Return the seconds until the next sample of the accelerators, for a run followed for that many seconds."""
     return max(_SAMPLE_SECONDS, _SAMPLE_SHARE * followed)
 
 
@@ -130,7 +130,7 @@ class Follower:
             self._look_around()
 
     def give_up(self, error: NodeError) -> Status:
-        """Return the last status of a node that nobody waits for any longer."""
+        """Return the last status of a node that is no longer waited for."""
         return self._given_up("unreachable", str(error), time.time() - (time.monotonic() - self._heard))
 
     def _asked(self, looks: bool) -> Followed:
@@ -158,7 +158,7 @@ class Follower:
         return answer
 
     def _lost(self, error: NodeError) -> Status | None:
-        """Return the last status of a node that did not answer well, or None where it is asked again."""
+        """Return the last status of a node whose answer failed, or None if it is asked again."""
         lost_for = time.monotonic() - self._heard
         if isinstance(error, RunGoneError):
             return self._given_up("gone", str(error), time.time())
@@ -170,7 +170,7 @@ class Follower:
         return None
 
     def _has_diverged(self, answer: Followed) -> bool:
-        """Return whether the run is to be stopped for a loss in an answer, and let the others know."""
+        """Return whether a loss in an answer stops the run, and let the others know."""
         what = _not_finite(answer["blocks"]) if self._plan.get("abort_on_nan") else None
         if what:
             self._news.note(failed=True)
@@ -178,7 +178,7 @@ class Follower:
         return what is not None
 
     def _note_outage(self, seconds: float) -> None:
-        """Note for how long the node did not answer before it did again."""
+        """Note how long the node did not answer before it came back."""
         self._silent = False
         outages = self._board.status(self._node).get("outages", [])
         if len(outages) < _MOST_OUTAGES:
@@ -209,7 +209,7 @@ class Follower:
         return status
 
     def _log_still_comes(self, answer: Followed) -> bool:
-        """Return whether more of the log of a training that has ended is to come, which may take several answers."""
+        """Return whether more of an ended training's log is to come, which may take several answers."""
         return answer["has_ended"] and self._heard < self._peer_failed_at + self._patience.lost
 
     def _look_around(self) -> None:
@@ -266,7 +266,7 @@ class Follower:
 
 
 def _not_finite(blocks: list[StepBlock]) -> str | None:
-    """Return the first loss of some steps that is NaN or infinite, in words; what was skipped has none."""
+    """Return the first NaN or infinite loss of some steps, in words; skipped steps have none."""
     for row in rows_of(blocks):
         found = row["metrics"]
         if found.get("skipped_iterations"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Ctrl-C, SIGTERM and SIGHUP do while a run is followed: the training never ends without a word."""
+"""What Ctrl-C, SIGTERM and SIGHUP do while a run is followed: the training never ends silently."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ class InterruptHandler:
     """Handles the signals of this process from `start` to `end`.
 
     A run whose plan says ``on_interrupt: stop`` is stopped by the first Ctrl-C or SIGTERM, and judged. Otherwise, and
-    with the second one, whoever follows it ends as without this handler: the training goes on, and ``tell`` is given
-    the commands to attach to it and to stop it. A signal that this process ignores, as SIGHUP under nohup, stays
-    ignored.
+    on the second one, this process ends as without this handler: the training goes on, and ``tell`` is given the
+    commands to attach to it and to stop it. A signal that this process ignores, as SIGHUP under nohup, stays ignored.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What those who follow a run's nodes share, each of whom is a thread."""
+"""What the followers of a run's nodes share; each is a thread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import time
 class News:
     """Shared by the followers of a multi-node run; each node of a single-node run has its own.
 
-    ``failed`` as soon as a node has failed or was stopped, ``hangs`` once no log has grown for too long, ``grown`` when
-    a log grew last (by the monotonic clock), and ``advances``, how often a node was seen to go on to another step.
+    ``failed``: a node has failed or was stopped. ``hangs``: no log has grown for too long. ``grown``: when a log last
+    grew, by the monotonic clock. ``advances``: how often a node was seen to advance to another step.
     """
 
     def __init__(self) -> None:
@@ -39,14 +39,14 @@ class News:
     def note_pace(self, node: str, limit: float, pausing: bool, known: float) -> None:
         """Report how long a node's log may be silent by its own steps, and whether its trainer has reason to pause.
 
-        Until ``known`` it is known whether that log grows; infinite once the training has ended.
+        Whether that log grew is known up to the time ``known``; infinite once the training has ended.
         """
         with self._lock:
             self._limits[node], self._pausing[node], self._known[node] = limit, pausing, known
             self._shortest = min(self._shortest, limit)
 
     def is_silent(self, now: float) -> bool:
-        """Return whether all logs are silent for too long; nodes are looked at one by one only once that may be.
+        """Return whether all logs have been silent for too long; nodes are checked one by one only if that is possible.
 
         Only an answer shows silence: without one a node may be away, or this process was suspended.
         """

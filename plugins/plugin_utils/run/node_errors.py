@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be wrong with a node, beside what it says itself (`module_utils.node.phase`)."""
+"""Errors of a node that it does not report itself; for those that it does see `module_utils.node.phase`."""
 
 from __future__ import annotations
 

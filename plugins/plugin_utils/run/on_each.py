@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same work for many nodes at once, in threads of this one process: a node costs no process of its own."""
+"""The same work for many nodes at once, in threads of this process: no node needs its own process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def on_each(
     at_once: int,
     late: Callable[[], Iterable[Done[Result]]] = tuple,
 ) -> tuple[dict[str, Result], dict[str, NodeError]]:
-    """Return what the work gave for each node, and the `NodeError` of each node where it raised one.
+    """Return the result of the work for each node, and the `NodeError` of each node that raised one.
 
     ``at_once`` nodes are worked on at the same time, in their order. Any other exception is raised here at once.
     ``late`` returns, about once a second, what stands for nodes whose work nobody waits for any longer.

@@ -22,8 +22,8 @@ class _Read(t.NamedTuple):
 class OpenFailures:
     """Failures as they are read, without those after which the training went on.
 
-    Healthy logs hold lines that read like failures: a package that is missing but not needed, an address that is tried
-    again, a device that is not there. Where steps go by afterwards, such a line is no cause of what happens later.
+    Healthy logs hold lines that look like failures: a missing package that is not needed, a retried address, an absent
+    device. If steps follow, such a line is not the cause of what happens later.
     """
 
     def __init__(self) -> None:

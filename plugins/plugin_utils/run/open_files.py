@@ -11,7 +11,7 @@ _OF_ITS_OWN = 128
 
 
 def allow_open_files(nodes: int) -> str | None:
-    """Allow as many as it takes to ask so many nodes at once; where that is not possible, return why, for people."""
+    """Allow as many as it takes to ask so many nodes at once; if that is impossible, return why, for people."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OF_ITS_OWN + _OF_A_NODE * nodes
     if soft >= wanted or soft == resource.RLIM_INFINITY:

@@ -85,9 +85,9 @@ class Phases:
         return _outcome(answers, errors)
 
     def _wins_ties(self, errors: Mapping[str, NodeError]) -> bool:
-        """Return whether the nodes that this run lacks are held by runs that staged at the same time, and will yield.
+        """Return whether all missing nodes are held by runs that staged at the same time and will yield.
 
-        Of such runs the one whose run_id comes first asks again; the others give back what they have.
+        Of such runs the one whose run_id sorts first asks again; the others release their nodes.
         """
         return bool(errors) and all(
             isinstance(error, NodeHeldError) and not error.running and min(error.by) > self.plan["run_id"]
@@ -101,8 +101,8 @@ class Phases:
     def train(self, patience: Patience, grace_seconds: float) -> Outcome:
         """Start every rank, and follow all of them until there is nothing more to wait for.
 
-        A training that fails is no problem here: what is known of it is on the board. One that ends well is finished
-        where it ends: `finish` need not ask that node again.
+        A training that fails is no problem here: the board has what is known of it. A node whose training ends well is
+        finished at once: `finish` need not ask it again.
         """
         images: dict[str, list[str]] = {}
         for node in self.ask:
@@ -140,7 +140,7 @@ class Phases:
         return Outcome(changed=bool(started), problems=_problems(errors))
 
     def _note_finished(self, node: str, finished: Finished) -> None:
-        """Keep what a node answers that has stopped what was left of a training, and given its whole log."""
+        """Keep the answer of a node that has stopped the rest of a training and sent its whole log."""
 
         def part(offset: int) -> Collected:
             if offset:
@@ -185,7 +185,7 @@ class Phases:
             self.board.update(node, status="unreachable", message=message, ended_at=time.time())
 
     def _collect(self, node: str, first: Collected | None) -> list[str]:
-        """Copy the log of a node, whose first part may have come already, and return a warning of what is not kept."""
+        """Copy the log of a node, whose first part may have arrived, and return a warning about bytes not kept."""
 
         def part(offset: int) -> Collected:
             return first if first and offset == 0 else self.ask[node](COLLECT, offset=offset)
@@ -195,7 +195,7 @@ class Phases:
         return [f"{left_out:,} of the {size:,} bytes of its log are not kept"] if left_out else []
 
     def _end_of(self, node: str) -> Status:
-        """Return how a training ended that nobody followed to its end, with all that its log says on the board."""
+        """Return how a training that nobody followed to its end ended, and put what its log says on the board."""
 
         def ask(needs: PhaseNeeds) -> Followed:
             return self.ask[node](FOLLOW, **needs)
@@ -234,7 +234,7 @@ def _machine_changes(answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
-    """Return which old run folders went on which nodes, a sentence for all nodes that had the same."""
+    """Return which old run folders were removed on which nodes, one sentence for nodes with the same folders."""
     nodes: dict[tuple[str, ...], list[str]] = {}
     for node, answer in answers.items():
         if answer.get("removed"):

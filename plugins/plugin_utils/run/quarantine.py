@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts that are kept out of runs: a file on the controller beside the runs, with a list for each inventory.
+"""Hosts that are kept out of runs: a file on the controller next to the runs, with a list for each inventory.
 
 ::
 
     {"/etc/ansible/hosts": {"gpu07": {"since": "2026-11-21T08:17:57+00:00", "run_id": "...", "reason": "..."}}}
 
-A host comes on its list when a run that may be tried again failed of it, and leaves it when its preflight is green. Who
-could write the file could keep every host out, so it is read only where this user or root alone can write it.
+A host is listed when it made a run fail that may be retried, and released when its preflight is green. Anyone who can
+write the file can keep every host out, so it is read only if nobody but this user or root can write it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...module_utils.node.files import write_bytes
 
 @dataclass(frozen=True)
 class Held:
-    """Since when a host is in quarantine (ISO 8601), which run failed of it, and how."""
+    """Since when a host is in quarantine (ISO 8601), which run it made fail, and how."""
 
     since: str
     run_id: str
@@ -49,7 +49,7 @@ class Quarantine:
         return self._read().get(self._inventory, {})
 
     def add(self, reasons: Mapping[str, str], run_id: str) -> None:
-        """Put hosts there, each with what a run failed of; a host that is there already gets the new reason."""
+        """Add hosts, each with why the run failed; a host that is listed already gets the new reason."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with self._locked() as lists:
             held = lists.setdefault(self._inventory, {})
@@ -66,7 +66,7 @@ class Quarantine:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[dict[str, dict[str, Held]]]:
-        """Give all lists to change, and write them in one step, while no other controller does."""
+        """Give all lists to change, and write them in one step, locked against other controllers."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a run that failed is tried again, and on which hosts: only where a node was at fault, and without it."""
+"""Whether a failed run is retried, and on which hosts: only if a node was at fault, and without that node."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MEMORY = re.compile("memory|oom", re.IGNORECASE)
 
 
 def node_faults(summary: Summary) -> dict[str, str]:
-    """Return the nodes that a run failed of, each with its failure; empty where none is known to be at fault."""
+    """Return the nodes that made a run fail, each with its failure; empty if none is known to be at fault."""
     first = summary["first_failure"]
     if summary["verdict"] == "PASS" or first is None or first["class"] not in NODE_FAULTS:
         return {}
@@ -49,7 +49,7 @@ def node_faults(summary: Summary) -> dict[str, str]:
 
 
 def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool) -> str | None:
-    """Return why a run is not tried again, as a sentence; None where it is."""
+    """Return why a run is not retried, as a sentence; None if it is."""
     first, done = summary["first_failure"], attempt_of(plan) - 1
     if interrupted:
         return "it was stopped"
@@ -65,7 +65,7 @@ def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool)
 
 
 def attempt_of(plan: Mapping[str, t.Any]) -> int:
-    """Return which attempt a run is: 1 for one that tries none again."""
+    """Return which attempt a run is: 1 for a run that is no retry."""
     retry = plan.get("retry")
     return retry["attempt"] if retry else 1
 
@@ -75,7 +75,7 @@ def without(
 ) -> tuple[list[str], dict[str, str | None]]:
     """Return hosts with a spare in the place of each that is ``out``, and which spare that is.
 
-    Where no spare is left, the place is left out, and the spare is None.
+    If no spare is left, the place is left out and the spare is None.
     """
     free = iter([spare for spare in spares if spare not in out and spare not in hosts])
     taken = {host: next(free, None) for host in hosts if host in out}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long a log may be silent before its run hangs, by the steps that it said so far."""
+"""How long a log may be silent before its run counts as hung, by its steps so far."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class StepPace:
             self._last_step = row["step"]
 
     def limit(self, longest: float, pausing: bool) -> float:
-        """Return for how many seconds there may be no line: 20 times the 95th percentile of the gaps, at least 60.
+        """Return how many seconds there may be no line: 20 times the 95th percentile of the gaps, at least 60.
 
-        It is ``longest`` at most, and so long before the third step, and while the trainer is ``pausing``: it compiles,
-        evaluates or writes a checkpoint.
+        It is ``longest`` at most, before the third step, and while the trainer is ``pausing``: compiling, evaluating or
+        writing a checkpoint.
         """
         if pausing or len(self._gaps) < _FEW:
             return longest

@@ -3,10 +3,9 @@
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
 one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
-``stalled`` (its log stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (what it answers is nothing
-that a node of ours answers) and ``gone`` (its folder of the run was removed). ``log_only`` is a node that nobody
-followed: there is a log of it, which does not tell how the training ended. ``unfit`` is a node that could not be staged
-or started, for another reason than that a run is on it.
+``stalled`` (its log stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (its answer is invalid) and
+``gone`` (its run folder was removed). ``log_only`` is a node that nobody followed: its log does not show how the
+training ended. ``unfit`` is a node that could not be staged or started, but not because another run holds it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from ..contracts import Status
 def has_failed(status: Status) -> bool:
     """Tell whether a node is known to have failed by itself, as opposed to being stopped.
 
-    Exit status 0 is no success where the node's own log ends before the last step: there are training scripts that exit
-    0 when the training has crashed.
+    Exit status 0 is no success if the node's own log ends before the last step: some training scripts exit with 0 after
+    the training has crashed.
     """
     if status["status"] == "exited":
         return status.get("exit_status") != 0 or stops_short(status)
@@ -31,7 +30,7 @@ def has_failed(status: Status) -> bool:
 
 
 def stops_short(status: Status) -> bool:
-    """Tell whether a node's log has steps, but not the last of those that it announces, though nobody took it away."""
+    """Tell whether a node's log has steps but not the last one that it announces, although nobody removed the log."""
     if status.get("log_problem"):
         return False
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
@@ -41,7 +40,7 @@ def stops_short(status: Status) -> bool:
 
 
 def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:
-    """Return how many steps apart the lines of a trainer are, by what its logs say of themselves; None for unknown."""
+    """Return how many steps apart a trainer's lines are, according to its logs; None if unknown."""
     said = {value for of_log in settings for value in of_log.get("steps_per_line", ())}
     return int(said.pop()) if len(said) == 1 else None
 

@@ -29,10 +29,10 @@ NEW, RESUMED, AGAIN, FINISHED = "new", "resumed", "again", "finished"
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a cell stands: the run that it is, or is to become, and what is to be done with it.
+    """Where a cell stands: its run, existing or planned, and what is to be done with it.
 
-    ``new`` is to be run, ``resumed`` has begun and was not judged, ``again`` ended in an ERROR (the run ``before``),
-    which says nothing of the training, and ``finished`` needs nothing.
+    ``new`` is to be run, ``resumed`` has begun but was not judged, ``again`` ended in an ERROR (the run ``before``),
+    which says nothing about the training, and ``finished`` needs nothing.
     """
 
     run_id: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writing files that are whole or not there, and one error for all that a disk may refuse."""
+"""Writing files that are either complete or absent, and one error for everything a disk may refuse."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class NotWrittenError(OSError):
 
     @property
     def needs_room(self) -> bool:
-        """Return whether more room is what it needs; otherwise it is the right to write there."""
+        """Return whether it needs more space; otherwise it needs permission to write there."""
         return self.errno in _NO_ROOM
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raise `NotWrittenError` in place of any error of writing a file, but that it is there already."""
+    """Raise `NotWrittenError` in place of any error of writing a file, except that it exists."""
     try:
         yield
     except FileExistsError:

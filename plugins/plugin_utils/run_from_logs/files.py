@@ -33,10 +33,9 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
-    ``notes`` are sentences on what was left aside. ``errors`` are the files with what a process wrote to its standard
-    error, by the file with the rest; ``strays`` those with no such file, packed ones, and what the kernel left of a
-    process that crashed. Where the folder is one that a run of this collection left, ``files`` is empty and ``known``
-    true.
+    ``notes`` are sentences about what was ignored. ``errors`` are the standard error files, by the file with the
+    standard output; ``strays`` are those without such a file, compressed ones, and core dumps. If a run of this
+    collection left the folder, ``files`` is empty and ``known`` true.
     """
 
     name: str
@@ -74,7 +73,7 @@ def find_runs(named: Sequence[str]) -> list[LoggedRun]:
 
 
 def fit_name(text: str) -> str:
-    """Return a text as a name for a folder: letters, digits and . _ : -, the last three not in front."""
+    """Return a text as a folder name: letters, digits and . _ : -, but none of these four first."""
     return _UNFIT.sub("-", text).lstrip("._:-") or "logs"
 
 
@@ -117,7 +116,7 @@ def _runs_at(path: Path) -> list[LoggedRun]:
 
 
 def is_core(file: Path) -> bool:
-    """Return whether a file is what the kernel leaves of a process that crashed."""
+    """Return whether a file is the core dump of a process that crashed."""
     return bool(_CORE.fullmatch(file.name)) and file.is_file()
 
 
@@ -137,7 +136,7 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 
 
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
-    """Return a run in which the files of a standard error belong to those of a standard output."""
+    """Return a run in which each standard error file belongs to a standard output file."""
     node_of = {file: node for node, of_node in files.items() for file in of_node}
     errors: dict[Path, list[Path]] = {}
     strays: list[Path] = []
@@ -166,9 +165,9 @@ def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRu
 def _errors_below(
     folder: Path, logs: set[tuple[str, ...]], of_errors: bool = False, deepest: int = _DEEPEST
 ) -> Iterator[Path]:
-    """Yield the files of a standard error in folders below one with logs, of which ``logs`` are the names.
+    """Yield the standard error files in folders below a folder with logs, whose names are ``logs``.
 
-    They are in a folder that is named as one of these, or named so themselves and like a log, or like nothing else.
+    They are in a folder named like a standard error, or are named so themselves and like a log or only by numbers.
     """
     try:
         for entry in _inside(folder, Path.is_dir):
@@ -188,7 +187,7 @@ def _words(name: str) -> list[str]:
 
 
 def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
-    """Return whether a file is named as one of a standard error, and the rest of its name, which says whose."""
+    """Return whether a file is named like a standard error, and the rest of its name, which says whose it is."""
     if file.suffix in PACKED:
         return _role_of(file.with_suffix(""))
     of_pbs = _OF_PBS.fullmatch(file.name)
@@ -206,7 +205,7 @@ def _inside(folder: Path, kind: t.Callable[[Path], bool]) -> list[Path]:
 
 
 def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path]]:
-    """Return the files that may be logs by the node that each name names, and the others."""
+    """Return the files that may be logs, by the node in their name, and the other files."""
     files = list(files)
     for suffixes in _LOG_SUFFIXES:
         chosen = [
@@ -241,7 +240,7 @@ def _few(paths: Sequence[Path]) -> str:
 
 
 def _named_apart(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
-    """Return the runs under names that differ: with as many of the folders above in front as that takes."""
+    """Return the runs under unique names, prefixed with as many parent folders as that takes."""
     depth = 1
     names = [run.name for run in runs]
     while len(set(names)) < len(names) and depth < max(len(run.folder.parts) for run in runs):

@@ -75,9 +75,9 @@ class NoStepsError(ValueError):
 def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
     """Return the framework whose step lines stand in the logs.
 
-    ``asked`` is the one that they ought to be of. Raises ValueError where no log has a step line or several have those
-    of different frameworks, and where ``asked`` is another one. Logs without a step line that hold a failure are taken
-    for those of ``asked``.
+    ``asked`` is the expected one. Raises ValueError if no log has a step line, if the logs have step lines of different
+    frameworks, and if their framework is not ``asked``. Logs without a step line that hold a failure are taken for
+    logs of ``asked``.
     """
     logs = list(logs)
     if asked is not None:
@@ -128,12 +128,12 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
 
 
 def _plain(failures: list[Failure]) -> list[Failure]:
-    """Return failures whose lines have no control characters, as those that a node answers."""
+    """Return failures whose lines have no control characters, like those in a node's answers."""
     return [{**failure, "line": one_line(failure["line"])} for failure in failures]
 
 
 def with_errors(log: Log, errors: Iterable[Log]) -> Log:
-    """Return a log and what its processes wrote to their standard error as one log, which has the steps of either."""
+    """Return a log and the standard error of its processes as one log, with the steps of whichever has them."""
     for other in errors:
         first, second = (other, log) if other.blocks and not log.blocks else (log, other)
         settings = {**second.settings, **first.settings}
@@ -156,7 +156,7 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
 
 
 def _contradictions(first: Log, second: Log) -> int:
-    """Return how many steps of the one have another loss in the other."""
+    """Return how many steps have different losses in the two logs."""
     if not (first.blocks and second.blocks):
         return 0
     ones, others = map(_losses, (first, second))
@@ -169,7 +169,7 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
 
 
 def _unsurvived(second: Log, first: Log) -> list[Failure]:
-    """Return what failed by a stream without steps, which does not say whether a step of the other one followed."""
+    """Return the failures in a stream without steps, which cannot show whether steps in the other stream followed."""
     return [
         *(without_noise_of_exit(second.failures) or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),
@@ -177,9 +177,9 @@ def _unsurvived(second: Log, first: Log) -> list[Failure]:
 
 
 def chosen(logs: list[Log]) -> tuple[Log, str | None]:
-    """Return the log of a node among several files, and in words which it is and why; None where there is just one.
+    """Return a node's log among several files, and in words which it is and why; None if there is just one.
 
-    It is the one that gets furthest in steps, then the one written last.
+    It is the one that reaches the highest step, then the newest.
     """
     best = max(logs, key=lambda log: (-1 if log.last_step is None else log.last_step, log.path.stat().st_mtime))
     if len(logs) == 1:

@@ -40,7 +40,7 @@ class ConfigFaultsError(ValueError):
 
 @dataclass(frozen=True)
 class ReadRun:
-    """A run as its logs say it, and the folder that it gets; ``plan`` is None where the folder is the run's own."""
+    """A run according to its logs, and the folder that it gets; ``plan`` is None if the folder is the run's own."""
 
     run_id: str
     run_dir: Path
@@ -49,11 +49,11 @@ class ReadRun:
 
 
 def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str | None, known: Known) -> ReadRun:
-    """Return a run whose logs were found, as they tell it; it gets a folder under ``output_dir``.
+    """Return a run according to its logs, with a folder under ``output_dir``.
 
-    A run of this collection stays where it is. ``framework`` and ``mode`` are None where the logs or the config are to
-    tell. Raises ValueError where they cannot be read as the logs of one run, where the config has faults, and where the
-    folder belongs to another run or holds what is no run's and would be removed.
+    A run of this collection stays where it is. ``framework`` and ``mode`` are None if the logs or the config decide.
+    Raises ValueError if the logs cannot be read as those of one run, if the config has faults, and if the folder
+    belongs to another run or holds other files that would be removed.
     """
     if run.known:
         return ReadRun(run.name, run.folder)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a run of which there are only logs: what is known of it, and what is not.
+"""The plan of a run that has only logs: what is known about it, and what is not.
 
 With a training config it is the plan of that config, for hosts that fit it; without one it holds what the logs say.
-What neither says is not assumed: it stands in the plan's ``not_known`` and keeps the verdict from PASS.
+What neither says is not assumed: it is listed in the plan's ``not_known`` and keeps the verdict from PASS.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Known:
 def config_plan(known: Known, names: Sequence[str]) -> tuple[Plan, int | None]:
     """Return the plan of the training config, and the number of nodes that were to take part, or None.
 
-    The hosts that a config names are those of another place, so that neither their number nor the address of rank 0 is
-    a fault of it here: the plan is for as many as it asks for, or else for the named ones. Raises ValueError
-    where the user says another number than the config.
+    The hosts in a config may belong elsewhere, so neither their number nor the address of rank 0 is a fault here: the
+    plan is for as many nodes as the config asks for, or else for the named ones. Raises ValueError if the user gives a
+    different number than the config.
     """
     asked = asked_by(known.config, known.source, known.options, len(names))
     if asked.nodes and known.nodes and asked.nodes != known.nodes:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands of ansible.builtin.ssh over the connections that OpenSSH keeps, without a process of ssh for each of them.
+"""Commands of ansible.builtin.ssh over the connections that OpenSSH keeps, without an ssh process for each.
 
-Ansible starts ssh for each command: 9 ms of a processor, and 1 MB for as long as the command runs, which is nearly
-always for a node that is followed. Whatever is not plain stays with Ansible: the command that makes the connection, a
-password, an agent or a display to forward, a ControlPath of the user's own, another program than ssh.
+Ansible starts ssh for each command: 9 ms of CPU time, and 1 MB while the command runs, which is nearly always for a
+node that is followed. Special cases stay with Ansible: the command that makes the connection, a password, agent or
+display forwarding, a ControlPath set by the user, another program than ssh.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 
 
 class KeptConnections:
-    """Lets the connections of a task use what OpenSSH keeps, and lets that go once it is not needed any more."""
+    """Lets the connections of a task use the ones that OpenSSH keeps, and closes these once nobody needs them."""
 
     def __init__(self) -> None:
         self._paths: dict[t.Any, str] = {}
@@ -33,7 +33,7 @@ class KeptConnections:
         self._lock = threading.Lock()
 
     def use_for(self, connection: t.Any) -> None:
-        """Let a connection hand over each command itself wherever ssh would do just the same."""
+        """Let a connection hand over each command itself if ssh would do exactly the same."""
         if connection.transport != "ssh":
             return
         start_ssh = connection._bare_run
@@ -57,7 +57,7 @@ class KeptConnections:
         connection._bare_run = bare_run
 
     def let_go(self, connection: t.Any) -> None:
-        """Let what OpenSSH keeps for a connection end, which is 1.4 MB here, as soon as nobody uses it."""
+        """Close the connection that OpenSSH keeps, which takes 1.4 MB here, as soon as nobody uses it."""
         if connection in self._paths:
             session.let_go(self._paths.pop(connection))
 
@@ -71,7 +71,7 @@ class KeptConnections:
 
 
 def _may_ask(become: t.Any) -> bool:
-    """Return whether becoming another user may ask something, which Ansible answers as it comes."""
+    """Return whether becoming another user may prompt for something, which only Ansible can answer."""
     return become is not None and (become.name != "sudo" or become.expect_prompt())
 
 
@@ -84,7 +84,7 @@ def _control_path(command: list[bytes]) -> str | None:
 
 
 def _sent_variables(command: list[bytes]) -> list[bytes] | None:
-    """Return the variables that a command of ssh sends, as ``NAME=value``; None where it forwards more than those."""
+    """Return the variables that an ssh command sends, as ``NAME=value``; None if it forwards anything else."""
     asked = [command[0], b"-G", *command[1:-1]]
     done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     options = [line.split(b" ", 1) for line in done.stdout.splitlines()]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A command over the connection that OpenSSH keeps to a host, without a process of ssh for it.
+"""A command over the connection that OpenSSH keeps to a host, without an ssh process.
 
-The command is handed to the process that keeps the connection (ControlPersist) as ssh itself hands it over: by version
-4 of the protocol in OpenSSH's ``PROTOCOL.mux``. A packet is its length, a type and fields; numbers have 32 bits,
+The command is handed to the process that keeps the connection (ControlPersist), as ssh itself does it: with version 4
+of the protocol in OpenSSH's ``PROTOCOL.mux``. A packet is its length, a type and fields; numbers have 32 bits,
 big-endian, and a string is its length and its bytes.
 """
 
@@ -28,7 +28,7 @@ _LET_GO_SECONDS = 1.0
 
 
 class NoConnectionError(Exception):
-    """No connection is kept, or it takes no further command: nothing was run."""
+    """No connection is kept, or it accepts no further command: nothing was run."""
 
 
 class ConnectionLostError(Exception):
@@ -86,7 +86,7 @@ def _greet(keeper: socket.socket, control_path: str) -> None:
 
 
 def _status(keeper: socket.socket) -> int:
-    """Return the exit status of a command that runs, once the keeper of its connection has ended the session."""
+    """Return the exit status of a running command, once the keeper of its connection has ended the session."""
     status: int | None = None
     try:
         while packet := _received(keeper):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much neighbouring steps know of each other, and how many independent ones they are worth.
+"""How strongly neighbouring steps are correlated, and how many independent steps they are worth.
 
 Noise is taken for an autoregressive process of order 1: each value is ``rho`` times the one before and something new.
 """
@@ -50,7 +50,7 @@ def deviation_of_weighted_sum(weights: np.ndarray, noise: Noise) -> float:
 
 
 def effective_size(size: int, rho: float) -> float:
-    """Return how many independent values tell as much of a level as so many neighbours do: at least 1."""
+    """Return how many independent values say as much about a level as these correlated ones: at least 1."""
     if rho <= 0.0 or size < 2:
         return float(size)
     # The variance of the mean of n values is 1 / n × (1 + 2 Σ (1 - k / n) rho^k).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Links of the network that went down during a run, by the kernel's counters of ports and interfaces."""
+"""Network links that went down during a run, by the kernel's port and interface counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 8
 
 
 def broken_links(status: Status) -> dict[str, int]:
-    """Return the counters that say that a link of a node went down, and by how much they grew.
+    """Return the counters that show that a link of a node went down, and by how much they grew.
 
     After a boot all counters have grown from zero, and say nothing.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps of a node as arrays: to judge a thousand steps one by one takes a hundred times as long."""
+"""The steps of a node as arrays: judging a thousand steps one by one takes a hundred times as long."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What speaks for a pass of a run, and what against it. Each function looks at one kind of evidence."""
+"""What argues for and against a PASS. Each function looks at one kind of evidence."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
 
 
 def judge_nodes(seen: Seen, reasons: Reasons) -> None:
-    """Note which nodes did not take part to the end, and how.
+    """Note which nodes did not take part until the end, and why.
 
-    Where somebody interrupted a run over all nodes, what the others did then is no failure of the training.
+    After somebody interrupted a multi-node run, what the other nodes did is no failure of the training.
     """
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
@@ -65,7 +65,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_outages(seen: Seen, reasons: Reasons) -> None:
-    """Note for how long nodes that came back did not answer, and what happened to a log while it was written."""
+    """Note how long nodes were out of contact before they came back, and what happened to a log being written."""
     for status in seen.statuses:
         node, outages = status["node"], status.get("outages", [])
         if outages:
@@ -83,7 +83,7 @@ def judge_outages(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_log_only(seen: Seen, reasons: Reasons) -> None:
-    """Note what the logs of nodes that nobody followed say of their end: that it was a failure, or nothing."""
+    """Note whether the logs of nodes that nobody followed end with a failure, or do not show how they ended."""
     unknown = []
     for status in seen.statuses:
         node = status["node"]
@@ -105,7 +105,7 @@ def _with_message(status: Status) -> str:
 
 
 def judge_last_step(seen: Seen, reasons: Reasons) -> None:
-    """Note where the last step was not seen: a failure of a training that ended by itself, else an open question."""
+    """Note where the last step is missing: a failure if the training ended by itself, else an open question."""
     reached = seen.reached
     ended = {
         status["node"]
@@ -136,7 +136,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_samples(seen: Seen, reasons: Reasons) -> None:
-    """Note where too few values are left after the warm-up, and where that is longer than one is."""
+    """Note where too few values are left after the warm-up, and a warm-up that is too long to be one."""
     warm_up, judged = seen.warm_up, seen.judged_metrics
     counts = {node: samples_of(found) for node, found in seen.by_node.items()}
     for node, found in seen.by_node.items():
@@ -167,7 +167,7 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:
-    """Note what the plan of logs that nobody followed says is not known of their run; other plans know all."""
+    """Note what the plan says is unknown about the run; only plans made from logs have such gaps."""
     for lack in plan.get("not_known", []):
         reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
 
@@ -203,9 +203,9 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_logs(seen: Seen, reasons: Reasons) -> None:
-    """Note whether each node's log is one of this run: the launch script writes the run's name on its first line.
+    """Note whether each node's log belongs to this run: the launch script writes the run's name on its first line.
 
-    Logs that somebody names to be judged are taken as they are named.
+    Logs that a user names to be judged are taken as named.
     """
     if seen.plan.get("logs"):
         reasons.note("logs_as_named", "The logs are taken as named: nothing in them identifies their run.")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Failures that the logs of a run hold although no node is known to have failed.
+"""Failures in the logs of a run although no node is known to have failed.
 
-A launch script that pipes the trainer into tee ends with exit status 0, and where the number of steps is not known the
-log does not look cut off either.
+A launch script that pipes the trainer into tee ends with exit status 0, and if the number of steps is unknown, the log
+does not look cut off either.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
-    """Note what failed after the last step, of whatever class, where no node is known to have failed.
+    """Note failures of any class after the last step, if no node is known to have failed.
 
-    In front of it, the steps that follow show that the training survived it; here nothing does. On a node without
-    steps that is what nothing follows by which it trains.
+    A failure before the last step was survived, as the later steps show. On a node without steps, a failure counts if
+    no sign of training follows it.
     """
     for status in seen.statuses if seen.first is None else ():
         node, failures = status["node"], status.get("failures_at_end", [])
@@ -64,11 +64,10 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
 def failure_in_logs(
     statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
 ) -> FirstFailure | None:
-    """Return the first cause among what no step has shown to be survived, as `first_failure` does, or None.
+    """Return the first cause among the failures that no later step shows to be survived, as `first_failure`, or None.
 
     These are failures of the node itself before its last few steps, failures of any class after the last step, and
-    values that are NaN or infinite, which are among the ``reasons``. This names a failure, and leaves the verdict as it
-    is.
+    NaN or infinite values among the ``reasons``. This names a failure and does not change the verdict.
     """
     found: list[Status] = []
     for status in statuses:
@@ -86,7 +85,7 @@ def failure_in_logs(
 def nan_before(
     first: FirstFailure, statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
 ) -> FirstFailure:
-    """Return the first failure, or where that is a bare exit status the values that were NaN or infinite before it."""
+    """Return the first failure; if that is a bare exit status, return the NaN or infinite values before it."""
     if first["class"] != "exit_status":
         return first
     bare: list[Status] = [{**status, "failures": [], "failures_at_end": []} for status in statuses]
@@ -100,7 +99,7 @@ def nan_before(
 
 
 def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
-    """Return the failure that has a class and begins with the same words, or the text itself: it may have none."""
+    """Return the known failure that begins with the same text, which has a class, or else the text itself."""
     return next((failure for failure in known if failure["line"].startswith(text["line"])), text)
 
 

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The first cause of a failed run: which node failed first, and how, among all that failed after it.
 
-What the logs say is on the scale of blame of the log signatures: below 50 a cause of the node's own (fault of the GPU
-or the host, out of memory, NaN, the program), from 50 on the network, which fails on healthy nodes too when a peer goes
-away, then echoes. The nodes are put in this order:
+Failures in logs have a blame on the scale of the log signatures: below 50 a cause on the node itself (GPU or host
+fault, out of memory, NaN, the program), from 50 the network, which also fails on healthy nodes when a peer goes away,
+then echoes. The nodes are ordered like this:
 
-1. those with a cause of their own, by its kind; between equal kinds those that failed go before those that we stopped,
-   then the blame decides and then the clock,
-2. those that failed otherwise, by the clock: here a bare exit status may be the cause of a network error elsewhere,
-3. those whose log says that they waited for a peer, by the clock.
+1. nodes with a cause of their own, by its kind; within a kind, failed nodes before nodes that we stopped, then by
+   blame, then by time,
+2. nodes that failed otherwise, by time: a bare exit status here may cause a network error elsewhere,
+3. nodes whose log says that they waited for a peer, by time.
 
-Within 2. and 3. a node with a link that went down during the run goes first. Of bare exit statuses, 0 is never named
-where another node has one that is not.
+Within 2. and 3. a node with a link that went down during the run comes first. A bare exit status 0 is never named if
+another node has a nonzero one.
 
-A node that we stopped is no culprit, but its log may hold the cause: a launcher takes its time to end after a rank has
-failed, and the other nodes may be gone before. Where somebody interrupted the run, the nodes of 2. and 3. followed from
-that.
+A node that we stopped is not to blame, but its log may hold the cause: a launcher takes time to end after a rank has
+failed, and other nodes may end before it. If somebody interrupted the run, the failures of 2. and 3. are consequences.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ def first_failure(
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
-    ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (that the message blames or that
-    printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: the failures of
-    other nodes that only follow from it, which nodes of jobs of their own (not ``together``) do not have. The
-    ``unfinished`` are the nodes that ended with exit status 0 without reaching the last step.
+    ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (blamed by the message, or the one
+    that printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: failures of
+    other nodes that only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes
+    that ended with exit status 0 without reaching the last step.
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
@@ -92,7 +91,7 @@ def first_failure(
 
 
 def _unfit(statuses: list[Status]) -> FirstFailure | None:
-    """Return the failure of nodes on which the run could not begin, though it could on others: the config is right."""
+    """Return the failure of nodes on which the run could not begin although it could on others: the config is fine."""
     unfit = [status for status in statuses if status.get("unfit")]
     if not unfit or len(unfit) == len(statuses):
         return None
@@ -125,7 +124,7 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
 
 
 def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] | None:
-    """Return what is nearest to a cause in a node's log and end, and the node's place in the order."""
+    """Return the most likely cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
     changes = status.get("machine_changes")
     texts = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
@@ -160,17 +159,17 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
 
 
 def is_own(failure: Failure) -> bool:
-    """Return whether a failure is of the node that printed it, and not of the network or a peer."""
+    """Return whether a failure lies on the node that printed it, not on the network or a peer."""
     return not failure["echo"] and failure["blame"] < _FIRST_OF_NETWORK
 
 
 def _nearness(failure: Failure) -> tuple[bool, bool, int]:
-    """Order what one node says: its own causes, then what it says of a peer, then that a process of it failed."""
+    """Order the failures of one node: its own causes, then those of a peer, then that one of its processes failed."""
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
 def _end_of(status: Status, held_up: str) -> _End:
-    """Return what the end of a node that failed says, shaped like a failure in its log."""
+    """Return how a failed node ended, in the shape of a failure in its log."""
     if ended_by := status.get("ended_by"):
         return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
     if status.get("booted"):
@@ -235,7 +234,7 @@ def _end_of(status: Status, held_up: str) -> _End:
 
 
 def _rank_in_words(rank: RankSeen) -> str:
-    """Return what a rank did while the run hung, the innermost frame first."""
+    """Return what a rank was doing while the run hung, innermost frame first."""
     parts = [f"rank {rank['rank']}: state {rank['state']}", f"{rank['busy']:.0%} of a processor"]
     parts += [rank["waits_in"]] if rank["waits_in"] else []
     return ", ".join([*parts, " < ".join(rank["stack"] or ["no stack"])])
@@ -266,5 +265,5 @@ def _sentence(message: str | None) -> str:
 
 
 def _around(line: str, last_lines: list[str]) -> list[str]:
-    """Return the last lines of a log where they hold the evidence, or else the evidence alone."""
+    """Return the last lines of a log if they contain the evidence, else the evidence alone."""
     return last_lines if any(line in " ".join(candidate.split()) for candidate in last_lines) else [line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Intervals for what was measured, which say how far a result can be trusted."""
+"""Intervals of measured values, which show how far a result can be trusted."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def median_interval(values: np.ndarray) -> Interval | None:
 
 
 def _most_that_few_show(rho: float, size: int) -> float:
-    """Return an autocorrelation: few values that rise by chance look as if each knew all of the one before."""
+    """Return the autocorrelation, limited: few values that rise by chance look fully correlated."""
     return min(rho, 1.0 - 2.0 / size)
 
 

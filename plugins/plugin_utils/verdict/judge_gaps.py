@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps, losses and values that a log ought to have, and has not."""
+"""Steps, losses and values that a log should have but lacks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _OF_EACH_STEP = tuple(
 
 
 def judge_gaps(seen: Seen, reasons: Reasons) -> None:
-    """Note the steps of the last attempt that a log does not have, and those that have no loss or judged metric.
+    """Note steps of the last attempt that are missing in a log, and steps without a loss or a judged metric.
 
-    A training that was gone on with, from a checkpoint or after a restart, begins where that says. A loss that is NaN
-    is there, and iterations that were skipped have none.
+    A training that resumed from a checkpoint, or restarted, begins at that step. A NaN loss is not missing, and
+    skipped iterations have none.
     """
     plan, grammar = seen.plan, seen.grammar
     nan = seen.records.loc[seen.records["value"].isna(), ["node", "metric", "step"]]
@@ -78,7 +78,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note what the step lines of one node of a job do not say at all, and those of another one do."""
+    """Note values that no step line of one node of a job shows although those of another node do."""
     for metric in _OF_EACH_NODE:
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
         first = next((node for node, says in said.items() if says), None)
@@ -97,20 +97,20 @@ def _steps_of(nan_steps: Mapping[t.Any, set[int]], node: str, metric: str) -> li
 
 
 def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
-    """Tell whether values are missing, but for a few torn lines, and for every so many steps where not each has it."""
+    """Tell whether more values are missing than a few torn lines, or regular gaps of a value not on each line."""
     apart = np.diff(np.flatnonzero(missing))
     regular = not in_each and apart.size > 0 and int(apart.min()) >= _LEAST_APART and not (apart % apart.min()).any()
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
 def _begun(of_job: list[Status]) -> tuple[set[float], bool]:
-    """Return the steps that the nodes of a job say to have gone on from, and whether a process began again there."""
+    """Return the steps from which the nodes of a job say they resumed, and whether a process restarted there."""
     resumed = {value for status in of_job for value in status.get("settings", {}).get("resumed", ())}
     return resumed, any(status.get("starts", 0) > 1 for status in of_job)
 
 
 def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:
-    """Return the first step that a log has to have, None where it may begin anywhere."""
+    """Return the first step that a log must have, None if it may begin anywhere."""
     if not earlier.empty:
         return int(earlier.max()) + 1
     if not resumed:
@@ -119,7 +119,7 @@ def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -
 
 
 def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reasons: Reasons) -> None:
-    """Note a log whose only training begins in front of the checkpoint that it went on from."""
+    """Note a log whose only training begins before the checkpoint from which it resumed."""
     # Checkpoints of trainers that count from 0 may have the number of the next step.
     if due is not None and begun < due - 1 + first_step:
         message = f"By its logs the training resumed from step {due - 1}, but the first step of {node} is {begun}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether each node's log is its own, of one run, and of a rank that took part."""
+"""Whether each node's log is its own, from a single run, and from a rank that took part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TIMED = ("step_time_ms", "tokens_per_sec_per_gpu")
 
 
 def judge_life(seen: Seen, reasons: Reasons) -> None:
-    """Note each node of one job whose ranks print no steps, and whose log does not show that they trained."""
+    """Note each node of one job whose ranks print no steps and whose log does not show that they trained."""
     grammar = seen.grammar
     if not seen.together or grammar.printed_by == EVERY_RANK or not seen.attempts:
         return
@@ -68,7 +68,7 @@ def judge_life(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_starts(seen: Seen, reasons: Reasons) -> None:
-    """Note each node whose ranks print no steps, and began more or less often than those whose steps are seen."""
+    """Note each node whose ranks print no steps and started more or less often than those that print them."""
     known = max(status.get("starts", 0) for status in seen.statuses if status["node"] in seen.attempts)
     most = max(known, *(int(rows["attempt"].max()) for rows in seen.attempts.values()))
     for status in seen.statuses:
@@ -87,9 +87,9 @@ def _has_first_rank(status: Status) -> bool:
 
 
 def judge_same_log(seen: Seen, reasons: Reasons) -> None:
-    """Note nodes that have the log of another one, the same times of steps, or the same rank or process in one job.
+    """Note nodes that share their log, their step times or, in one job, a rank or process with another node.
 
-    In one job they are in one communicator of all ranks, too, and take their steps at the same time.
+    Nodes of one job also share one communicator of all ranks, and take their steps at the same time.
     """
     owner: dict[t.Any, str] = {}
     for node, rows in seen.attempts.items():
@@ -106,7 +106,7 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
-    """Note nodes that were in another job than the others: in another communicator of all ranks, or at another time."""
+    """Note nodes that were in a different job: in another communicator of all ranks, or at another time."""
     ranks = seen.workload["gpus"] if seen.workload else 0
     # That of all ranks is made first.
     named = {status["node"]: found for status in seen.statuses if (found := next(communicators(status), None))}
@@ -138,7 +138,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
-    """Note nodes of one job that went on from another checkpoint than the first one."""
+    """Note nodes of one job that resumed from a different checkpoint than the first node."""
     resumed = {status["node"]: found for status in statuses if (found := status.get("settings", {}).get("resumed"))}
     first = next(iter(resumed), "")
     for node, steps in resumed.items():
@@ -156,9 +156,9 @@ def communicators(status: Status) -> Iterator[tuple[int, str]]:
 
 
 def _chance_of(rows: pd.DataFrame) -> float:
-    """Return how likely another node has the same times, if it takes each as often as they are there.
+    """Return how likely another node has the same times by chance, drawing each as often as it occurs.
 
-    Stamps with fractions of a second are those of one process.
+    Timestamps with fractions of a second identify one process.
     """
     if "clock" in rows and (rows["clock"] % 1 > 0).any():
         return 0.0
@@ -174,7 +174,7 @@ def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, re
 
 
 def judge_one_run(seen: Seen, reasons: Reasons) -> None:
-    """Note logs that hold more than one run, or lines in another order than they were written in."""
+    """Note logs that hold more than one run, or lines that are out of order."""
     for status in seen.statuses:
         node, conflicts = status["node"], status.get("conflicts", 0)
         if conflicts:
@@ -192,7 +192,7 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note a log that says that the training ended before the last step that is seen."""
+    """Note a log that says that the training ended before the last step seen."""
     lasts = {node: int(rows["step"].max()) for node, rows in attempts.items()}
     last_of_all = max(lasts.values(), default=0)
     for status in statuses:
@@ -221,7 +221,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
 
 
 def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
-    """Note a log whose steps were stamped when its run was not there, or for longer than it took."""
+    """Note a log whose timestamps are outside the time of its run, or span longer than the run took."""
     for status in seen.statuses:
         rows = seen.attempts.get(status["node"])
         started, ended, node = status.get("started_at"), status.get("ended_at"), status["node"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what was measured can be: the training learns, and no accelerator computes more than it can."""
+"""Whether the measurements are plausible: the training learns, and no accelerator exceeds its peak."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, LossTrend]:
 def judge_loss(seen: Seen, reasons: Reasons) -> None:
     """Note how the loss ends: once for one job, and for each of several.
 
-    A loss that rises fails. One that is flat leaves open whether anything was learned, in a training that began again
-    and went on for 20 steps or more; of a shorter one, and of one that went on from a checkpoint, it is only reported.
+    A rising loss fails. A flat loss leaves open whether anything was learned, in a training of 20 steps or more from
+    the start; in a shorter training, and in one that resumed from a checkpoint, it is only reported.
     """
     _judge_perplexity(seen.statuses, reasons)
     attempts, trends = seen.attempts, seen.trends
@@ -112,7 +112,7 @@ def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
 
 
 def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
-    """Note losses that no training has, and return whether there are some."""
+    """Note losses that no real training has, and return whether there are any."""
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
     before = len(reasons)
     if (values < 0).any():
@@ -163,7 +163,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
 
 
 def _same_at_end(values: np.ndarray) -> int:
-    """Return how many of the last losses are the same; small ones that are printed with three decimals may well be."""
+    """Return how many of the last losses are equal; small losses with three decimals may well be."""
     other = np.flatnonzero(values != values[-1])
     same = values.size - 1 - int(other[-1]) if other.size else values.size
     has_digits = values[-1] >= _ALL_DIGITS or bool(np.any(values != np.round(values, 3)))
@@ -171,7 +171,7 @@ def _same_at_end(values: np.ndarray) -> int:
 
 
 def _spike(values: np.ndarray, begin: int) -> int | None:
-    """Return the place of the highest loss after the begin that is far above both those before and those after it."""
+    """Return the place of the highest loss after ``begin`` that is far above the losses before and after it."""
     if values.size < MIN_LOSSES:
         return None
     padded = np.pad(values, _NEIGHBOURS // 2, mode="reflect")
@@ -191,7 +191,7 @@ def _jumps_at_end(values: np.ndarray) -> bool:
 
 
 def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes of one job that print other numbers of the same step, which are those of the whole batch."""
+    """Note nodes of one job that print different numbers for a step, although these are of the whole batch."""
     first, *others = printing or [""]
     for node in others:
         steps, own, its = np.intersect1d(
@@ -210,7 +210,7 @@ def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame],
 
 
 def judge_physics(seen: Seen, reasons: Reasons) -> None:
-    """Note where the median of a node is beyond the peak of its accelerators, or of any where theirs is not known."""
+    """Note where the median of a node exceeds the peak of its accelerators, or of any if theirs is unknown."""
     workload = seen.workload
     peak = workload and workload["peak_tflops_per_gpu"]
     bound = in_words("tflops_per_gpu", peak or _PEAK_OF_NONE)

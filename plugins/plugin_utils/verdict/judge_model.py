@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what a log says of its model is that of the plan and of its own steps: parameters, parallel sizes, FLOPs."""
+"""Whether a log's model matches the plan and the log's own steps: parameters, parallel sizes, FLOPs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 
 def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
-    """Note a model of another size than the planned one."""
+    """Note a model whose size is not the planned one."""
     workload = plan.get("workload")
     node, settings = status["node"], status.get("settings", {})
     planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
@@ -45,7 +45,7 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
 
 
 def judge_parallelism(status: Status, reasons: Reasons) -> None:
-    """Note a log whose parallel sizes are not those of its ranks, or do not divide its batch."""
+    """Note a log whose parallel sizes do not match its number of ranks, or do not divide its batch."""
     node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
     if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
         return
@@ -64,7 +64,7 @@ def judge_parallelism(status: Status, reasons: Reasons) -> None:
 
 
 def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
-    """Note TFLOP/s times step times that are not the TFLOPs of a step, as a trainer says them before the first one."""
+    """Note TFLOP/s × step time that differs from the TFLOPs of a step that the trainer prints at the start."""
     said = status.get("settings", {}).get("tflops_of_step", [])
     if len(said) != 1 or said[0] < _LEAST_TFLOPS or not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the nodes of one job trained together, and over which network, as NCCL and the trainers say."""
+"""Whether the nodes of one job trained together, and over which network, according to NCCL and the trainers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SURELY_MORE = 1.6
 
 
 def judge_transport(plan: Plan, statuses: list[Status], reasons: Reasons) -> None:
-    """Note whether RDMA carried the job where the plan means that; what no log says is not taken for granted."""
+    """Note whether a job that is planned with RDMA used it; what no log shows is not assumed."""
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return
     networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
@@ -59,7 +59,7 @@ def judge_world(
 ) -> None:
     """Note where nodes of one job trained alone: each sees fewer ranks than the job has.
 
-    Where no trainer says how many ranks it sees, a framework gives it away whose last rank alone prints steps.
+    If no trainer says how many ranks it sees, steps on several nodes show it, if only the last rank prints steps.
     """
     nodes, workload = len(plan["nodes"]), plan.get("workload")
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:

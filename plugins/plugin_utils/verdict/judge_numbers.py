@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what the step lines hold are numbers that a training has."""
+"""Whether the numbers in the step lines are ones that a training can have."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST_LEARNING_RATE = 1.0
 
 
 def judge_finite(seen: Seen, reasons: Reasons) -> None:
-    """Note what is NaN or infinite in the last attempt, but for skipped iterations, and what it counts as NaN."""
+    """Note NaN and infinite values of the last attempt, except in skipped iterations, and what it counts as NaN."""
     steps, records = seen.steps, seen.records
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
@@ -74,7 +74,7 @@ def _groups(rows: pd.DataFrame, *by: str) -> Iterable[tuple[tuple[t.Any, ...], p
 
 
 def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
-    """Note times, rates and counts that nothing has: below zero, a step that takes no time, a huge learning rate."""
+    """Note impossible times, rates and counts: below zero, a step that takes no time, a huge learning rate."""
     below = (records["value"] < 0) & (records["metric"] != "loss")
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
     for (node, metric), rows in _groups(wrong, "node", "metric"):
@@ -89,7 +89,7 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
 
 
 def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
-    """Note a loss scale and a number of tokens with a loss that are no numbers above zero: nothing is learned so."""
+    """Note a loss scale, weight norm or number of tokens with a loss that is not above zero: nothing is learned."""
     for name, (word, least) in _ABOVE.items():
         if name not in steps:
             continue
@@ -102,7 +102,7 @@ def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
 
 
 def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
-    """Note NaN and infinity in fields that are no metrics: of another loss, say, or of a norm."""
+    """Note NaN and infinity in fields that are not metrics, such as another loss or a norm."""
     if OTHER_FIELDS not in steps:
         return
     skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False

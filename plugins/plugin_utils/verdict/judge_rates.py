@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether rates, step times and time stamps of a log agree with each other, with the tokens of a step and the model."""
+"""Whether rates, step times and timestamps of a log agree with each other, the tokens of a step and the model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
 
 
 def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
-    """Note TFLOP/s that are not those of the step times, as each sequence takes as many, or of a known model."""
+    """Note TFLOP/s that do not fit the step times, as each sequence takes the same FLOPs, or a known model."""
     flops, digit = _flops_of_steps(rows)
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
@@ -62,7 +62,7 @@ def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees
 
 
 def _flops_of_steps(rows: pd.DataFrame) -> tuple[np.ndarray, float]:
-    """Return TFLOP/s × step time of each counted step, for a sequence where its batch is printed, and their error."""
+    """Return TFLOP/s × step time of each counted step, per sequence if the batch is printed, and the rounding error."""
     if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return np.array([]), math.nan
     counted = rows[rows["counted"]]
@@ -72,7 +72,7 @@ def _flops_of_steps(rows: pd.DataFrame) -> tuple[np.ndarray, float]:
 
 
 def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes of one job whose devices computed another number of FLOPs in a step than those of the first one."""
+    """Note nodes of one job whose devices computed a different number of FLOPs per step than the first node's."""
     first, usual = "", 0.0
     for node, rows in attempts.items():
         flops, digit = _flops_of_steps(rows)
@@ -92,9 +92,9 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
 def _judge_model_flops(
     node: str, counted: pd.DataFrame, workload: Workload, agrees: list[str], reasons: Reasons
 ) -> None:
-    """Note TFLOP/s that are not those of the planned model.
+    """Note TFLOP/s that do not fit the planned model.
 
-    Trainers count attention as causal, as the plan does, or over the whole matrix, which is as much again.
+    Trainers count attention as causal, as the plan does, or over the whole matrix, which doubles it.
     """
     least, tokens = workload["model_flops_per_token"], workload["tokens_per_step"]
     if least and tokens:
@@ -113,7 +113,7 @@ def _judge_model_flops(
 
 
 def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:
-    """Compare the step times and tokens/s of bars with the time that these say to have passed, in whole seconds."""
+    """Compare the step times and tokens/s of progress bars with their elapsed time, in whole seconds."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
     passed = rows[["step", "clock", "step_time_ms"]].dropna()
@@ -144,7 +144,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
 
 
 def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
-    """Compare the step times with the time stamps: steps that follow each other take no longer than these are apart."""
+    """Compare the step times with the timestamps: consecutive steps take no longer than these are apart."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
     stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
@@ -169,7 +169,7 @@ def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reas
 
 
 def _each_step_too_long(stamped: pd.DataFrame) -> bool:
-    """Tell whether stretches of steps mostly last longer by the time stamps than by the step times: pauses are few."""
+    """Tell whether most stretches of steps last longer by timestamps than by step times; pauses affect only a few."""
     ms, clock = stamped["step_time_ms"].to_numpy(), stamped["clock"].to_numpy()
     seconds = min(_STRETCH_SECONDS, float(clock[-1] - clock[0]) / _STRETCHES)
     if seconds < _LEAST_STRETCH_SECONDS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Iterations whose weights were not updated: work that was not done."""
+"""Iterations that did not update the weights."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MOST_SEARCHED = 0.05
 
 
 def judge_skipped(seen: Seen, reasons: Reasons) -> None:
-    """Note iterations that were skipped after the warm-up, but for those that search a loss scale, and a skipped end.
+    """Note iterations that were skipped after the warm-up, unless they search a loss scale, and a skipped last one.
 
-    A line that ought to say how many were skipped, and does not, leaves that open. A search shows in a loss scale that
-    is lower after the skipped iteration, or after the next one. Steps that moved no weight are noted as well.
+    A line that should say how many were skipped but does not leaves that open. A search shows in a lower loss scale
+    after the skipped iteration, or after the next one. Steps that moved no weight are noted as well.
     """
     allowed = seen.plan.get("max_skipped", 0)
     always_printed = "skipped_iterations" in seen.grammar.each_line
@@ -67,7 +67,7 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
-    """Note steps that moved no weight: their learning rate, or the norm of their gradients, is 0."""
+    """Note steps that moved no weight: their learning rate or gradient norm is 0."""
     _judge_updates(node, rows, reasons)
     for name, word in _NEEDED.items():
         idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
@@ -80,7 +80,7 @@ def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
 
 
 def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
-    """Note a training that counts fewer updates of its weights than it takes steps, or more."""
+    """Note a training that counts fewer or more weight updates than steps."""
     if "updates" not in rows:
         return
     counting = rows[["step", "updates"]].dropna()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the thresholds hold for the time that was really spent, too, and whether the steps get slower."""
+"""Whether the thresholds also hold for the time really spent, and whether the steps get slower."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TIMES, _RATES = ("step_time_ms",), ("tflops_per_gpu", "tokens_per_sec_per_gpu")
 
 
 def judge_time(seen: Seen, reasons: Reasons) -> None:
-    """Note where the mean, or the wall clock, is off the judged median, unless the thresholds hold for it as well.
+    """Note where the mean or the wall clock is above the judged median, unless the thresholds hold for it as well.
 
-    So too where the last fifth of the steps is slower than the rest; without thresholds nothing holds then. The times
-    of a rehearsal are those of a machine that does something else.
+    The same goes for a last fifth of the steps that is slower than the rest, which is also noted without thresholds,
+    except in a rehearsal, whose machine does other work.
     """
     for node, time in seen.times.items():
         if not seen.plan.get("rehearsal"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the logs are of the workload that was planned: another one's numbers give it away."""
+"""Whether the logs are from the planned workload: the numbers of another one give it away."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _WORDS = {
 
 
 def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
-    """Note each number of a log that is not the plan's, or not that of the other nodes, or contradicts another one.
+    """Note each number of a log that differs from the plan or the other nodes, or contradicts another number.
 
-    Returns in words what agrees, by node.
+    Returns by node what agrees, in words.
     """
     plan, attempts, grammar = seen.plan, seen.attempts, seen.grammar
     planned = _planned(plan)
@@ -123,7 +123,7 @@ class _Compared(t.NamedTuple):
     reasons: Reasons
 
     def with_plan(self, word: str, found: float, planned: float | None) -> None:
-        """Note a number that is not that of the plan."""
+        """Note a number that differs from the plan's."""
         if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
             if f"{word} {found:.10g}" not in self.agrees:
                 self.agrees.append(f"{word} {found:.10g}")
@@ -134,7 +134,7 @@ class _Compared(t.NamedTuple):
         )
 
     def with_others(self, word: str, found: float) -> None:
-        """Note a number that is not that of the other nodes of its job, or of another line."""
+        """Note a number that differs from another node's of the job, or from another line's."""
         if self.of_job is None:
             return
         first, value = self.of_job.setdefault(word, (self.node, found))
@@ -144,7 +144,7 @@ class _Compared(t.NamedTuple):
             self.reasons.add(FAIL, "other_workload", message, self.node, found=found, other=value)
 
     def fails(self, what: str, found: float, planned: float) -> None:
-        """Note a number that another workload has; ``what`` says of the log how it is known."""
+        """Note a number of another workload; ``what`` continues the sentence about the log."""
         message = f"The log of {self.node} {what}"
         self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
 
@@ -212,7 +212,7 @@ def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None
 def _judge_samples(
     compared: _Compared, rows: pd.DataFrame, planned: float | None, *, bars: bool, resumed: bool
 ) -> None:
-    """Compare the batch of each step, and by how many samples the consumed ones grow, with the plan or each other."""
+    """Compare the batch of each step, and the growth of the consumed samples, with the plan or each other."""
     batch = planned
     if "global_batch_size" in rows:
         printed = rows["global_batch_size"].dropna()
@@ -260,7 +260,7 @@ def _judge_samples(
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
-    """Return the tokens of a GPU in a step: the plan's, or those that the log's own settings make."""
+    """Return the tokens per GPU and step: the plan's, or those of the log's own settings."""
     workload, settings = plan.get("workload"), status.get("settings", {})
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
@@ -271,7 +271,7 @@ def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
 
 
 def _tokens_by_logs(statuses: list[Status], rows: pd.DataFrame) -> float | None:
-    """Return the tokens of a GPU in a step as the logs of one job together say, where its batch stays the same."""
+    """Return the tokens per GPU and step from all logs of one job, if its batch stays the same."""
     lengths = {value for status in statuses for value in status.get("settings", {}).get("sequence_length", [])}
     ranks = {status.get("world_size") for status in statuses} - {None, 0}
     batches = set(rows["global_batch_size"].dropna()) if "global_batch_size" in rows else set()

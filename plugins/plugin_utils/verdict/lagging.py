@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who holds the others up in a run that hangs, by evidence only: a rank that waits for nobody while the others do."""
+"""Which rank holds up the others in a run that hangs, by evidence only: it waits for nobody while the others wait."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Seen(t.NamedTuple):
 
 
 def lagging(statuses: Iterable[Status]) -> Lagging | None:
-    """Return who holds the others up, or None where it cannot be reported from what was seen of the nodes."""
+    """Return which rank or node holds up the others, or None if what was seen of the nodes does not show it."""
     statuses = list(statuses)
     seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
     return (
@@ -89,7 +89,7 @@ def _odd_load(seen: Sequence[_Seen]) -> Lagging | None:
 
 
 def _minority(seen: Sequence[_Seen], key: Callable[[_Seen], Hashable]) -> tuple[_Seen | None, _Seen | None]:
-    """Return one of the rarest kind and one of the kind that more than half are of; None where there is no such."""
+    """Return one of the rarest kind and one of the majority kind; None if no kind has more than half."""
     kinds = Counter(map(key, seen)).most_common()
     if len(kinds) < 2 or 2 * kinds[0][1] <= len(seen):
         return None, None

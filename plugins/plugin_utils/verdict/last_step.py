@@ -19,11 +19,10 @@ if t.TYPE_CHECKING:
 class Reached:
     """The steps that a run reached.
 
-    ``goal`` is the last step it was to reach, None where that is not known, and ``last_line`` the last one that has a
-    line: a log interval need not divide the steps. ``by_node`` is the last step in the log of each node whose log has
-    to have steps, None for a log without any: in a multi-node run of a trainer that prints them on one rank only those
-    that have some, else all. ``unfinished`` are the nodes that ended with exit status 0 although the training that they
-    took part in did not reach the goal.
+    ``goal`` is the planned last step, None if that is unknown, and ``last_line`` the last step with a line: a log
+    interval need not divide the steps. ``by_node`` is the last step of each node whose log must have steps, None for a
+    log without any: in a multi-node run whose trainer prints on one rank only, the nodes that have some, else all
+    nodes. ``unfinished`` are the nodes that ended with exit status 0 although their training did not reach the goal.
     """
 
     goal: int | None
@@ -33,7 +32,7 @@ class Reached:
 
     @property
     def finished(self) -> bool:
-        """Return whether the goal was reached wherever it had to be."""
+        """Return whether every node that has to reach the goal did."""
         last = self.last_line
         return last is not None and bool(self.by_node) and all(_at_least(step, last) for step in self.by_node.values())
 
@@ -44,10 +43,10 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
 
 
 def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
-    """Return what a run reached, whose logs have this grammar.
+    """Return what a run whose logs have this grammar reached.
 
-    Its goal is the plan's, or the log's own where that announces more steps. Where neither the plan nor a step line
-    says one, it is that of the settings in the logs.
+    Its goal is the plan's, or the log's own if that announces more steps. If neither the plan nor a step line states
+    one, it comes from the settings in the logs.
     """
     total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
     said = [value for status in statuses for value in status.get("settings", {}).get("iterations", [])]

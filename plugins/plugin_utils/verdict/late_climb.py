@@ -30,8 +30,8 @@ class LateClimb(t.NamedTuple):
 def late_climb(losses: np.ndarray) -> LateClimb | None:
     """Return how the loss climbs at its end, or None; losses are in the order of the steps, and finite.
 
-    The last three losses, the last tenth and the last fifth are held against the fifth before that, which a loss that
-    falls is below. The noise is that of the steps between the first and the last fifth: a climb is no part of it.
+    The last three losses, the last tenth and the last fifth are compared with the fifth before that, which a falling
+    loss is below. The noise is that of the steps between the first and the last fifth, without the climb.
     """
     if losses.size < _MIN_LOSSES:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ledger of a run: for each node, what is known of each row, and the evidence for it.
+"""The ledger of a run: for each node, the verdict of each row and its evidence.
 
-A PASS takes evidence in each row of each node. What is missing makes a run INCONCLUSIVE, what speaks against it is a
+A PASS needs evidence in each row of each node. Missing evidence makes a run INCONCLUSIVE, evidence against a PASS is a
 reason of the verdict; both name the node and the row.
 """
 
@@ -28,7 +28,7 @@ _OF_STEPS: tuple[LedgerRow, ...] = ("steps", "gaps", "numbers", "skipped", "loss
 
 
 def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> list[LedgerOfNode]:
-    """Return the ledger; where nothing else keeps a run from a PASS, note each row without evidence.
+    """Return the ledger; if nothing else keeps a run from a PASS, note each row without evidence.
 
     ``agrees`` is what agrees with the planned workload, in words and by node.
     """
@@ -59,7 +59,7 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
 
 
 def _none_of_its_own(seen: Seen) -> str | None:
-    """Return in words that the trainer prints no steps on all nodes, None where it does or nobody printed any."""
+    """Return in words which rank prints the steps for all nodes; None if every node prints its own, or none does."""
     if not seen.together or not seen.attempts:
         return None
     printed_by = seen.grammar.printed_by.replace("_", " ")
@@ -67,7 +67,7 @@ def _none_of_its_own(seen: Seen) -> str | None:
 
 
 def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
-    """Return the evidence that the end of a node and its log hold, but for its steps, by row; None for none."""
+    """Return by row the evidence from a node's end and its log, without its steps; None for no evidence."""
     plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
     ended_well = status["status"] == "exited" and status.get("exit_status") == 0
     log = f"its first line names run {run_id}" if run_id == plan["run_id"] else None
@@ -86,7 +86,7 @@ def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
 
 
 def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, str | None]:
-    """Return the evidence that the steps of a node hold, by row; None for none."""
+    """Return by row the evidence from a node's steps; None for no evidence."""
     first, last = rows["step"].iloc[0], rows["step"].iloc[-1]
     values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
     skipped = "this trainer does not report them"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the loss falls by the end of a run: a training that learns nothing computes nothing of worth."""
+"""Whether the loss falls by the end of a run: a training that learns nothing is worthless."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     and ``high``). ``end`` is the mean of the last fifth and ``lowest`` that of the lowest fifth, ``samples`` how many
     losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
 
-    A loss rises where its last fifth is above any other fifth. It falls where this is below what came before, or, with
-    the noise of the last three fifths, below the second one: around a curve that falls fast and then slowly, all is
-    noise. A loss of which hardly anything is left has nowhere to fall to, as that of one batch again and again: that
-    is held against the first fifth. What ends where it began has not fallen, whatever it did in between. ``against``
-    names what it was held against. The intervals know that neighbours are alike, see `autocorrelation`. Of more than
-    400 losses, means of equal groups are taken.
+    A loss rises if its last fifth is above any other fifth. It falls if its last fifth is below what came before, or,
+    with the noise of the last three fifths, below the second fifth: around a curve that falls fast and then slowly,
+    everything is noise. A loss that is almost zero, as when one batch is repeated, cannot fall further and is compared
+    with the first fifth. A loss that ends where it began has not fallen, whatever it did in between. ``against`` names
+    what it was compared with. The intervals allow for correlated neighbours, see `autocorrelation`. More than 400
+    losses are averaged in equal groups.
 
     ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
     ``end``, and ``before``.

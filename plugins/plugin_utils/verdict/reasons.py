@@ -73,8 +73,8 @@ ROW_OF_CODE = {code: row for row, codes in _CODES.items() for code in codes}
 class Reasons:
     """Reasons of a verdict, each with the verdict that it argues for.
 
-    FAIL goes before ERROR and ERROR before INCONCLUSIVE: what is known to be wrong with the training weighs more than
-    what is not known.
+    FAIL takes precedence over ERROR, and ERROR over INCONCLUSIVE: what is known to be wrong with the training outweighs
+    what is unknown.
     """
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class Reasons:
         return len(self._reasons)
 
     def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note a reason, with the values or lines that it rests on."""
+        """Note a reason, with the values or lines that support it."""
         self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
 
     def add_missing(self, row: LedgerRow, node: str) -> None:
-        """Note that nothing is known of a row of the ledger of a node."""
+        """Note that a ledger row of a node has no evidence."""
         reason = _reason("evidence_missing", f'{node} has no evidence for "{row}".', node, {})
         self._reasons.append({**reason, "row": row, "verdict": INCONCLUSIVE})
 
@@ -105,13 +105,13 @@ class Reasons:
         return next((verdict for verdict in GRAVITY if verdict in argued), INCONCLUSIVE)
 
     def decisive(self) -> list[Reason]:
-        """Return what speaks against a pass, the gravest first; for a PASS what it rests on."""
+        """Return the reasons against a pass, gravest first; for a PASS, the reasons for it."""
         ordered = sorted(self._reasons, key=lambda reason: GRAVITY.index(reason["verdict"]))
         passed = self.verdict() == PASS
         return [reason for reason in ordered if (reason["verdict"] == PASS) == passed]
 
     def of_rows(self) -> dict[tuple[LedgerRow, str | None], Reason]:
-        """Return the gravest reason against a pass of each row and node; the node is None where it is of all."""
+        """Return the gravest reason against a pass for each row and node; the node is None for a reason about all."""
         found: dict[tuple[LedgerRow, str | None], Reason] = {}
         for reason in sorted(self._reasons, key=lambda reason: -GRAVITY.index(reason["verdict"])):
             if reason["verdict"] != PASS and "row" in reason:

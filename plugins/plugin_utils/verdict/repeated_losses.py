@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Losses that a log prints a second time, a stretch of steps after the first: each batch has a loss of its own."""
+"""Losses that a log repeats a stretch of steps later: different batches have different losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_DIGITS = 8
 
 
 class Repeated(t.NamedTuple):
-    """A stretch of losses that stands there twice: the places of its first loss, and how many losses it has."""
+    """A stretch of losses that appears twice: the places of its first loss, and its length."""
 
     first: int
     again: int
@@ -27,7 +27,7 @@ class Repeated(t.NamedTuple):
 
 
 def repeated_losses(losses: np.ndarray) -> Repeated | None:
-    """Return the longest stretch of losses that stands there twice, unless chance makes one.
+    """Return the longest stretch of losses that appears twice, unless chance explains it.
 
     Losses with few digits are often the same: how often those in the range of the stretch are tells what chance makes,
     and of those only that differ.

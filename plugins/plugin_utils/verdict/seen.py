@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was found of a run: what its judges look at."""
+"""What was found about a run: the input of the functions that judge it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found of a run: see the functions that found it.
+    """What was found about a run; the functions that found it document each field.
 
     By node are the steps of its last attempt (``attempts``) and those before (``earlier``), the statistics of its
     counted steps (``by_node``), the trend of its loss and the time that was spent.
@@ -62,6 +62,6 @@ class Seen:
 
     @property
     def judged_metrics(self) -> list[str]:
-        """Return the metrics that have to keep to a threshold, each once."""
+        """Return the metrics that have a threshold to meet, each once."""
         judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))
         return list(dict.fromkeys(bound["metric"] for bound in judged))

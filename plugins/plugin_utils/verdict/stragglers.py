@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stragglers: nodes that are slower than the others, and what a job over all nodes pays for the slowest."""
+"""Stragglers: nodes that are slower than the others, and what the slowest costs a job over all nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds against what was measured: each on the worst of the nodes, so that no slow node hides behind the others."""
+"""Bounds against measured values: each on the worst node, so that no slow node hides behind the others."""
 
 from __future__ import annotations
 

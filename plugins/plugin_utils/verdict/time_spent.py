@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The time that was really spent: the median of the steps leaves out what happens now and then, or between them."""
+"""The time really spent: the median of the steps leaves out occasional pauses and the time between steps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _slower(times: np.ndarray) -> float:
 
 
 def _between(counted: pd.DataFrame) -> np.ndarray:
-    """Return the step times (ms) that the time stamps of bars tell, as their own are the mean of all steps so far."""
+    """Return the step times (ms) by the timestamps of bars, whose own step times are the mean of all steps so far."""
     if "clock" not in counted:
         return np.zeros(2)
     stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]].drop_duplicates("step")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Model FLOPs utilization (MFU): how much of the accelerators' peak the training of the model made use of."""
+"""Model FLOPs utilization (MFU): how much of the accelerators' peak the training used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them
 
 
 def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun | Statistics]) -> Utilization:
-    """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis`` and ``mfu_reason``, why there is none.
+    """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis``, and ``mfu_reason`` if there is none.
 
     ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
     per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not

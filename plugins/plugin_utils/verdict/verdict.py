@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict on a run: PASS, FAIL, INCONCLUSIVE or ERROR, each with its reasons.
 
-PASS needs positive evidence of everything; whatever is missing makes the verdict another one.
+PASS needs positive evidence of everything; anything missing leads to another verdict.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many first steps are warm-up: compilation, tuning of kernels, the filling of caches."""
+"""How many of the first steps are warm-up: compilation, kernel tuning, filling caches."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class WarmUp:
 
 
 def parse_warm_up(asked: t.Any) -> int | None:
-    """Return the number of steps that was asked for, None for ``auto``; ValueError for anything else.
+    """Return the requested number of steps, None for ``auto``; ValueError for anything else.
 
-    An empty text is what a survey gives that nobody answered, and means ``auto`` as well.
+    An empty text, as from an unanswered survey, means ``auto`` as well.
     """
     text = str(asked).strip()
     if text in (AUTO, ""):
@@ -59,7 +59,7 @@ def parse_warm_up(asked: t.Any) -> int | None:
 
 
 def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> WarmUp:
-    """Return the warm-up of a run: what was asked for, or else the longest of its nodes.
+    """Return the warm-up of a run: the requested one, or else the longest of its nodes.
 
     The steps of earlier attempts and those that a trainer's grammar leaves out are not looked at. The steady pace of a
     node is the median of the second half of its steps. Its warm-up ends where three steps in a row are near it: within
@@ -115,7 +115,7 @@ def _pace(steps: StepColumns) -> _Pace:
 
 
 def _length(pace: np.ndarray) -> int | None:
-    """Return behind how many steps the pace is steady, None if not within the first half."""
+    """Return after how many steps the pace is steady, None if not within the first half."""
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)

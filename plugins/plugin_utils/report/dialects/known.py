@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dialects in which a run is written beside its report, for tools that have a format of their own."""
+"""The dialects in which a run is written next to its report, for tools with their own format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def writer_of(name: str) -> Callable[[JudgedRun], str | None]:
 def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
     """Write the named dialects of a run to its folder, and return whether a file changed.
 
-    Raises ValueError for names that are no dialect.
+    Raises ValueError for unknown names.
     """
     unknown = [name for name in names if name not in DIALECTS]
     if unknown:

@@ -2,7 +2,7 @@
 """The run as lines of MLPerf's log, ``:::MLLOG {…}``, with the keys of mlperf_logging's ``mllog.constants``.
 
 It says what was run, when, and how fast; ``tracked_stats`` is the key that submitters give throughput under. It is no
-submission: a run of this collection has no quality target and no evaluation, so the keys of those are not there.
+submission: a run of this collection has no quality target and no evaluation, so their keys are missing.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ _MAY_WAIT = "Requested node configuration is not available"
 
 
 def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
-    """Return the faults and the warnings of a job that Slurm could not begin; none where there is no Slurm to ask.
+    """Return the faults and warnings of a job that Slurm could not start; none if there is no Slurm to ask.
 
-    What Slurm's own tables say comes first, all of it; where they have nothing against the job, sbatch judges it.
+    Slurm's own tables are checked first, completely; if they allow the job, sbatch judges it.
     """
     findings = Findings()
     try:
@@ -42,7 +42,7 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
 
 
 def nodes_for(job: SlurmJob, excluded: str) -> int | None:
-    """Return how many nodes an allocation has for a run without some; None where Slurm chooses from the cluster."""
+    """Return how many nodes an allocation has left without the excluded ones; None if Slurm chooses the nodes."""
     if "allocation" not in job:
         return None
     with contextlib.suppress(SlurmError):

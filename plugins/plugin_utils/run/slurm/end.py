@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Slurm itself ended a job, put on the board: what its nodes wrote down shows the consequence only."""
+"""How Slurm itself ended a job, put on the board: what its nodes recorded shows only the consequence."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _BLAME = 1
 def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]:
     """Wait for the end of a job whose tasks have ended, and note on the board who brought it about, if Slurm knows.
 
-    Where it was cancelled, preempted or queued again, the nodes were stopped. Another end that is Slurm's own, or the
-    reason in the job's log why no task got as far as the training, is a failure of the node that Slurm took out of
-    service meanwhile, or that the log names, or of the first one. Return which nodes Slurm took out of service and the
-    run did not fail of, as sentences without a full stop.
+    If it was cancelled, preempted or requeued, the nodes were stopped. Any other end by Slurm, or the reason in the
+    job's log why no task reached the training, is a failure of the node that Slurm took out of service, or that the
+    log names, or else of the first one. Return the nodes that Slurm took out of service without making the run fail,
+    as sentences without a full stop.
     """
     # A job that never began has not removed it.
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job of Slurm, or a step of an allocation, as the controller sees it: begun, asked for now and then, cancelled.
+"""A Slurm job, or a step of an allocation, as the controller sees it: started, polled, cancelled.
 
 Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedmd.com/sacct.html
 """
@@ -62,7 +62,7 @@ _FASTEST_SECONDS, _SLOWEST_SECONDS = 0.25, 30.0
 
 
 class SlurmError(NodeError):
-    """Slurm did not do what it was asked; the text quotes it."""
+    """Slurm refused a command; the text quotes it."""
 
 
 class NoSlurmError(SlurmError):
@@ -195,7 +195,7 @@ class SlurmJob:
             pause = min(_SLOWEST_SECONDS, pause * 1.5)
 
     def _apart(self) -> str:
-        """Return what to do where the job did not find the run's folder, and so has no log there."""
+        """Return what to do if the job did not find the run's folder and therefore has no log there."""
         if self.state()[0] != "FAILED" or (self.run_dir / JOB_LOG).exists():
             return ""
         return (
@@ -218,7 +218,7 @@ class SlurmJob:
         return b""
 
     def _ask(self) -> tuple[str, str]:
-        """Ask slurmctld, and where it has forgotten the job, the accounting; a Slurm that is silent is no end."""
+        """Ask slurmctld, or the accounting if slurmctld has forgotten the job; no answer does not mean it ended."""
         try:
             allocation, _dot, step = str(self.id).partition(".")
             found = fields(self._run("scontrol", "--oneliner", "show", "job", allocation))
@@ -236,7 +236,7 @@ class SlurmJob:
         return self._remembered()
 
     def _remembered(self) -> tuple[str, str]:
-        """Return how a job ended that slurmctld has forgotten, or a step, which it forgets at once."""
+        """Return how a job ended that slurmctld has forgotten, or a step, which it forgets immediately."""
         with contextlib.suppress(SlurmError):
             if accounted := self._accounted().split():
                 return accounted[0], ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The preflight inside of a job of Slurm: its nodes look, the controller judges, and the job waits for that."""
+"""The preflight inside a Slurm job: its nodes inspect themselves, the controller judges, and the job waits for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .records import Journal
 
 
 def ask_for_looks(job: SlurmJob, plan: Plan) -> None:
-    """Write what each node has to look at, in their order, where the plan wants it."""
+    """Write what each node has to inspect, in their order, if the plan asks for it."""
     if not plan["slurm"]["preflight"]:
         return
     needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]

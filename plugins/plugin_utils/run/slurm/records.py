@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking a node of a job of Slurm: what it would answer it has answered already, or will.
+"""Asking a node of a Slurm job, which answers without being asked.
 
-The tasks of the job do the phases by themselves (`module_utils/slurm/task`), and all of their answers come in one file
-of the run's folder, the job's journal. Asking a node is waiting for its next answer there. So the phases of a run are
-the same as over Ansible's connections.
+The tasks of the job run the phases by themselves (`module_utils/slurm/task`) and write all answers to one file in the
+run's folder, the job's journal. Asking a node means waiting for its next answer there, so the phases of a run are the
+same as over Ansible's connections.
 """
 
 from __future__ import annotations
