@@ -94,7 +94,7 @@ def test_stop_on_failure_leaves_the_rest_for_the_next_call(bench, sweep):
     first = sweep(training_matrix=broken_first, training_sweep_stop_on_failure=True)
     assert first.status != 0
     assert told(bench) == {BROKEN: "FAIL", GOOD: "NOT RUN", OTHER: "NOT RUN"}, first.output
-    assert "Go on with the same command and -e training_sweep_id=s" in first.output
+    assert "Continue with the same command and -e training_sweep_id=s" in first.output
     sweep(training_matrix=broken_first, training_sweep_stop_on_failure=True)
     assert told(bench) == {BROKEN: "FAIL", GOOD: "PASS", OTHER: "PASS"}
 

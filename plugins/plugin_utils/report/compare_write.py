@@ -53,8 +53,8 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     lines += _metrics(comparison["comparison"]) or ["  No metric was measured in both."]
     identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
     environment = [change_text(change) for change in comparison["environment"]]
-    lines += ["What was measured is not the same:", *(f"  {line}" for line in identity)] if identity else []
-    lines += ["The nodes were given otherwise:", *(f"  {line}" for line in environment)] if environment else []
+    lines += ["What was run differs:", *(f"  {line}" for line in identity)] if identity else []
+    lines += ["The settings of the nodes differ:", *(f"  {line}" for line in environment)] if environment else []
     for kind, points in comparison["scaling"].items():
         efficiencies = (f"{counted(point['nnodes'], 'node')} {point['efficiency'] * 100:.1f} %" for point in points)
         lines.append(f"{kind.capitalize()} scaling, efficiency: {', '.join(efficiencies)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far each node deviates from the median of each step: a heat map of nodes over steps."""
+"""How far each node is off the median of its step: a heat map of nodes over steps."""
 
 from __future__ import annotations
 

@@ -26,5 +26,5 @@ def sweep_lines(page: str) -> list[str]:
         if cell["reason"]:
             lines.append(f"                {cell['reason']}")
     if NOT_RUN in sweep["counts"]:
-        lines.append(f"Go on with the same command and -e training_sweep_id={sweep['sweep_id']}")
+        lines.append(f"Continue with the same command and -e training_sweep_id={sweep['sweep_id']}")
     return [*lines, f"Report: {page}"]

@@ -87,8 +87,8 @@ class Sweep:
         """Return the run that a cell is, or is to become; ValueError where the sweep cannot have its name."""
         if not _NAME.fullmatch(self.sweep_id):
             raise ValueError(
-                f"The sweep cannot be called {self.sweep_id!r}, as folders have its name: use letters, digits and "
-                ". _ - (not in front)"
+                f"The sweep cannot be called {self.sweep_id!r}, because its folders have that name: use letters, "
+                "digits and . _ - (not first)"
             )
         if (self.folder / PLAN_NAME).exists():
             raise ValueError(f"{self.folder} is a run, not a sweep: choose another training_sweep_id")
@@ -119,7 +119,7 @@ class Sweep:
         problems = [f"{cell} differs in {', '.join(different[:3])}" for cell, different in others.items() if different]
         if problems:
             raise ValueError(
-                f"A sweep of this name was planned otherwise: {'; '.join(problems)}. Choose another training_sweep_id"
+                f"A sweep of this name was planned differently: {'; '.join(problems)}. Choose another training_sweep_id"
             )
         for cell in planned:
             if cell not in known:

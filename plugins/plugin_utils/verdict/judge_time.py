@@ -29,7 +29,7 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
     for node, time in seen.times.items():
         if not seen.plan.get("rehearsal"):
             _judge_drift(node, time, samples_of(seen.by_node.get(node, {})), seen.bounds, reasons)
-        # With all pauses between the steps, where time stamps show them.
+        # With all pauses between the steps, if timestamps show them.
         really = max(time["mean"], time["wall_clock"] or 0.0)
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue

@@ -95,6 +95,6 @@ def test_the_terminal_is_told_how_to_go_on(sweep):
     lines = sweep_lines(str(folder / "sweep.html"))
     assert lines[0] == "sweep s: 1 PASS, 1 NOT RUN"
     assert lines[-2:] == [
-        "Go on with the same command and -e training_sweep_id=s",
+        "Continue with the same command and -e training_sweep_id=s",
         f"Report: {folder}/sweep.html",
     ]

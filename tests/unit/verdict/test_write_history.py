@@ -66,7 +66,7 @@ def test_a_rehearsal_is_no_measurement(report, tmp_path):
     folder, _ = report("one", rehearsal=True)
     assert not (tmp_path / "history").exists()
     assert not (folder / "history.json").exists()
-    assert "Beside earlier runs" not in (folder / "report.html").read_text()
+    assert "Compared with earlier runs" not in (folder / "report.html").read_text()
 
 
 def test_a_history_that_cannot_be_written_is_named_and_the_report_is_there(report, tmp_path):
