@@ -176,11 +176,11 @@ options:
     type: str
     default: ''
   maxtext_python:
-    description: Python that runs MaxText, in place of python3.
+    description: Python that runs MaxText, instead of python3.
     type: path
     default: ''
   megatron_root:
-    description: Megatron-LM checkout, in place of the config's megatron_root.
+    description: Megatron-LM checkout to use instead of the config's megatron_root.
     type: path
     default: ''
   megatron_release:
@@ -202,8 +202,8 @@ options:
       - nxdt
     default: auto
   mode:
-    description: One job over all nodes (multi_node), one on each (single_node), or what the
-      config offers (auto).
+    description: One job across all nodes (multi_node), one on each node (single_node), or what
+      the config offers (auto).
     type: str
     choices:
       - auto

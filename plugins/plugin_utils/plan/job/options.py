@@ -50,7 +50,7 @@ class ConfigOptions(ConfigSection):
 
     training_framework: str = key("Framework of the training config; auto detects it from the file.", default="auto")
     training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = key(
-        "One job over all nodes (multi_node), one on each (single_node), or what the config offers (auto).",
+        "One job across all nodes (multi_node), one on each node (single_node), or what the config offers (auto).",
         default="auto",
     )
     training_model: Line = key("Model in the config's model_params; optional where there is only one.", default="")

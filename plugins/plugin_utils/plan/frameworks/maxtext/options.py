@@ -25,4 +25,4 @@ class MaxTextOptions(RunOptions):
     training_maxtext_entry_point: EntryPoint = key(
         "Training script in the checkout, or module. By default the image's tag decides.", default=""
     )
-    training_maxtext_python: PathOrNothing = key("Python that runs MaxText, in place of python3.", default="")
+    training_maxtext_python: PathOrNothing = key("Python that runs MaxText, instead of python3.", default="")

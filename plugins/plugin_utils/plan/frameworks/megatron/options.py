@@ -20,7 +20,7 @@ class MegatronOptions(RunOptions):
     """Where Megatron-LM lies, and which one it is."""
 
     training_megatron_root: PathOrNothing = key(
-        "Megatron-LM checkout, in place of the config's megatron_root.", default=""
+        "Megatron-LM checkout to use instead of the config's megatron_root.", default=""
     )
     training_megatron_release: Release = key(
         "Release of ROCm's Megatron-LM images that the training scripts come from, for example v25.5. By default "
