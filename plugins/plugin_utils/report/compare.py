@@ -97,7 +97,8 @@ def _row(name: str, output_dir: Path) -> Row:
 
 def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:
     before, after = rows
-    others = _like(before, history[history["run_id"] != after["run_id"]])
+    is_after = (history["run_id"] == after["run_id"]) & (history["started_at"] == pd.Timestamp(after["started_at"]))
+    others = _like(before, history[~is_after])
     values = {
         metric: _measured(others[others["loss_step"] == before["loss_step"]] if metric == "loss" else others, metric)
         for metric in JUDGED

@@ -24,6 +24,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from ..plan.config.words import listed
+from ..run.whole_file import alone_in
 from .history_row import MEASURED, NUMBERS, TEXTS
 
 if t.TYPE_CHECKING:
@@ -51,7 +52,8 @@ _NEVER = "00000000T000000Z"
 def write_row(folder: str | Path, row: Row) -> bool:
     """Put the row of a run into the history, in place of an earlier one of the same run; return whether it is new.
 
-    Times are ISO 8601 texts with a zone, or None. Raises OSError where the folder cannot be written.
+    One that began at another time is another run, even under the same name, as each night's may have. Times are ISO
+    8601 texts with a zone, or None. Raises OSError where the folder cannot be written.
     """
     began = _instant(row["started_at"])
     month = f"{began:%Y-%m}" if began else "none"
@@ -59,26 +61,29 @@ def write_row(folder: str | Path, row: Row) -> bool:
     path = target / f"{began.strftime(_STAMP) if began else _NEVER}_{row['key']}_{row['run_id']}.parquet"
     values = {name: _instant(row[name]) if name in TIMES else row[name] for name in SCHEMA.names}
     table = pa.Table.from_pylist([values], schema=SCHEMA)
-    earlier = [found for found in _files_of_run(Path(folder), row["run_id"]) if found != path]
-    if not earlier and path.exists() and _same(path, table):
-        return False
     target.mkdir(parents=True, exist_ok=True)
-    # Files that begin with a dot are no part of the dataset.
-    draft = target / f".{uuid.uuid4().hex}.new"
-    try:
-        pq.write_table(table, draft, compression="zstd", use_dictionary=False, write_statistics=False)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    for found in earlier:
-        found.unlink(missing_ok=True)
+    with alone_in(Path(folder)):
+        stamps = (path.name[:16], _NEVER)
+        same_name = _files_of_run(Path(folder), row["run_id"])
+        earlier = [found for found in same_name if found != path and found.name[:16] in stamps]
+        if not earlier and path.exists() and _same(path, table):
+            return False
+        # Files that begin with a dot are no part of the dataset.
+        draft = target / f".{uuid.uuid4().hex}.new"
+        try:
+            pq.write_table(table, draft, compression="zstd", use_dictionary=False, write_statistics=False)
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        for found in earlier:
+            found.unlink(missing_ok=True)
     return True
 
 
 def latest_rows(
     folder: str | Path, framework: str, key: str, began_before: str | None, but: str, left_out: list[Path]
 ) -> Iterator[Row]:
-    """Yield the rows of a key, the last first: of runs that began before an instant, without the run ``but``.
+    """Yield the rows of a key, the last first: of runs that began before an instant, without it of all but ``but``.
 
     A file or folder that cannot be read, and a file that is no row, is added to ``left_out``.
     """
@@ -93,7 +98,7 @@ def latest_rows(
             continue
         wanted = (name for name in names if name[17:].startswith(f"{key}_") and _NEVER < name[:16] < stamp)
         for name in sorted(wanted, reverse=True):
-            if name == f"{name[:16]}_{key}_{but}.parquet":
+            if not limit and name == f"{name[:16]}_{key}_{but}.parquet":
                 continue
             if row := _read(month / name):
                 yield row

@@ -61,6 +61,15 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     assert lines[lines.index(measured) + 1] == f"  Test: {told}."
 
 
+def test_earlier_runs_of_the_same_name_are_noise_too(runs, tmp_path):
+    leave, compare = runs
+    for night in range(6):
+        write_row(tmp_path / "history", run_row("nightly", 100.0 + night / 10, hour=night))
+    leave("first", 100.0, 7)
+    leave("nightly", 90.0, 9)
+    assert "from 7 runs" in compare("first", "nightly")["comparison"][TOKENS]["test"]
+
+
 def test_noise_has_as_many_digits_as_what_it_is_held_against(runs):
     leave, compare = runs
     for hour, tokens in enumerate([10_000.0, 10_100.0, 9_900.0, 10_050.0, 9_950.0, 10_020.0]):

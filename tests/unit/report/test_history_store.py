@@ -53,8 +53,17 @@ def test_judging_a_run_again_replaces_its_row_even_where_its_begin_or_key_is_ano
 def test_a_run_whose_name_ends_like_another_s_is_not_replaced_with_it(tmp_path):
     write_row(tmp_path, run_row("a"))
     write_row(tmp_path, run_row("b_a"))
-    write_row(tmp_path, run_row("a", hour=9))
+    write_row(tmp_path, run_row("a", 2.0))
     assert sorted(read_history(tmp_path, [])["run_id"]) == ["a", "b_a"]
+
+
+def test_runs_of_the_same_name_that_began_at_other_times_are_all_kept(tmp_path):
+    for night in range(3):
+        write_row(tmp_path, run_row("nightly", 100.0 + night, hour=24 * night))
+    assert read_history(tmp_path, [])["tokens_per_sec_per_gpu"].tolist() == [100.0, 101.0, 102.0]
+    own = run_row("nightly", hour=48)
+    found = latest_rows(tmp_path, "megatron", own["key"], own["started_at"], "nightly", [])
+    assert [row["tokens_per_sec_per_gpu"] for row in found] == [101.0, 100.0]
 
 
 def test_the_last_rows_of_a_key_come_first_and_only_those_before(tmp_path):
@@ -121,7 +130,7 @@ def test_no_history_yet_has_no_rows(tmp_path):
 
 def _write_many(folder: str, writer: int) -> None:
     for number in range(20):
-        write_row(folder, run_row("shared", float(number), hour=1))
+        write_row(folder, run_row("shared", float(number), hour=1, image_id=f"sha256:{writer}"))
         write_row(folder, run_row(f"run{writer}-{number}", hour=number))
 
 

@@ -49,6 +49,11 @@ def test_each_run_has_its_verdict_its_metrics_and_a_link_to_its_report(written, 
     assert (runs["fast"]["changes"], runs["dead"]["reason"]) == ({}, "Node <b> never wrote a step.")
 
 
+def test_what_is_not_known_of_a_run_is_a_dash(written, tmp_path):
+    written(summary("logs") | {"framework": "", "model": "", "gpu": ""}, summary("a"))
+    assert "<td>–</td>" in (tmp_path / "comparison.html").read_text()
+
+
 def test_losses_of_different_steps_have_no_percentage(written, tmp_path):
     short, long, same = (summary(name, loss=loss) for name, loss in (("short", 2.5), ("long", 1.5), ("same", 2.0)))
     for found, step in ((short, 30), (long, 90), (same, 30)):
