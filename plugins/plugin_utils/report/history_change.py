@@ -126,9 +126,9 @@ def _change(
     test: str = "",
     grew: bool | None = None,
 ) -> Change:
-    percent = (after - before) / abs(before) * 100 if before else None
+    percent = (after - before) / abs(before) * 100 if before else math.inf
     better = None
     direction = METRICS[metric].better if metric in METRICS else "higher"
     if direction != "none" and outcome == REAL and before is not None:
         better = (after > before if grew is None else grew) == (direction == "higher")
-    return Change(metric, before, after, percent, outcome, better, low, high, test)
+    return Change(metric, before, after, percent if math.isfinite(percent) else None, outcome, better, low, high, test)

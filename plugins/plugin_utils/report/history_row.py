@@ -40,6 +40,8 @@ NUMBERS = (
     "loss_step",
 )
 MEASURED = (*METRICS, "mfu")
+# Nothing measures so much; the square of such a number, as in a standard deviation, may be none any more.
+_ENDLESS = 1e100
 
 # These change what is measured in no way, or only for how long.
 _NO_IDENTITY = {"iterations", "nic_type", "device"}
@@ -60,8 +62,8 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
     precision, batch and the other parameters, and what else overrides the config. ``key`` is its hash, and
     ``scaling_key`` that of the identity without what grows with the number of nodes. ``environment`` (JSON) is what the
     nodes were given; of a run that was judged from its logs alone there is none. Of a metric there is its value in the
-    summary, and ``_low`` and ``_high``, the bounds of its interval there. ``loss_step`` is the step of the loss, which
-    older rows do not have.
+    summary, and ``_low`` and ``_high``, the bounds of its interval there; what is NaN, infinite or absurd is None.
+    ``loss_step`` is the step of the loss, which older rows do not have.
     """
     identity = _identity(plan, statuses)
     parameters, loss = plan["parameters"], summary["metrics"].get("loss")
@@ -92,6 +94,8 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
 
 
 def _measured(metric: str, value: float | None, interval: Interval | None) -> Row:
+    if value is not None and not abs(value) < _ENDLESS:
+        value = interval = None
     low, high = (interval["low"], interval["high"]) if interval else (None, None)
     return {metric: value, f"{metric}_low": low, f"{metric}_high": high}
 

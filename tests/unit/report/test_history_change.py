@@ -38,6 +38,12 @@ def test_beyond_the_noise_a_change_is_real_and_has_a_direction(metric, value, be
     assert (change.outcome, change.better) == (REAL, better)
 
 
+@pytest.mark.parametrize("before", [0.0, 5e-324])
+def test_a_change_from_nothing_has_no_percentage(before):
+    assert against_earlier(TOKENS, 100.0, EARLIER, before).percent is None
+    assert between_groups(TOKENS, [before] * 4, [100.0] * 4).percent is None
+
+
 @pytest.mark.parametrize("count", range(5))
 def test_few_runs_tell_nothing_and_say_so(count):
     change = against_earlier(TOKENS, 1.0, EARLIER[:count])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from history_runs import plan_of, run_row, statuses_of, summary_of
@@ -26,6 +27,15 @@ def test_an_interval_and_the_mfu_of_the_summary_are_kept():
     row = row_of(summary | {"mfu": 0.41}, plan, statuses_of(plan))
     assert (row["tokens_per_sec_per_gpu_low"], row["tokens_per_sec_per_gpu_high"]) == (9_000.0, 11_000.0)
     assert row["mfu"] == 0.41
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.7e308])
+def test_a_value_that_nothing_can_be_reckoned_with_is_none(value):
+    plan = plan_of("a")
+    summary = summary_of(plan, value)
+    summary["metrics"]["tokens_per_sec_per_gpu"]["interval"] = {"low": 1.0, "high": math.inf}
+    row = row_of(summary | {"mfu": value}, plan, statuses_of(plan))
+    assert {row[f"tokens_per_sec_per_gpu{bound}"] for bound in ("", "_low", "_high")} | {row["mfu"]} == {None}
 
 
 @pytest.mark.parametrize(
