@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does what the README asks of a newcomer, `make demo` and `make test`, in a bare Debian with Python, git and make.
+"""Runs the README's first commands, `make demo` and `make test`, in a bare Debian with Python, git and make.
 
 As root, on Debian or Ubuntu. It takes the last commit. Arguments are tests, as pytest takes them; without any, all run.
 The bare Debian gets this machine's settings of pip, its proxies and certificates, and is removed at the end.

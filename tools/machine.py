@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs the programs that tests run and this machine lacks, before `make test`.
+"""Installs the programs that the tests need and this machine lacks, before `make test`.
 
 It does so on Debian and Ubuntu, as root or with sudo that asks for no password. Elsewhere it names what is missing, and
 the tests that need it are skipped. The exit status is always 0. Any Python 3 runs this: there is no environment yet.

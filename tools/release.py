@@ -24,20 +24,20 @@ def as_numbers(version: str) -> Version:
 
 
 def faults(root: Path, version: str) -> list[str]:
-    """Return all that speaks against releasing a version of the clone in a folder, in sentences."""
+    """Return everything that prevents a release of the clone in a folder, in sentences."""
     found = []
     log = root / "changelogs/changelog.yaml"
     released = list(yaml.safe_load(log.read_text(encoding="utf-8"))["releases"]) if log.exists() else []
     newest = max(released, key=as_numbers, default=None)
     if not _VERSION.fullmatch(version):
-        found.append(f"The version is {version or 'not given'}. Say it as three numbers: make release VERSION=1.2.0")
+        found.append(f"The version is {version or 'not given'}. Give three numbers: make release VERSION=1.2.0")
     elif newest and as_numbers(version) <= as_numbers(newest):
         found.append(f"The version {version} is not newer than {newest}, which is released.")
     if not any((root / "changelogs/fragments").glob("*.yml")):
-        found.append("changelogs/fragments holds nothing to release.")
+        found.append("changelogs/fragments has nothing to release.")
     changed = _output(root, "git", "status", "--porcelain").splitlines()
     if changed:
-        found.append(f"The clone has changes that are not committed: {', '.join(line[3:] for line in changed)}")
+        found.append(f"The clone has uncommitted changes: {', '.join(line[3:] for line in changed)}")
     return found
 
 
@@ -54,14 +54,14 @@ def _output(root: Path, *command: str) -> str:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Release the version given, or report everything that speaks against it; return the exit status."""
+    """Release the version given, or report everything that prevents it; return the exit status."""
     version = arguments[0] if arguments else ""
     found = faults(ROOT, version)
     if found:
         print("\n".join(found), file=sys.stderr)
         return 1
     release(ROOT, version)
-    print(f"CHANGELOG.md describes {version}. CONTRIBUTING.md says what comes next.")
+    print(f"CHANGELOG.md describes {version}. CONTRIBUTING.md describes the next steps.")
     return 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the cells of noxfile.py, one on each core at a time, and ends with a table of them.
+"""Runs the cells of noxfile.py, one per core at a time, and ends with a table of their results.
 
 Arguments are those of nox that choose cells: --session or --tags, say.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes what is made from the plan's models; with --check it only says which files are stale.
+"""Writes the files generated from the plan's models; with --check it only lists those that are stale.
 
 Pages are templates in tools/docs, each with a module there that returns what is put into it.
 """

@@ -96,8 +96,8 @@ def test_all_that_speaks_against_a_release_is_told_at_once(clone: Clone) -> None
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "The version 2.0.0 is not newer than 2.0.0, which is released.",
-        "changelogs/fragments holds nothing to release.",
-        "The clone has changes that are not committed: more.txt",
+        "changelogs/fragments has nothing to release.",
+        "The clone has uncommitted changes: more.txt",
     ]
 
 

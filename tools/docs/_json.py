@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON that is short enough to be read."""
+"""JSON that is compact enough to read."""
 
 from __future__ import annotations
 

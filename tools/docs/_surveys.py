@@ -17,7 +17,7 @@ _HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles
 _LONGEST = 1024
 _LARGEST = 2**31 - 1
 
-# Only what differs from run to run: an answer wins over the inventory, which says what a cluster has.
+# Only what differs from run to run: an answer overrides the inventory, which describes the cluster.
 _PLANNED = ("training_config", "training_model")
 _RUN = (
     *_PLANNED,
@@ -31,20 +31,20 @@ _RUN = (
 
 # What each template asks: its title, what the answers are for, and the variables.
 SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "plan": ("Plan a training", "Shows what every node would run, and touches none.", (*_PLANNED, "training_mode")),
-    "preflight": ("Check the nodes", "Looks at the nodes and changes nothing.", (*_PLANNED, "training_mode")),
-    "megatron": ("Train with Megatron-LM", "One job over all nodes.", _RUN),
-    "megatron_each": ("Train with Megatron-LM on each node", "A job of its own on each node.", _RUN),
-    "maxtext": ("Train with MaxText", "One job over all nodes.", _RUN),
-    "gke": ("Train with MaxText on GKE", "Hands the training to GKE as a workload of XPK.", _PLANNED),
+    "plan": ("Plan a training", "Shows what every node would run; touches no node.", (*_PLANNED, "training_mode")),
+    "preflight": ("Check the nodes", "Checks the nodes and changes nothing.", (*_PLANNED, "training_mode")),
+    "megatron": ("Train with Megatron-LM", "One job across all nodes.", _RUN),
+    "megatron_each": ("Train with Megatron-LM on each node", "An independent job on each node.", _RUN),
+    "maxtext": ("Train with MaxText", "One job across all nodes.", _RUN),
+    "gke": ("Train with MaxText on GKE", "Submits the training to GKE as an XPK workload.", _PLANNED),
     "nxdt": (
         "Train with NxDT on Neuron",
-        "One job over all nodes.",
+        "One job across all nodes.",
         tuple(name for name in _RUN if name != "training_model"),
     ),
     "slurm": (
         "Train with Megatron-LM under Slurm",
-        "One job of Slurm.",
+        "One Slurm job.",
         (
             *_RUN,
             *("training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"),
@@ -53,7 +53,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "srun": (
         "Train with Megatron-LM inside an allocation",
-        "A step of a job of Slurm that runs already.",
+        "A step of a running Slurm job.",
         (
             *_RUN,
             *("training_slurm_job", "training_slurm_nodes", "training_slurm_exclude", "training_retries"),
@@ -61,7 +61,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "sweep": (
         "Try several values",
-        "Runs the sweep of a training config, or training_matrix of the extra variables, cell after cell.",
+        "Runs training_matrix from the extra variables, or else the config's own sweep, cell after cell.",
         (
             *_PLANNED,
             "training_sweep_id",
@@ -71,12 +71,12 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
-    "attach": ("Pick up a run", "Follows a run whose controller went away.", ("training_run_id",)),
-    "stop": ("Stop a run", "Stops a run, and leaves its logs and its report.", ("training_run_id",)),
-    "compare": ("Compare runs", "Holds two runs, or the runs of two periods, side by side.", ("training_compare",)),
+    "attach": ("Pick up a run", "Reattaches to a run whose controller died.", ("training_run_id",)),
+    "stop": ("Stop a run", "Stops a run, and keeps its logs and report.", ("training_run_id",)),
+    "compare": ("Compare runs", "Compares two runs, or the runs of two periods.", ("training_compare",)),
     "report": (
         "Judge logs",
-        "Judges logs that already exist; no node is needed.",
+        "Judges existing logs; needs no node.",
         (
             *("training_logs", "training_framework", *_PLANNED),
             *("training_nodes", "training_exit_status", "training_record_only"),
