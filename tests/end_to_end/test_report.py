@@ -32,9 +32,10 @@ WHOLE = "".join(line(step, 10) for step in range(1, 11))
 def reported(bench: Bench):
     """Play report.yml as a user would, and return the exit status and the output."""
 
-    def play(logs, **variables) -> tuple[int, str]:
+    def play(logs, inventory: str = "", **variables) -> tuple[int, str]:
         everything = {"training_logs": str(logs), "training_output_dir": str(bench.runs), **variables}
-        done = finished(["ansible-playbook", "playbooks/report.yml", "-e", json.dumps(everything)], bench.environment())
+        command = ["ansible-playbook", "playbooks/report.yml", "-e", json.dumps(everything)]
+        done = finished([*command, *(["-i", inventory] if inventory else [])], bench.environment())
         return done.returncode, done.stdout
 
     return play
@@ -73,6 +74,14 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert "The index of all runs was not written" in output
     status, output = reported(logs, **ALL_TOLD)
     assert "changed=0" in output
+
+
+@pytest.mark.parametrize("inventory", ["inventories/local", "inventories/local/hosts"])
+def test_the_config_of_the_local_inventory_is_that_of_the_logs(bench, reported, inventory):
+    logs = logs_of(bench, "demo", node0=WHOLE, node1=WHOLE)
+    status, output = reported(logs, inventory, training_exit_status=0)
+    assert status != 0
+    assert "node[0-1] reached only step 10 of 30." in output, output
 
 
 def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(bench, reported):
