@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a cluster file of AMD's Cluster Validation Suite (CVS) as hosts in rank order.
+"""Reading a cluster file of AMD's Cluster Validation Suite (CVS) into hosts in rank order.
 
 Format: https://rocm.docs.amd.com/projects/cvs/en/latest/reference/cluster/cluster-file.html
 """
@@ -21,9 +21,9 @@ from ..plan.config.words import key_path, listed
 from .hosts import Host
 
 _TO_FILL_IN = re.compile(r"\{[^{}]*\}|<changeme>", re.IGNORECASE)
-# The file's way to say that there is none.
+# What the file has instead of a value.
 _NONE = ("", "na", "n/a", "none")
-# Some of each node, as there may be thousands.
+# Several per node, and there may be thousands of nodes.
 _MOST_VALUES = 100_000
 
 
@@ -32,7 +32,7 @@ class _HeadNode(BaseModel):
 
 
 class _ClusterFile(BaseModel):
-    """Keys of the file. What is read by tests of CVS that are no trainings is known, and not read."""
+    """Keys of the file. Keys for CVS tests other than trainings are known, but not read."""
 
     username: Name = Field(description="User who connects to the nodes.", examples=[USER_FIELD])
     priv_key_file: Line | None = Field(
@@ -58,8 +58,8 @@ class _ClusterNode(BaseModel):
 def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> list[Host]:
     """Return the nodes of a cluster file, the head node first and the others in the file's order.
 
-    ``{user-id}`` becomes ``user``, who runs Ansible. What is wrong is noted, all at once; keys that are not known are
-    warnings, as CVS adds some with every release.
+    ``{user-id}`` becomes ``user``, who runs Ansible. All errors are reported at once; unknown keys are warnings, as CVS
+    adds some with every release.
     """
     data = read_json(text, source, findings, "cluster_file", 'keys "username" and "node_dict"', _MOST_VALUES)
     if data is None:
@@ -77,7 +77,7 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
             "The password in a cluster file is not used.",
             "Use an SSH key, or set ansible_password from a vault.",
         )
-    # Next to the racks stand the login and password of their switches.
+    # The racks also hold the login and password of their switches.
     racks = [name for name, rack in (cluster.racks or {}).items() if isinstance(rack, dict)]
     hosts = [_host(name, node, key, cluster, racks, findings) for name, node in (nodes or {}).items()]
     head = (cluster.head_node_dict.mgmt_ip if cluster.head_node_dict else None) or cluster.head_node

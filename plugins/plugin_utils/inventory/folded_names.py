@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of many nodes in few letters: gpu01 to gpu16 and gpu19 become ``gpu[01-16,19]``, as schedulers write them."""
+"""Compact names of many nodes: gpu01 to gpu16 and gpu19 become ``gpu[01-16,19]``, as schedulers write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return names with their numbers folded, sorted; as they are where one of them is none that ClusterShell takes."""
+    """Return names sorted, with numbers folded; unfolded if ClusterShell does not accept one of them."""
     names = list(names)
     try:
         return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
@@ -19,10 +19,10 @@ def folded(names: Iterable[str]) -> str:
 
 
 def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
-    """Return what nodes have to say, once where they say the same but for their own names, which are folded then.
+    """Return the messages of nodes; those that differ only in the node's name are merged, with the names folded.
 
-    A message comes with the node that it is about, or None, and stands where it came first; but of those about nodes
-    the ones that the fewest nodes have in common come first, as what is odd.
+    Each message comes with its node, or None, and keeps the place of its first occurrence; but messages about nodes are
+    sorted so that the rarest, which stand out, come first.
     """
     groups: dict[tuple[bool, str], list[str]] = {}
     for node, text in messages:
@@ -32,10 +32,10 @@ def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
 
 
 def nameless(text: str, node: str) -> str:
-    """Return what a text has in common with that of another node: its own name is left open, for `named`."""
+    """Return a text with the node's name replaced by a placeholder for `named`, to compare it with other nodes'."""
     return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "\0", text)
 
 
 def named(text: str, nodes: Iterable[str]) -> str:
-    """Return a text of `nameless` with the names of all nodes that have it in common."""
+    """Return a text of `nameless` with the names of all nodes that share it."""
     return text.replace("\0", folded(nodes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of nodes as Slurm writes them in short: ``gpu[01-04,7],login1``.
+"""Slurm's compact lists of node names: ``gpu[01-04,7],login1``.
 
 Format: https://slurm.schedmd.com/scontrol.html, of ``show hostlist`` and ``show hostnames``
 """
@@ -15,12 +15,12 @@ _ENTRY = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _MOST = 100_000
-# In characters: Slurm itself takes no longer one.
+# In characters: Slurm itself accepts no longer one.
 _LONGEST = 1024 * 1024
 
 
 def expand_hostlist(text: str) -> list[str]:
-    """Return the names that a hostlist stands for, in its order. ValueError, with what is wrong, where it is none."""
+    """Return the names in a hostlist, in order; raise ValueError, with the reason, if it is invalid."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise ValueError(f"the hostlist has {len(text):,} characters; at most {_LONGEST:,} are allowed")
@@ -37,7 +37,7 @@ def expand_hostlist(text: str) -> list[str]:
 
 
 class _Numbers:
-    """The numbers that stand between brackets, counted before they are made."""
+    """The numbers between brackets, counted before they are generated."""
 
     def __init__(self, inside: str) -> None:
         self._ranges = [_range_of(part) for part in inside.split(",")]
@@ -50,7 +50,7 @@ class _Numbers:
 
 
 def _range_of(part: str) -> tuple[int, int, int]:
-    """Return the first and the last number of a range, and the digits that they have at least."""
+    """Return the first and the last number of a range, and their minimum number of digits."""
     found = _RANGE.fullmatch(part)
     if not found:
         raise ValueError(f"[{part}] is not a number or a range such as 01-04")

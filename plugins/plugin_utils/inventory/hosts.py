@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an inventory source says: hosts in their order, each with its variables and its place in the network."""
+"""The content of an inventory source: hosts in order, each with its variables and its place in the network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 class Host:
     """A host of an inventory, with its variables.
 
-    ``topology`` is where it stands in the network, from the outermost to the nearest: ``("spine1", "rack3")``.
+    ``topology`` is its place in the network, outermost level first: ``("spine1", "rack3")``.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading what Slurm's scontrol prints: the nodes of a job or reservation, and the switches above them.
+"""Reading the output of Slurm's scontrol: the nodes of a job or reservation, and the switches above them.
 
 Format: https://slurm.schedmd.com/scontrol.html and https://slurm.schedmd.com/topology.html
 """
@@ -19,9 +19,9 @@ def fields(line: str) -> dict[str, str]:
 
 
 def nodes_of(output: str, kind: str, name: str) -> str:
-    """Return the hostlist in what ``scontrol --oneliner show job`` or ``show reservation`` prints.
+    """Return the hostlist in the output of ``scontrol --oneliner show job`` or ``show reservation``.
 
-    ValueError where there is no such thing, or it has no nodes (a job that still waits).
+    Raise ValueError if the job or reservation does not exist or has no nodes (a pending job).
     """
     key = "NodeList" if kind == "job" else "Nodes"
     found = fields(output)
@@ -32,7 +32,7 @@ def nodes_of(output: str, kind: str, name: str) -> str:
 
 
 def switches(output: str, expand: Callable[[str], list[str]]) -> dict[str, tuple[str, ...]]:
-    """Return for each node the switches above it, from the outermost to its own.
+    """Return the switches above each node, outermost first.
 
     ``output`` is what ``scontrol --oneliner show topology`` prints, and ``expand`` expands a hostlist.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables with a prefix of the collection that nothing in it reads, as of a name that is misspelled."""
+"""Variables with a prefix of the collection that nothing in it reads, for example misspelled ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..plan.config.words import nearest
 from .folded_names import folded
 
 PREFIXES = ("training_", "report_", "node_prep_")
-# Variables of hosts, which are no arguments of a role.
+# Host variables that are not role arguments.
 _OF_HOSTS = ("training_address", "training_node_environment", "training_topology")
 _COLLECTION = Path(__file__).resolve().parents[3]
 _PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
@@ -24,7 +24,7 @@ _NAMED_BY = ("register", "loop_var")
 
 
 def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:
-    """Return a finding for each unknown name among the variables of hosts, by host."""
+    """Return a finding for each unknown name among the variables of each host."""
     hosts: dict[str, list[str]] = {}
     for host, names in variables.items():
         for name in names:
@@ -42,9 +42,9 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
 
 
 def _like(name: str) -> str | None:
-    """Return the argument whose name is nearest, apart from its prefix."""
+    """Return the argument with the closest name, ignoring prefixes."""
     own = next(prefix for prefix in PREFIXES if name.startswith(prefix))
-    # Of two arguments that differ in their prefix only, the one with the prefix of the name comes last.
+    # If two arguments differ only in their prefix, the one with the same prefix as the name comes last.
     ordered = sorted(_arguments(), key=lambda argument: argument.startswith(own))
     by_rest = {_PREFIX.sub("", argument): argument for argument in ordered}
     found = nearest(name.removeprefix(own), by_rest)
@@ -63,7 +63,7 @@ def _arguments() -> frozenset[str]:
 
 @cache
 def _known() -> frozenset[str]:
-    """Return the arguments, and the names that roles and playbooks themselves register or set."""
+    """Return the arguments, and the names that roles and playbooks register or set themselves."""
     folders = ("roles/*/tasks", "roles/*/vars", "roles/*/defaults", "playbooks")
     own = {
         name
@@ -76,7 +76,7 @@ def _known() -> frozenset[str]:
 
 
 def _names_in(content: t.Any) -> Iterator[str]:
-    """Yield every key of a file of Ansible, and the variables that its tasks register or loop with."""
+    """Yield every key of an Ansible file, and the variables that its tasks register or loop with."""
     if isinstance(content, list):
         for item in content:
             yield from _names_in(item)

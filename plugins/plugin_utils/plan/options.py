@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All variables of a plan: those that every framework has, and each framework's own."""
+"""All variables of a plan: the common ones, and each framework's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platf
 
 def _with_own_options() -> type[SlurmOptions]:
     common = RunOptions.model_fields
-    # One without options of its own has those that SlurmOptions has as well.
+    # A framework without its own options has only those of SlurmOptions.
     own = [framework.options for framework in FRAMEWORKS.values() if framework.options is not RunOptions]
     return create_model(
         "PlanOptions",
@@ -31,10 +31,10 @@ def _with_own_options() -> type[SlurmOptions]:
 PlanOptions = _with_own_options()
 
 
-# The variables that only some framework has: what it is that trains, as far as the config leaves it open.
+# The variables that only one framework has: its location and version, as far as the config does not set them.
 FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in SlurmOptions.model_fields)
 
-# What a variable is called among the arguments of a task that makes a plan, or that reads a config for its logs.
+# The name of a variable as an argument of a task that makes a plan, or that reads a config for its logs.
 PLAN_ARGUMENTS, CONFIG_ARGUMENTS = (
     {name: name.removeprefix("training_") for name in model.model_fields} for model in (PlanOptions, ConfigOptions)
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan: a training config, the variables of a run and its hosts become what every node will run."""
+"""The plan: from a training config, the variables of a run and its hosts to what every node runs."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def make_plan(
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
 ) -> Plan:
-    """Return the plan of a run as plain data; its ``nodes`` are empty exactly where it has a fault, or ``gke``.
+    """Return the plan of a run as plain data; its ``nodes`` are empty exactly if it has a fault, or ``gke``.
 
     ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
-    are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` begins the run_id of a run that
-    has none. ``thresholds`` is the file that the option training_thresholds names.
+    are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` starts the run_id if none is
+    set. ``thresholds`` is the file that the option training_thresholds names.
 
     The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
@@ -69,7 +69,7 @@ def make_plan(
         asked = asked_by(text, source, options, 0).nodes
         nodes = nodes_to_come(settings, asked, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
-    # Another platform has hosts of its own, so that none of the inventory takes part.
+    # Another platform has its own hosts, so no inventory host takes part.
     if settings.training_platform == ON_HOSTS:
         ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
     framework = None
@@ -89,7 +89,7 @@ def make_plan(
         settings.container_engine = _engine(framework.engine_for(data, settings, findings), settings, findings)
     job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
     if job and settings.training_hf_token_file:
-        # It comes along with the run: where it lies on the controller may differ each time, and is no part of a plan.
+        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
         job = replace(job, token_file="")
     if job and not job.gke and settings.container_engine != "none":
         note_profile(job.container_options, findings)
@@ -102,7 +102,7 @@ def make_plan(
 
 
 def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
-    """Return what holds the training, now that it is known what starts it."""
+    """Return the container engine, given the launcher."""
     if settings.training_launcher == SSH and asked == APPTAINER:
         message, remedy = "Apptainer works only in a Slurm job.", "Choose docker, podman or none."
         findings.fault("container_engine", APPTAINER, message, remedy)
@@ -111,7 +111,7 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
 
 
 def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
-    """Return the variables of a run with their types; those that hold more than is read are a fault, and left out."""
+    """Return the typed variables of a run; report and leave out those that exceed the size limits."""
     given = dict(options)
     for name, value in options.items():
         if reason := over_budget(value, _MOST_OF_OPTION):
@@ -123,9 +123,9 @@ def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
 def _expected(
     job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> list[Bound]:
-    """Return the bounds of a run: those of the config, or of the file of thresholds in their place.
+    """Return the bounds of a run: those of the config, or of the thresholds file instead.
 
-    A run that nothing is asked of is only recorded, with a warning where that was not asked for.
+    A run without bounds is only recorded, with a warning unless that was requested.
     """
     expected, key = job.expected, key_path(job.branch.path, "result_dict")
     if thresholds and not settings.training_record_only:
@@ -141,7 +141,7 @@ def _expected(
 
 
 def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:
-    """Return which nodes a training config asks for, with the overrides of a run on so many nodes."""
+    """Return which nodes a training config asks for, given the overrides of a run on ``node_count`` nodes."""
     settings = _settings(options, Findings())
     text = "" if too_long(text) else text
     framework = framework_for(settings.training_framework, text, source, Findings())
@@ -158,7 +158,7 @@ def _overridden(
 
 
 def _check_platform(framework: Framework[t.Any, t.Any] | None, settings: RunOptions, findings: Findings) -> None:
-    """Note a platform that the framework does not train on, and a rehearsal where there are no hosts for it."""
+    """Report a platform that the framework does not support, and a rehearsal without hosts."""
     platform = settings.training_platform
     if platform in (None, ON_HOSTS):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan for people: what will run, in one look."""
+"""A plan as readable text: what will run, at a glance."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .config.words import counted, printable
 from .job.bounds import bound_in_words
 
 _WIDTH = 118
-# Of a file that is staged: longer ones would push all else off the screen.
+# Lines of a staged file: longer ones would push everything else off the screen.
 _MOST_LINES = 80
 _FOUND_THERE = {(variable, "auto") for variable in VARIABLES}
-# Of nodes in sequence: more are one row.
+# Rows of consecutive nodes: longer sequences become one row.
 _MOST_ROWS = 16
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
-# Of a value: more is cut off before it is made one short line.
+# Characters of a value: the rest is cut off before it becomes one short line.
 _MOST_SHOWN = 1000
 
 
@@ -51,7 +51,7 @@ def _job(plan: Plan) -> str:
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
-    """Return faults or warnings below a title: of each where it stands, what stands there, and what would be right."""
+    """Return faults or warnings below a title: for each its place, its value, and what would be right."""
     lines = [title]
     for finding in findings:
         held = "" if finding["value"] is None else f" = {_held(finding['value'])}"
@@ -69,7 +69,7 @@ def _notes(notes: list[str]) -> str:
 
 
 def _held(value: t.Any) -> str:
-    """Return a value on one short line, as it stands in the file, only that texts go without quotes."""
+    """Return a value on one short line, as in the file, but strings without quotes."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return textwrap.shorten(text[:_MOST_SHOWN], _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
@@ -108,7 +108,7 @@ def _container(plan: Plan) -> str:
 
 
 def _workload(plan: Plan) -> str:
-    """Return what the controller runs, each option with its value on a line of its own."""
+    """Return the controller's command line, one option with its value per line."""
     command, options = plan["gke"]["argv"][:3], plan["gke"]["argv"][3:]
     pairs = (f"{name} {shlex.quote(value)}" for name, value in zip(options[::2], options[1::2], strict=True))
     return "The controller runs this, and GKE starts the training:\n" + " \\\n    ".join([" ".join(command), *pairs])
@@ -129,7 +129,7 @@ def _rows(nodes: Sequence[NodePlan]) -> list[tuple[str, str, str]]:
 
 
 def _in_sequence(nodes: Sequence[NodePlan]) -> list[list[NodePlan]]:
-    """Return nodes in groups in which each name is the one before it, counted up, and their logs lie alike."""
+    """Return nodes in groups of consecutively numbered names whose logs have matching paths."""
     groups: list[list[NodePlan]] = []
     for node in nodes:
         last = groups[-1][-1] if groups else None
@@ -141,7 +141,7 @@ def _in_sequence(nodes: Sequence[NodePlan]) -> list[list[NodePlan]]:
 
 
 def _counted_up(name: str) -> str:
-    """Return a name with its last number greater by one: ``gpu009-ib`` becomes ``gpu010-ib``."""
+    """Return a name with its last number increased by one: ``gpu009-ib`` becomes ``gpu010-ib``."""
     return _LAST_NUMBER.sub(lambda found: str(int(found[0]) + 1).zfill(len(found[0])), name)
 
 
@@ -171,7 +171,7 @@ def _environment(plan: Plan) -> str:
 
 
 def _file(name: str, text: list[str]) -> list[str]:
-    """Return a file that is staged; of a long one, such as a config that is taken as it is, only that it is there."""
+    """Return the content of a staged file; for a long one, such as an unchanged config, only its name."""
     if len(text) > _MOST_LINES:
         return [f"and the file {name} in the run's folder ({len(text)} lines; see the plan)"]
     return [f"and the file {name} in the run's folder:", *(f"  {line}".rstrip() for line in text)]

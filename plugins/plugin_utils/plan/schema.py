@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON Schema of training configs, for editors: made from the models that read them."""
+"""JSON Schema of training configs, for editors, generated from the models that read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 Schema = dict[str, t.Any]
 
-# Keys that only document the file may stand in every object, and hold anything.
+# Documentation keys are allowed in every object, with any value.
 _DOCUMENTATION: Schema = {"^_": True}
 _LONGEST_NAME = 60
 _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
@@ -29,9 +29,8 @@ _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
 def schema(framework: str) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a framework's training config.
 
-    It accepts values that are still ``<changeme>`` and, in the format of CVS, keys that begin with ``_``. What
-    depends on several values, such as sizes that have to divide, it does not say. ValueError names the known
-    frameworks.
+    It accepts values that are still ``<changeme>`` and, in CVS format, keys that begin with ``_``. It does not cover
+    rules across several values, such as sizes that must divide. Raise ValueError for an unknown framework.
     """
     if framework not in FRAMEWORKS:
         raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(FRAMEWORKS)}")
@@ -51,7 +50,7 @@ def schema(framework: str) -> Schema:
 
 
 def _without_notes(part: t.Any) -> t.Any:
-    """Return a schema in which keys that begin with _ are keys like all others, as in YAML that others read as well."""
+    """Return a schema that treats keys that begin with _ like any other, as for YAML that other programs read."""
     if isinstance(part, dict):
         return {key: _without_notes(inner) for key, inner in part.items() if inner is not _DOCUMENTATION}
     return part
@@ -86,7 +85,7 @@ def _object(
 
 
 def _model(model: type[BaseModel], shared: Schema, description: str = "") -> Schema:
-    """Return the schema of a model; the kinds of its values are put into ``shared``, each once, and referred to."""
+    """Return the schema of a model; the kinds of its values go into ``shared``, each once, and are referenced."""
     fields = model.model_fields
     return _object(
         description or str(model.__doc__),
@@ -117,14 +116,14 @@ def _any_of(alternatives: list[Schema]) -> Schema:
 
 
 def _reference(kind: Kind, shared: Schema) -> list[Schema]:
-    """Return the schema of a kind as a reference to ``shared``, where its words name it."""
+    """Return the schema of a kind as a reference to ``shared``, if its words can name it."""
     name = re.sub(r"[^A-Za-z0-9-]+", "_", str(kind)).strip("_")[:_LONGEST_NAME]
     own = _any_of(kind.schemas())
     return [{"$ref": f"#/$defs/{name}"}] if shared.setdefault(name, own) == own else [own]
 
 
 def _alternatives(annotation: t.Any, shared: Schema) -> list[Schema]:
-    """Return the schemas of what a type annotation stands for: a kind, or a list or an object of kinds."""
+    """Return the schemas of a type annotation: a kind, or a list or an object of kinds."""
     kinds = [part for part in getattr(annotation, "__metadata__", ()) if isinstance(part, Kind)]
     if kinds:
         return _reference(kinds[0], shared)

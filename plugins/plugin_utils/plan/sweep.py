@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cells of a sweep: of a matrix over values of a training config, or those that the config itself describes.
+"""The cells of a sweep: from a matrix over training config values, or from the config itself.
 
-A matrix maps keys of the config (as ``training_overrides`` takes them) to lists of values; ``exclude`` lists cells, or
-parts of cells, that are left out.
+A matrix maps keys of the config (as in ``training_overrides``) to lists of values; ``exclude`` lists cells, or parts of
+cells, to leave out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MATRIX = "training_matrix"
 
 
 def cells_of(matrix: t.Any, framework: Framework[ConfigT, t.Any], config: ConfigT, findings: Findings) -> list[Cell]:
-    """Return the cells of a matrix, or without one those that the config describes, and note what is wrong."""
+    """Return the cells of a matrix, or, without one, those of the config, and report errors."""
     if matrix:
         return _of_matrix(matrix, findings)
     described = framework.sweep_cells(config, findings)
@@ -71,7 +71,7 @@ def _check_axis(key: str, values: t.Any, findings: Findings) -> None:
 
 
 def _excluded(parts: t.Any, axes: Mapping[str, t.Any], findings: Findings) -> list[dict[str, str]]:
-    """Return the cells to leave out with their values as texts; a part that fits no cell is a fault."""
+    """Return the cells to leave out, with their values as text; report a part that fits no cell."""
     path = f"{MATRIX}.exclude"
     if not isinstance(parts, list):
         findings.fault(path, parts, f"It is {shown(parts)}, not a list of cells.", "Write a list of objects.")
@@ -99,11 +99,11 @@ def _plain(values: Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _text(value: t.Any) -> str:
-    """Return a value as the config's texts have it, so that 8 and "8" are the same."""
+    """Return a value as text, so that 8 and "8" are the same."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _named(cells: list[dict[str, t.Any]]) -> list[Cell]:
-    """Return the cells with names made of their values, which stay the same whatever other cells there are."""
+    """Return the cells with names made from their values, independent of the other cells."""
     names = ["-".join(f"{key.rpartition('.')[2]}_{_text(value)}" for key, value in cell.items()) for cell in cells]
     return [Cell(name, cell) for name, cell in zip(cell_names(names, cells), cells, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plans of all cells of a sweep, and what is wrong with any of them, reported once."""
+"""The plans of all cells of a sweep, and their errors, each reported once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SHOWN_CELLS = 5
 
 
 class CellsFinding(Finding):
-    """A finding with the names of the cells that have it; none where it is of the sweep itself."""
+    """A finding with the names of its cells; no names if it is about the sweep itself."""
 
     cells: list[str]
 
 
 class SweepPlan(t.TypedDict):
-    """The cells of a sweep, and everything that is wrong with any of them."""
+    """The cells of a sweep, and the findings of all of them."""
 
     cells: list[PlannedCell]
     faults: list[CellsFinding]
@@ -46,7 +46,7 @@ def plan_sweep(
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
 ) -> SweepPlan:
-    """Return the cells of a sweep with their plans, and everything that is wrong with any of them.
+    """Return the cells of a sweep with their plans, and the findings of all of them.
 
     The first arguments are those of `make_plan`; ``matrix`` is that of `_sweep.cells_of`, ``run_id_of`` names the run
     of a cell by the cell's name. The answer has ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults``
@@ -66,7 +66,7 @@ def plan_sweep(
         plan = make_plan(text, source, own, nodes, unreadable=unreadable, thresholds=thresholds)
         planned.append({"name": cell.name, "values": cell.values, "plan": plan})
     if data is None:
-        # Without cells there is no plan to say why the file cannot be read.
+        # Without cells there is no plan that reports why the file cannot be read.
         faults = make_plan(text, source, options, nodes, unreadable=unreadable)["faults"]
     else:
         faults = findings.as_dict()["faults"]
@@ -89,7 +89,7 @@ def _together(cells: Sequence[PlannedCell], kind: t.Literal["faults", "warnings"
 
 
 def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> str:
-    """Return a planned sweep as lines of text; with faults, the faults. ``next_of`` says by cell what is to be done."""
+    """Return a planned sweep as lines of text, or its faults. ``next_of`` maps each cell to its next action."""
     blocks = []
     if sweep["faults"]:
         blocks.append(_findings("fault", sweep["faults"], len(sweep["cells"])))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Thresholds of a file of their own: the ``*_threshold.json`` files of AMD CVS, as they are.
+"""Thresholds in a separate file: the ``*_threshold.json`` files of AMD CVS, unchanged.
 
-Such a file has cells, each for one variant of a training, and in each the bounds by metric::
+Such a file has cells, each for one variant of a training, with bounds by metric::
 
     {"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}
 
@@ -34,7 +34,7 @@ OPTION = "training_thresholds"
 
 _PREFIX = "training."
 _KINDS = {kind: kind for kind in KINDS} | {"max_ms": "max", "min_tok_s": "min", "min_ratio": "ratio"}
-# Metrics of CVS that are a canonical one in another unit, or another statistic of it: metric, factor, statistic.
+# CVS metrics that are a canonical metric in another unit, or with another statistic: metric, factor, statistic.
 _OTHERS: dict[str, tuple[str, float, str | None]] = {
     "step_time_seconds": ("step_time_ms", 1000.0, "mean"),
     "step_time_mean_ms": ("step_time_ms", 1.0, "mean"),
@@ -43,7 +43,7 @@ _OTHERS: dict[str, tuple[str, float, str | None]] = {
     "final_loss": ("loss", 1.0, None),
 }
 _OF_ALL_GPUS = "tokens_per_sec_total"
-# Every run is judged by this, threshold or not.
+# Every run is judged by this, with or without a threshold.
 _JUDGED_ANYWAY = "loss_decreased"
 _EFFICIENCY, _BASELINE = "scaling_efficiency_pct", "scaling_baseline"
 _EXAMPLE = f'"{_BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
@@ -62,7 +62,7 @@ _OF_PAIRS = {
 
 
 class ThresholdsFile(t.NamedTuple):
-    """A file of thresholds: its name and its text, or why it could not be read."""
+    """A thresholds file: its name and text, or why it could not be read."""
 
     source: str
     text: str = ""
@@ -70,11 +70,11 @@ class ThresholdsFile(t.NamedTuple):
 
 
 def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
-    """Return the bounds of the cell that is for the run; every fault is noted with the file's name.
+    """Return the bounds of the cell that matches the run; report every fault with the file's name.
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
-    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. Where no cell is for the
-    run, that is a fault; but the only cell of a file is taken where its name has no size, with a warning.
+    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. It is a fault if no cell
+    matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -103,9 +103,9 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
 
 
 def warn_of_other_names(source: str, framework: str, branch: Branch, findings: Findings) -> None:
-    """Warn where the name of the file says that it is for another framework, model or accelerator than the run is.
+    """Warn if the file's name says that it is for another framework, model or accelerator than the run's.
 
-    CVS names its files like ``mi325x_megatron_llama-3.1-8b_single_threshold.json``; no cell says any of it.
+    CVS names its files like ``mi325x_megatron_llama-3.1-8b_single_threshold.json``; cells contain none of this.
     """
     name = posixpath.basename(source).casefold()
     model, own_model = known_model(name), known_model(branch.model)
@@ -126,7 +126,7 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
 
 
 def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
-    """Return the cells of a file by name; bounds that stand in no cell are one without a name."""
+    """Return the cells of a file by name; bounds outside any cell form one without a name."""
     named = {key: value for key, value in data.items() if isinstance(value, dict) and key != _BASELINE}
     if named and all("kind" in value for value in named.values()):
         return {"": named}
@@ -138,7 +138,7 @@ def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any
     differing = {name: _differences(parts, facts) for name, parts in said.items()}
     fitting = [name for name, differences in differing.items() if not differences and (said[name] or not name)]
     if fitting:
-        # Of a name and a shorter one, the one that says more is meant.
+        # If a shorter name matches as well, the more specific one counts.
         return max(fitting, key=lambda name: len(said[name]))
     only = next(iter(cells))
     if len(cells) == 1 and not said[only]:
@@ -161,7 +161,7 @@ def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any
 
 
 def _said(name: str) -> dict[str, str]:
-    """Return what the name of a cell says, by the names of facts, and parts that nothing is known of as they stand."""
+    """Return the sizes in a cell's name by fact, and unknown parts unchanged."""
     pairs = [part.strip().partition("=") for part in name.split(",") if part.strip()]
     if any(equals for _key, equals, _value in pairs):
         said = {_OF_PAIRS.get(key.upper(), key): value.strip().casefold() for key, _equals, value in pairs}
@@ -175,7 +175,7 @@ def _said(name: str) -> dict[str, str]:
 
 
 def _differences(said: Mapping[str, str], facts: Mapping[str, t.Any]) -> list[str]:
-    """Return what of a cell's name is not so in the run, in words; what the name does not say is no difference."""
+    """Return in words where a cell's name differs from the run; sizes that the name lacks are no difference."""
     return [
         f"{fact} is {value} instead of {shown(facts[fact])}" if fact in facts else f"{fact} is not a known size"
         for fact, value in said.items()
@@ -184,7 +184,7 @@ def _differences(said: Mapping[str, str], facts: Mapping[str, t.Any]) -> list[st
 
 
 def _is_said(value: str, fact: t.Any) -> bool:
-    """Return whether a part of a cell's name says a fact: ``2`` and ``2.0`` are one size."""
+    """Return whether a part of a cell's name agrees with a fact: ``2`` and ``2.0`` are the same size."""
     number = _number(fact)
     try:
         return value == str(fact).casefold() if number is None else float(value) == number
@@ -193,15 +193,15 @@ def _is_said(value: str, fact: t.Any) -> bool:
 
 
 class _WrongError(ValueError):
-    """What is wrong with a threshold: what stands there, why that is wrong, and what would be right."""
+    """An invalid threshold: its value, why that is wrong, and what would be right."""
 
 
 class _NotJudgedError(_WrongError):
-    """Why a threshold that is right is not judged, in the same words."""
+    """A valid threshold that is not judged, in the same form."""
 
 
 def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | None:
-    """Return the bound of a metric, or None where there is nothing to judge. _WrongError says what is wrong."""
+    """Return the bound of a metric, or None if there is nothing to judge. Raise _WrongError if it is invalid."""
     if not isinstance(spec, dict):
         raise _WrongError(spec, "A threshold must be an object.", 'Give {"kind": "min", "value": 1000}.')
     kind = _KINDS.get(str(spec.get("kind")))
@@ -233,7 +233,7 @@ def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | Non
 
 
 def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]) -> Bound:
-    """Return the bound of the scaling efficiency: tokens/s of a GPU as a part of those where the baseline was measured.
+    """Return the bound of the scaling efficiency: tokens/s per GPU as a fraction of the baseline's.
 
     Source: compute_scaling_efficiency in cvs/lib/training/megatron/utils/scaling.py, which takes all tokens/s by nodes.
     """
@@ -274,14 +274,14 @@ def _complete(bound: Bound, spec: Mapping[str, t.Any], factor: float, facts: Map
 
 
 def _metric(name: str, facts: Mapping[str, t.Any]) -> tuple[str | None, float, str | None]:
-    """Return the canonical metric after a name, the factor to its unit, and the statistic if it is not its own."""
+    """Return the canonical metric of a name, the factor to its unit, and the statistic if it differs from its own."""
     if name == _OF_ALL_GPUS:
         return "tokens_per_sec_per_gpu", 1.0 / facts["gpus"], None
     return _OTHERS.get(name, (canonical_metric(name), 1.0, None))
 
 
 def _number(value: t.Any) -> float | None:
-    """Return a number as float; None for anything else, for true and false, and for what is not finite."""
+    """Return a finite number as float; None for anything else, including true and false."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:

@@ -88,7 +88,7 @@ class Sweep:
         if not _NAME.fullmatch(self.sweep_id):
             raise ValueError(
                 f"The sweep cannot be called {self.sweep_id!r}, because its folders have that name: use letters, "
-                "digits and . _ - (not first)"
+                "digits and . _ -, starting with a letter or digit"
             )
         if (self.folder / PLAN_NAME).exists():
             raise ValueError(f"{self.folder} is a run, not a sweep: choose another training_sweep_id")

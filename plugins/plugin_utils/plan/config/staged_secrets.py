@@ -11,7 +11,7 @@ from .words import key_path
 
 
 def check_secrets(values: t.Any, path: str, findings: Findings) -> None:
-    """Note secrets of the file: it is staged as it is, and stands in the plan."""
+    """Report secrets in the file: it is staged unchanged, and is part of the plan."""
     if isinstance(values, dict | list):
         for key, inner in values.items() if isinstance(values, dict) else enumerate(values):
             check_secrets(inner, key_path(path, key), findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What frameworks have in common whose training configs are in the format of CVS."""
+"""What all frameworks with training configs in CVS format have in common."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CvsConfig = dict[str, t.Any]
 
 
 class CvsFramework(Framework[CvsConfig, OptionsT]):
-    """A framework whose configs have the sections ``config`` and ``model_params``, without documentation keys."""
+    """A framework whose configs have the sections ``config`` and ``model_params``, read without documentation keys."""
 
     @property
     @abc.abstractmethod
     def form(self) -> CvsForm[t.Any, t.Any, OptionsT]:
-        """The models of its two sections, and what becomes of them."""
+        """The models of its two sections, and how they become a job."""
 
     @property
     def model(self) -> type[BaseModel]:
@@ -39,7 +39,7 @@ class CvsFramework(Framework[CvsConfig, OptionsT]):
         return t.cast("type[BaseModel]", self.form.config)
 
     def read(self, text: str, source: str, findings: Findings) -> CvsConfig | None:
-        """Return the sections without their documentation keys, or None, and the faults of the file."""
+        """Return the sections without their documentation keys, or None after reporting the file's faults."""
         return read_json(text, source, findings)
 
     def overridden(self, config: CvsConfig, options: OptionsT, node_count: int, findings: Findings) -> CvsConfig:
@@ -47,19 +47,19 @@ class CvsFramework(Framework[CvsConfig, OptionsT]):
         return with_overrides(config, options, node_count, self.model.model_fields, findings)
 
     def sweep_cells(self, config: CvsConfig, findings: Findings) -> list[Cell] | None:
-        """Return the cells of the config's sweep blocks; None where it has none."""
+        """Return the cells of the config's sweep blocks; None if it has no sweep block."""
         return cells_of(config, self.cell_values, findings)
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the values of a cell of a sweep block by the keys of a training config."""
+        """Return the values of a sweep block's cell by training config key."""
         return values
 
     def without_sweep(self, config: CvsConfig, findings: Findings) -> CvsConfig:
-        """Return a config without its sweep blocks, and a warning for each."""
+        """Return a config without its sweep blocks, and warn of each."""
         return without_blocks(config, findings)
 
     def asked(self, config: CvsConfig, options: OptionsT, node_count: int) -> Asked:
-        """Return ``config.nnodes``, but where the batch is scaled from it, and the address of rank 0 of one job."""
+        """Return ``config.nnodes``, unless the batch is scaled from it, and the address of rank 0 of a single job."""
         given = config.get("config")
         if not isinstance(given, dict):
             return Asked(None, None)
@@ -68,5 +68,5 @@ class CvsFramework(Framework[CvsConfig, OptionsT]):
         return Asked(nodes, getattr(read, self.form.master_key, None) if mode == "multi_node" else None)
 
     def plan_job(self, config: CvsConfig, options: OptionsT, nodes: Sequence[Node], findings: Findings) -> Job | None:
-        """Return what is to be run, or None where there is any fault."""
+        """Return the job to run, or None if there is any fault."""
         return plan_job(self.form, config, options, nodes, findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are given for a training config and are none that is read here: what each one is, in one sentence."""
+"""Files given as a training config that are something else: what each one is, in one sentence."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _Data = dict[str, t.Any]
 
 
 def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, recognized: bool) -> bool:
-    """Note what a file is that no framework here reads, and report whether it is such a one.
+    """Report what a file is if no framework here reads it, and return whether that is so.
 
-    ``named`` says that the user names a framework, ``recognized`` that one takes the file for its own.
+    ``named`` means that the user names a framework, ``recognized`` that a framework recognizes the file.
     """
     found = _kind_of(text, source, named=named, recognized=recognized)
     if found:
@@ -44,8 +44,8 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     if isinstance(data, dict):
         return _kind_of_json(data, left_alone=named or recognized)
     if data is not None or text.lstrip("\ufeff \t\r\n").startswith("{") or source.endswith(".json"):
-        return None  # that it is no JSON, or no object, is said with its line when it is read
-    # Its parser takes the square of a key's parts, which stand in one line.
+        return None  # reading it reports the line where it is not JSON, or that it is not an object
+    # The parser's time grows with the square of the number of parts of a key, which are on one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
@@ -91,7 +91,7 @@ def _holds_thresholds(data: _Data) -> bool:
     return bool(bounds) and all(isinstance(bound, dict) and "kind" in bound for bound in bounds)
 
 
-# Each with how it is reported, what it is, and what to do with it.
+# For each: how to recognize it, what it is, and what to do with it.
 _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: {"run_id", "nodes"} <= data.keys(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frameworks that there are: a folder here for each one that the logs room lists."""
+"""The supported frameworks: a folder here for each one that the logs room lists."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FRAMEWORKS: dict[str, Framework[t.Any, t.Any]] = {
 
 
 def framework_for(asked: str, text: str, source: str, findings: Findings) -> Framework[t.Any, t.Any] | None:
-    """Return the framework that a training config is for, which may be asked for by name; None, and a fault, for none.
+    """Return the framework that a training config is for, or that is asked for by name; None, and a fault, if unknown.
 
-    One in the format of CVS that no framework recognizes is taken for the first.
+    A config in CVS format that no framework recognizes counts as the first framework's.
     """
     known = FRAMEWORKS.get(asked)
-    # The first one last: its configs have little that no other has.
+    # The first one last: its configs have little that is unique.
     of_text = next((one for one in reversed(FRAMEWORKS.values()) if one.recognizes(text, source)), None)
     named = known or of_text
     if fault_foreign(text, source, findings, named=known is not None, recognized=of_text is not None):

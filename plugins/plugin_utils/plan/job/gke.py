@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A workload on GKE: the ``xpk workload create`` line of a run, where Google's XPK starts what the nodes run.
+"""A workload on GKE: the ``xpk workload create`` command line with which Google's XPK starts a run.
 
 Source: the option parser of XPK 1.16 (xpk/parser/workload.py).
 """
@@ -22,7 +22,7 @@ def launch_of(run_id: str, options: Sequence[str]) -> GkeLaunch:
 
 
 def workload_name(run_id: str) -> str:
-    """Return a run's name as XPK takes one: small letters, digits and ``-``, a letter in front, 40 at most."""
+    """Return a run's name as XPK accepts it: at most 40 lowercase letters, digits and ``-``, starting with a letter."""
     name = _NOT_IN_NAME.sub("-", run_id.casefold()).strip("-")
     if not name[:1].isalpha():
         name = f"run-{name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds that nothing can meet, as the accelerators cannot compute that much."""
+"""Bounds that exceed the peak of the accelerators."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .bounds import bound_in_words, limits
 
 
 def tflops_behind(metric: str, value: float, workload: Workload) -> float | None:
-    """Return the TFLOP/s that a GPU computes at a value of a metric, or None where that is not known.
+    """Return the TFLOP/s per GPU that a metric's value implies, or None if unknown.
 
-    Tokens/s and step times say it by the model FLOPs of a token.
+    Tokens/s and step times are converted with the model FLOPs per token.
     """
     flops, tokens, gpus = workload["model_flops_per_token"], workload["tokens_per_step"], workload["gpus"]
     if metric == "tflops_per_gpu":
@@ -28,9 +28,9 @@ def tflops_behind(metric: str, value: float, workload: Workload) -> float | None
 
 
 def warn_of_impossible(expected: Iterable[Bound], key: str, workload: Workload, gpu: str, findings: Findings) -> None:
-    """Note each bound that asks for more than the peak of the accelerators in the precision of the run.
+    """Warn of each bound above the peak of the accelerators in the precision of the run.
 
-    ``key`` is where the bounds stand.
+    ``key`` is the key of the bounds.
     """
     peak = workload["peak_tflops_per_gpu"]
     for bound in expected:

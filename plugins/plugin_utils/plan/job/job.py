@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every framework hands to the plan: one job, and what differs from node to node."""
+"""What every framework passes to the plan: one job, and what differs between nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRETS_FOLDER = "/dev/shm"
 
 @dataclass(frozen=True)
 class Job:
-    """A resolved training job, before it is spelled out node by node.
+    """A resolved training job, before it is expanded per node.
 
     ``{user-id}`` may stand in any of its texts; in those of ``environment`` and ``command`` stand ``{node-rank}`` and
     ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
@@ -68,12 +68,12 @@ class Job:
     checkpoints: str = ""
 
     def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
-        """Return what one node will run. ``place`` is the node's place in rank order.
+        """Return what one node will run. ``place`` is the node's position in rank order.
 
-        In single-node mode every node is rank 0 of a job of its own.
+        In single-node mode every node is rank 0 of its own job.
         """
         node_rank = place if self.branch.mode == "multi_node" else 0
-        # An IPv6 address names a node as it is; a mount has its : between two paths, and no name has a +.
+        # A node's name may be an IPv6 address, but a mount separates paths with :, and no name contains +.
         folder = node.name.replace(":", "+")
         run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{folder}"
         of_node = {"{node-rank}": str(node_rank), "{run-folder}": run_folder}
@@ -114,7 +114,7 @@ class Job:
         return t.cast("NodePlan", with_user(plan, node.user))
 
     def _secrets(self, folder: str) -> list[Secret]:
-        """Return what is secret by the paths of its files; the plan never holds a secret itself."""
+        """Return the secrets by the paths of their files; the plan never holds a secret itself."""
         if self.token_file is None:
             return []
         secret: Secret = {

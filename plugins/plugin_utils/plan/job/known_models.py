@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The models that are known by name, with their shapes.
+"""Models known by name, with their shapes.
 
 Source: the ``config.json`` that is published with each model; for GPT-3 table 2.1 of arXiv 2005.14165.
 """
@@ -66,15 +66,15 @@ _BY_LETTERS = {
 
 
 def known_model(text: str) -> str | None:
-    """Return the name of the known model that a text names, or None: ``hf_Llama-3.1-8B`` names ``llama3.1-8b``.
+    """Return the known model in a text, or None: ``hf_Llama-3.1-8B`` means ``llama3.1-8b``.
 
-    Only letters and digits count. A size that is not known names no model, as in ``llama2-700b``.
+    Only letters and digits count. An unknown size matches no model, as in ``llama2-700b``.
     """
     letters = _letters(text)
     return next((model for known, model in _BY_LETTERS.items() if re.search(f"{known}(?![0-9])", letters)), None)
 
 
 def vocabulary_of(text: str) -> int | None:
-    """Return the vocabulary of the tokenizer that a text names, in tokens without padding, or None."""
+    """Return the vocabulary size of the tokenizer in a text, in tokens without padding, or None."""
     letters = _letters(text)
     return next((size for family, size in _VOCABULARIES.items() if family in letters), None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the user may say about a run in addition to the training config: the variables that make a plan.
+"""The variables of a plan: what the user can set for a run in addition to the training config.
 
-A field is the only part of an option that is written by hand: ``make generated`` makes of it the documentation of
-roles and modules, the defaults of roles and the surveys, and the action plugins take it by its name.
+Only the field of an option is written by hand: ``make generated`` generates the documentation of roles and modules, the
+role defaults and the surveys from it, and the action plugins use it by name.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..config.fields import ConfigSection, key, optional
 from ..config.kinds import OneOf, Whole
 from ..config.texts import Several, Written
 
-# The platform whose nodes are hosts of the inventory.
+# The platform whose nodes are inventory hosts.
 ON_HOSTS = "gce"
-# It becomes, with a node's name, a part of a file name.
+# Together with a node's name, it becomes part of a file name.
 LONGEST_RUN_ID = 128
 
 HostNames = t.Annotated[
@@ -43,7 +43,7 @@ RunId = t.Annotated[
 
 
 class ConfigOptions(ConfigSection):
-    """The variables with which a training config is read, for a run as for logs that already exist.
+    """The variables for reading a training config, for a run or for existing logs.
 
     Values may be strings, as extra variables and surveys give them.
     """
@@ -97,7 +97,7 @@ class ConfigOptions(ConfigSection):
 
 
 class RunOptions(ConfigOptions):
-    """The variables of a plan that every framework has."""
+    """The plan variables of every framework."""
 
     training_platform: str = key(
         "Train on inventory hosts, in any cloud or on premises (gce), or have Google's XPK start a workload on GKE "

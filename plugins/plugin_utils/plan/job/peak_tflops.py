@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The most that an accelerator can compute: TFLOP/s of its matrix units by number format, dense (no sparsity).
+"""The peak of each accelerator: dense TFLOP/s of its matrix units by number format (no sparsity).
 
 The sources are the makers' own: the data sheets of AMD Instinct MI300X, MI325X, MI350X and MI355X (peak theoretical
 performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of that with sparsity), the
@@ -33,13 +33,13 @@ PEAK_TFLOPS: dict[str, dict[str, float]] = {
 
 
 def accelerator_of(name: str) -> str | None:
-    """Return the accelerator of the table that a name means, or None: MI300, tpu_v5p and trn2.48xlarge are known."""
+    """Return the accelerator in the table for a name such as MI300, tpu_v5p or trn2.48xlarge, or None."""
     letters = re.sub(r"^(amd|nvidia|google|aws|tpu|instinct)+", "", re.sub(r"[^a-z0-9.]", "", name.casefold()))
     letters = re.sub(r"^(trn[0-9]+)[a-z]*\..*", r"\1", letters)
     return next((known for known in PEAK_TFLOPS if letters in (known, known.removesuffix("x"))), None)
 
 
 def peak_tflops(accelerator: str, precision: str) -> float | None:
-    """Return the peak of one chip in TFLOP/s, dense, or None where the table has none."""
+    """Return the dense peak of one chip in TFLOP/s, or None if it is not in the table."""
     known = accelerator_of(accelerator)
     return PEAK_TFLOPS[known].get(precision) if known else None

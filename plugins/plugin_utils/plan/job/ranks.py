@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which nodes take part, in which order, and how the others reach the first of them."""
+"""Which nodes take part, in which order, and how the others reach rank 0."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from ..config.findings import Findings
 from ..config.words import counted, listed, nearest
 
-# Of hosts that are none of the run: what is nearest is not looked for more often.
+# Unknown hosts that are reported one by one, each with the closest name.
 _MOST_NAMED = 40
 _UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
-# Names of hosts inside of a cluster have underscores, too.
+# Host names inside a cluster may contain underscores.
 _LABEL, _LONGEST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"), 253
 _UNSAFE_USER = re.compile(r"^[.-]|[^A-Za-z0-9._@+-]|^$")
 _LOOPBACK_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
@@ -26,9 +26,9 @@ class Node:
     """An inventory host of the run.
 
     ``address`` is how the other nodes reach it (``training_address``, else ``ansible_host``, else the name), ``user``
-    who connects to it, ``local`` whether it is the controller itself. ``topology`` is where it stands in the network,
-    from the outermost to the nearest, with / between (``training_topology``: ``spine1/rack3``); empty if not known.
-    ``gpus`` is what the inventory says for it as training_gpus_per_node; empty for nothing.
+    who connects to it, ``local`` whether it is the controller itself. ``topology`` is its place in the network,
+    outermost level first, separated by / (``training_topology``: ``spine1/rack3``); empty if unknown.
+    ``gpus`` is its training_gpus_per_node in the inventory, or empty.
     """
 
     name: str
@@ -48,8 +48,8 @@ def in_rank_order(
 ) -> list[Node]:
     """Return the nodes of the run; their place is their node rank.
 
-    Without ``rank_order`` the given order holds, only that nodes of one place of the network become neighbours. Where
-    ``rank_order`` is wrong, all nodes that take part are there nevertheless, for the checks that follow.
+    Without ``rank_order`` the given order is kept, except that nodes in the same place of the network become
+    neighbours. If ``rank_order`` is wrong, all participating nodes are returned nevertheless, for later checks.
     """
     by_name = {node.name: node for node in nodes}
     unknown = [name for name in dict.fromkeys(exclude) if name not in by_name]
@@ -74,14 +74,14 @@ def in_rank_order(
 
 
 def by_place(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes with those of one place of the network side by side, at every level of the network.
+    """Return the nodes with those in the same place side by side, at every level of the network.
 
     Places come in the order of their first node, and the nodes of a place keep their order, so that the first node
     stays the first. Neighbouring ranks exchange most: pipeline stages, and the rings of the collectives.
     """
 
     def places(node: Node) -> tuple[str, ...]:
-        # A node whose place is not known is a place of its own.
+        # A node without a known place counts as its own place.
         levels = tuple(level for level in node.topology.split("/") if level) or (f"/{node.name}",)
         return tuple("/".join(levels[: depth + 1]) for depth in range(len(levels)))
 
@@ -120,7 +120,7 @@ def _check_rank_order(rank_order: Sequence[str], taking_part: dict[str, Node], f
 
 
 def _check_syntax(node: Node, findings: Findings) -> None:
-    """Note what of a node would be taken for something else in a path, an argument or a shell."""
+    """Report node settings that a path, an argument or a shell would misinterpret."""
     if _UNSAFE.search(node.name):
         findings.fault(
             "training_hosts",
@@ -145,25 +145,25 @@ def _check_syntax(node: Node, findings: Findings) -> None:
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is an IP address or may be a host's name, whose last part is no number (RFC 3696)."""
+    """Return whether a text is an IP address or a possible host name, whose last part is not a number (RFC 3696)."""
     try:
         parsed = _parsed(text)
     except ValueError:
         labels = text.removesuffix(".").split(".")
         is_number = re.fullmatch("[0-9]+|0[xX][0-9a-fA-F]*", labels[-1])
         return len(text) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, labels)) and not is_number
-    # What follows % is an interface of one machine, and may be anything.
+    # After % comes an interface of one machine, with any name.
     return "%" not in text and not parsed.is_multicast and not (parsed.version == 4 and parsed.is_reserved)
 
 
 def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an IP address, one of IPv4 that is written as IPv6 as what it is; raise ValueError."""
+    """Return an IP address, with an IPv4-mapped one as IPv4; raise ValueError."""
     parsed = ipaddress.ip_address(text)
     return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
-    """Note hosts that are one and the same machine to the others; on a machine of one's own, several nodes may be."""
+    """Report hosts with the same address; nodes on the controller itself may share one."""
     by_address: dict[str, list[str]] = {}
     for node in nodes:
         if not node.local and not is_loopback(node.address):
@@ -202,10 +202,10 @@ def on_one_machine(nodes: Sequence[Node]) -> bool:
 
 
 def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> str:
-    """Return the address at which the nodes of a multi-node run meet: that of rank 0.
+    """Return the rendezvous address of a multi-node run: that of rank 0.
 
-    ``asked`` is the config's, under ``key``; ``auto`` or nothing takes the address of rank 0. ``nodes`` are at least
-    one, in rank order.
+    ``asked`` is the config's, under ``key``; ``auto`` or none means the address of rank 0. ``nodes`` are in rank order,
+    at least one.
     """
     first = nodes[0]
     if asked in (None, "auto"):
@@ -254,7 +254,7 @@ def _with_address(node: Node) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address or name means the machine that reads it."""
+    """Return whether an address or name refers to the local machine."""
     try:
         parsed = _parsed(address.strip("[]"))
     except ValueError:

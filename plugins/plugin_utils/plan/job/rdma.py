@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a plan means its nodes to talk over RDMA, and whether NCCL is to say if they do."""
+"""Whether a plan's nodes should use RDMA, and whether NCCL's log level shows if they do."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from ...contracts import NodePlan
 from ..config.findings import Findings
 
-# A plan that sets one of these means to talk over RDMA, unless it switches it off.
+# A plan that sets one of these uses RDMA, unless it turns RDMA off.
 _RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")
 _RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
 _SWITCHED_OFF = "NCCL_IB_DISABLE"
 _LEVEL = "NCCL_DEBUG"
-# NCCL says its network at these levels only.
+# NCCL reports its network only at these levels.
 _TELLING_LEVELS = ("INFO", "TRACE")
 # As C's strtoll: with base 0, no further than the digits go.
 _NUMBER = re.compile(r"\s*([+-]?)(?:0[xX]([\da-fA-F]+)|(0[0-7]*)|([1-9]\d*))")
@@ -32,7 +32,7 @@ def number_of_nccl(value: t.Any) -> int:
 
 
 def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
-    """Return whether a plan in this mode, with these nodes, means them to talk over RDMA."""
+    """Return whether a plan in this mode, with these nodes, should use RDMA."""
     if mode != "multi_node" or len(nodes) < 2:
         return False
     environment = nodes[0].get("env", {})
@@ -43,13 +43,13 @@ def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
 
 
 def level_that_hides_the_network(nodes: Sequence[NodePlan]) -> str | None:
-    """Return the level at which NCCL logs (empty: none is set), where it does not print its network at that level."""
+    """Return NCCL's log level (empty if not set) if it does not report the network at that level, else None."""
     level = str(nodes[0].get("env", {}).get(_LEVEL, ""))
     return None if level.upper() in _TELLING_LEVELS else level
 
 
 def warn_of_silence(mode: str, nodes: Sequence[NodePlan], findings: Findings) -> None:
-    """Warn where the nodes are to talk over RDMA, and no log would say whether they do."""
+    """Warn if the nodes should use RDMA, but no log would show whether they do."""
     level = level_that_hides_the_network(nodes) if asks_for_rdma(mode, nodes) else None
     if level is not None:
         findings.warn(

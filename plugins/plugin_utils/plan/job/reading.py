@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A training config as far as it could be read; a value that was wrong in itself is None and has been noted."""
+"""A training config as far as it could be read; invalid values are None and already reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
 
 @dataclass(frozen=True)
 class ConfigReading(t.Generic[ConfigT, OptionsT]):
-    """A config with its types, and the run around it. ``nodes`` are in rank order."""
+    """A typed config and its run. ``nodes`` are in rank order."""
 
     config: ConfigT
     mode: str
@@ -36,36 +36,36 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
         return len(self.nodes) if self.multi_node else 1
 
     def get(self, path: str) -> t.Any:
-        """Return the value under a path, None where it, or the section that it stands in, is missing or wrong.
+        """Return the value at a path; None if it, or its section, is missing or invalid.
 
-        AttributeError says that no key has this path.
+        Raise AttributeError if no key has this path.
         """
         return value_at(self.config, path)
 
     def key(self, path: str) -> str:
-        """Return the key path in the file of a value under a path."""
+        """Return the key path in the file of the value at a path."""
         return path
 
     def master_address(self, path: str) -> str:
-        """Return where the nodes of a job meet, for which the config may have a value under a path.
+        """Return the rendezvous address of a job, which the config may set at a path.
 
-        It is localhost as well where that is not known, for no nodes.
+        It is localhost if there are no nodes.
         """
         if not self.multi_node or not self.nodes:
             return "localhost"
         return master_address(self.get(path), self.nodes, self.key(path), self.findings)
 
     def fault(self, path: str, message: str, remedy: str) -> None:
-        """Note that the value under a path stops the run."""
+        """Report a fault in the value at a path."""
         self.findings.fault(self.key(path), self.get(path), message, remedy)
 
     def warn(self, path: str, message: str, remedy: str) -> None:
-        """Note what the user should know about the value under a path."""
+        """Report a warning about the value at a path."""
         self.findings.warn(self.key(path), self.get(path), message, remedy)
 
 
 def value_at(part: t.Any, path: str) -> t.Any:
-    """Return the attribute under a path with dots, None where it, or one on the way, is None."""
+    """Return the attribute at a dotted path; None if it, or one on the way, is None."""
     for name in path.split("."):
         part = None if part is None else getattr(part, name)
     return part

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rehearsal: the plan of a real run, with the embedded trainer in place of the real one.
+"""Rehearsal: the plan of a real run, with the embedded trainer instead of the real one.
 
-Image, mounts, devices, environment, ranks, ports and limits stay as they are. What stands in the way of the nodes
-meeting over the configured interface shows in a minute and without a GPU.
+Image, mounts, devices, environment, ranks, ports and limits stay unchanged. What keeps the nodes from meeting over the
+configured interface shows within a minute, without a GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCRIPT = "examples/llama/train_llama3.sh"
 
 
 def rehearsed(plan: Plan) -> Plan:
-    """Return the plan of the rehearsal of a plan. It expects nothing of the throughput."""
+    """Return the rehearsal of a plan. It has no thresholds for throughput."""
     nodes = [_rehearsed_node(node) for node in plan["nodes"]]
     if not nodes:
         return {**plan, "rehearsal": True, "expected": []}
@@ -41,7 +41,7 @@ def rehearsed(plan: Plan) -> Plan:
 
 
 def _workload(nnodes: int) -> Workload:
-    """Return what the embedded trainer computes, one "GPU" a node."""
+    """Return the workload of the embedded trainer, with one "GPU" per node."""
     reason = "A rehearsal trains a toy model on the CPU."
     return {
         "precision": "fp64",
@@ -90,6 +90,6 @@ def _rehearsed_node(node: NodePlan) -> NodePlan:
         "script": _SCRIPT,
         "working_dir": f"{node['run_folder']}/{FOLDER_NAME}",
     }
-    # The embedded trainer trains on synthetic data, so that no dataset is fetched for it.
+    # The embedded trainer uses synthetic data, so no dataset is fetched.
     rehearsed_node.pop("dataset", None)
     return rehearsed_node

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the sizes of a run divide: GPUs, parallelism, batch, and the model's own dimensions.
+"""Whether the sizes of a run divide: GPUs, parallelism, batch, and model dimensions.
 
-Each rule is checked on its own, as far as the sizes that it needs are known.
+Each rule is checked separately, if the sizes it needs are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..config.words import counted, listed
 
 @dataclass(frozen=True)
 class ModelDimensions:
-    """What of a transformer has to divide: layers, attention heads, key/value heads (query groups)."""
+    """The transformer dimensions that must divide: layers, attention heads, key/value heads (query groups)."""
 
     layers: int
     attention_heads: int
@@ -25,7 +25,7 @@ class ModelDimensions:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of one job, None where one is not known. Batch sizes are in sequences, the sequence length in tokens."""
+    """Sizes of one job, None if unknown. Batch sizes are in sequences, the sequence length in tokens."""
 
     nodes: int | None
     gpus_per_node: int | None
@@ -52,31 +52,31 @@ class Sizes:
 
     @property
     def data_parallelism(self) -> int | None:
-        """Return how many replicas of the model there are; None where the GPUs cannot be shared out to replicas."""
+        """Return the number of model replicas; None if the GPUs cannot be divided into replicas."""
         if not self.gpus or not self.model_parallelism or self.gpus % self.model_parallelism:
             return None
         return self.gpus // self.model_parallelism
 
     @property
     def sequences_at_once(self) -> int:
-        """Return what the global batch size has to be a multiple of, as far as that is known."""
+        """Return what the global batch size must be a multiple of, as far as known."""
         return (self.micro_batch_size or 1) * (self.data_parallelism or 1)
 
     @property
     def tokens_per_sequence_per_gpu(self) -> float | None:
-        """Return the tokens of one sequence that one GPU accounts for."""
+        """Return the tokens per GPU of one sequence."""
         return self.sequence_length / self.gpus if self.gpus and self.sequence_length else None
 
     @property
     def tokens_per_step_per_gpu(self) -> float | None:
-        """Return the tokens that one GPU accounts for in one step."""
+        """Return the tokens per GPU in one step."""
         if not self.gpus or not self.global_batch_size or not self.sequence_length:
             return None
         return self.global_batch_size * self.sequence_length / self.gpus
 
 
 def check_sizes(sizes: Sizes, dimensions: ModelDimensions | None, keys: Mapping[str, str], findings: Findings) -> None:
-    """Note every size that does not divide as Megatron-LM demands.
+    """Report every size that does not divide as Megatron-LM requires.
 
     ``keys`` maps the field names of `Sizes` to the key paths of the training config.
     Sources: megatron/training/arguments.py and megatron/core/num_microbatches_calculator.py of Megatron-LM.
@@ -112,7 +112,7 @@ def _check_gpus(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> No
 
 def _check_batch(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
     batch, micro_batch, data = sizes.global_batch_size, sizes.micro_batch_size, sizes.data_parallelism
-    # Whatever the data parallelism will be, the batch has to be a multiple of the micro batch.
+    # Whatever the data parallelism, the batch must be a multiple of the micro batch.
     at_once = sizes.sequences_at_once
     if batch is None or batch % at_once == 0:
         return
@@ -136,7 +136,7 @@ def multiples_near(size: int, unit: int) -> str:
 def _check_sequence(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> None:
     sequence, tensor, context = sizes.sequence_length, sizes.tensor_parallelism, sizes.context_parallelism
     if sequence and context and context > 1 and sequence % (2 * context):
-        # Each rank takes a piece from the front and one from the back, so that causal attention costs all the same.
+        # Each rank takes a piece from the front and one from the back, to balance the cost of causal attention.
         findings.fault(
             keys["sequence_length"],
             sequence,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# It becomes a part of folder and container names.
+# It becomes part of folder and container names.
 _LONGEST_NAME = 60
 _OF_ATTEMPT = re.compile(r"-[0-9]+$")
 # Each is a run.
@@ -20,14 +20,14 @@ MOST_CELLS = 256
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a sweep: its name, and the values by the keys of the config that they take the place of."""
+    """One run of a sweep: its name, and its values by the config keys that they replace."""
 
     name: str
     values: dict[str, t.Any]
 
 
 def cell_names(names: Iterable[str], told: Iterable[t.Any]) -> list[str]:
-    """Return the names of cells as folders have them, each its own.
+    """Return unique names of cells for use in folder names.
 
     One that is too long, that two have, or that a further attempt at another cell would have, ends with a digest of
     what is ``told`` of the cell.

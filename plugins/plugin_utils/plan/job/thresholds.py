@@ -16,13 +16,13 @@ from .reading import ConfigReading
 
 @with_keys(read_tables(__file__)["result_dict"])
 class ExpectedResults(ConfigSection):
-    """Thresholds of the verdict. For each metric there is the name that CVS gives it, and the collection's own."""
+    """Thresholds of the verdict. Each metric has CVS's name, and the collection's own."""
 
 
 def expected_in(reading: ConfigReading[t.Any, t.Any], path: str) -> list[Bound]:
-    """Return the thresholds under a path as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
+    """Return the thresholds at a path as ``metric`` (canonical), ``kind`` (min or max) and ``value``.
 
-    There are none to record only, or where a file of thresholds stands in their place. What is wrong is noted.
+    There are none if the run is only recorded, or a thresholds file replaces them. Errors are reported.
     """
     results: ExpectedResults | None = reading.get(path)
     if reading.options.training_record_only or reading.options.training_thresholds:
@@ -43,7 +43,7 @@ def expected_in(reading: ConfigReading[t.Any, t.Any], path: str) -> list[Bound]:
 
 
 def warn_of_nothing_expected(path: str, findings: Findings) -> None:
-    """Note that a run has no threshold to be judged by."""
+    """Warn that a run has no threshold to be judged by."""
     findings.warn(
         path,
         None,

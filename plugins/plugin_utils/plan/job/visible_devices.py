@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many GPUs of a node a trainer finds: it starts a rank on each, whatever the plan counts.
+"""How many GPUs of a node a trainer sees: it starts a rank on each, whatever the plan says.
 
-The variables are those of HIP ("GPU isolation techniques" of the ROCm documentation), which knows CUDA's name, too.
+The variables are those of HIP ("GPU isolation techniques" in the ROCm documentation), which also reads CUDA's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVIC
 def visible_devices(
     variable: str, gpus: int | None, users: Mapping[str, tuple[str, str]], findings: Findings
 ) -> dict[str, str]:
-    """Return the variable that hides all but so many GPUs, unless the user hides them; what does not fit is a fault.
+    """Return the variable that exposes only the given number of GPUs, unless the user sets one; report a mismatch.
 
     ``users`` are the user's variables, each with its value and its key path.
     """
@@ -30,7 +30,7 @@ def visible_devices(
     for name in given:
         value, path = users[name]
         found = _shown_by(value, offered)
-        # The first one is obeyed below HIP, which numbers what that leaves.
+        # The first one applies below HIP, which renumbers the remaining GPUs.
         offered = found if name == _VARIABLES[0] else offered
         if gpus and found != gpus:
             findings.fault(
@@ -43,9 +43,9 @@ def visible_devices(
 
 
 def _shown_by(value: str, offered: int | None) -> int:
-    """Return how many of the GPUs that are offered a variable shows, None where that is not known.
+    """Return how many of the offered GPUs a variable exposes, or None if unknown.
 
-    Each counts once, and none from the first index on that is no GPU's.
+    Each counts once, and the first invalid index ends the list.
     """
     shown: set[str] = set()
     for part in map(str.strip, value.split(",")):
@@ -58,7 +58,7 @@ def _shown_by(value: str, offered: int | None) -> int:
 
 
 def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
-    """Note hosts whose inventory says another number of GPUs than that of the others; without one the default holds."""
+    """Report hosts with different numbers of GPUs in the inventory; hosts without one use the default."""
     default = str(RunOptions.model_fields[OPTION].default)
     hosts: dict[str, list[str]] = {}
     for node in nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a step of the training computes, and what the accelerators could: the base of a utilization."""
+"""What a training step computes, and what the accelerators could: the basis of the utilization."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .architecture import FORMULA, Architecture, model_flops_per_token, paramete
 from .job import Job
 from .peak_tflops import accelerator_of, peak_tflops
 
-# The number format of the matrix products behind the names that trainers have for a precision.
+# The number format of the matrix multiplications for each trainer's name of a precision.
 _FORMATS = {
     "nanoo_fp8": "fp8",
     "fp8_nanoo": "fp8",
@@ -34,7 +34,7 @@ _FORMATS = {
 
 
 def number_format(precision: str) -> str:
-    """Return the number format behind a trainer's name for a precision; the name itself where none is known."""
+    """Return the number format for a trainer's name of a precision; the name itself if unknown."""
     return _FORMATS.get(precision, precision)
 
 
@@ -42,7 +42,7 @@ _BLOCK_SCALED = ("mxfp8", "mxfp4", "nvfp4")
 
 
 def named_precision(job: Job) -> str:
-    """Return what a cell of thresholds calls the precision: the number format, or that of blocks with a scale each."""
+    """Return the name of the precision in threshold cells: the number format, or the block-scaled format."""
     name = job.parameters["precision"]
     return next((scaled for scaled in _BLOCK_SCALED if scaled in name), number_format(name))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What puts the tasks of a job into the container of a plan: NVIDIA's plugins Pyxis and Enroot of srun, or Apptainer.
+"""Running the tasks of a job in the container of a plan: with NVIDIA's Pyxis and Enroot for srun, or Apptainer.
 
 Formats: https://github.com/NVIDIA/pyxis#usage, https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md and
 https://apptainer.org/docs/user/main/cli/apptainer_exec.html
@@ -13,15 +13,16 @@ import shlex
 from ...contracts import NodePlan
 
 PYXIS, APPTAINER = "pyxis", "apptainer"
-# The task does the same in the container as on the node, so it is the same user there, and sees the run's folders.
+# The task behaves the same in the container as on the node: it is the same user, and sees the run's folders.
 _PYXIS = "--container-writable --no-container-remap-root --no-container-mount-home"
 _APPTAINER = "apptainer exec --writable-tmpfs --no-home"
 
 
 def container_options(engine: str, node: NodePlan, shares_folder: bool) -> str:
-    """Return what follows the options of srun, as the shell reads it; nothing where an engine of the node is used.
+    """Return the shell text that follows srun's options; empty if an engine on the node is used.
 
-    What differs between nodes is mounted by the folder above it. ``shares_folder``: the nodes see the run's folder.
+    Folders that differ between nodes are mounted through their parent. ``shares_folder``: the nodes see the run's
+    folder.
     """
     image = node["image"] or ""
     mounts = shlex.quote(",".join(_mounts(node)))
@@ -46,7 +47,7 @@ def _mounts(node: NodePlan) -> list[str]:
 
 
 def _enroot_name(image: str) -> str:
-    """Return the name of an image as Enroot takes it: a mark ends the registry. A path of a squashfs file stays."""
+    """Return an image name for Enroot, with # after the registry. The path of a squashfs file is unchanged."""
     registry, slash, rest = image.partition("/")
     has_registry = slash and registry and ("." in registry or ":" in registry or registry == "localhost")
     return f"{registry}#{rest}" if has_registry and not _is_path(image) else image

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a job cannot work on a cluster of Slurm, by what the cluster says of itself.
+"""Checks of a job against what a Slurm cluster reports about itself.
 
 Formats: https://slurm.schedmd.com/scontrol.html (show partition, show reservation) and
 https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)
@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What Slurm says of itself; ``accounts`` and ``qos`` are those of the user, None where nobody can be asked."""
+    """What Slurm reports; ``accounts`` and ``qos`` are the user's, None if they cannot be queried."""
 
     partitions: Sequence[Fields]
     reservations: Sequence[Fields] = ()
@@ -52,7 +52,7 @@ class Cluster:
 
 
 def groups_of(lines: Iterable[str]) -> dict[str, list[Group]]:
-    """Return the groups of nodes of each partition in what ``sinfo --noheader --format=%R|%T|%f|%G|%N`` prints."""
+    """Return the node groups of each partition from the output of ``sinfo --noheader --format=%R|%T|%f|%G|%N``."""
     found: dict[str, list[Group]] = {}
     for line in lines:
         partition, state, features, gres, nodes = [*line.strip().split("|"), "", "", "", ""][:5]
@@ -62,7 +62,7 @@ def groups_of(lines: Iterable[str]) -> dict[str, list[Group]]:
 
 
 def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings) -> None:
-    """Note all that a job of some options of sbatch cannot get on a cluster; ``nodes`` among them is their number."""
+    """Report everything that a job with these sbatch options cannot get; ``nodes`` is the number of nodes."""
     partition = _partition(sbatch.get("partition", ""), cluster, findings)
     _note_reservation(sbatch, cluster, findings)
     for option, known in (("account", cluster.accounts), ("qos", cluster.qos)):
@@ -75,7 +75,7 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
 
 
 def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
-    """Note why a step with some of the options of sbatch cannot begin in an existing job, as Slurm shows it."""
+    """Report why a step with some of the sbatch options cannot start in an existing job, as shown by Slurm."""
     key, wanted, remedy = (
         "training_launcher",
         int(sbatch["nodes"]),
@@ -96,7 +96,7 @@ def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) 
 
 
 def nodes_left(job: Fields, excluded: str) -> int:
-    """Return how many nodes a job has, as Slurm shows it, without those that are excluded."""
+    """Return how many nodes a job has, as shown by Slurm, without the excluded ones."""
     left = _nodes(job.get("NodeList", ""))
     left.difference_update(_nodes(excluded))
     return len(left)
@@ -110,7 +110,7 @@ def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None
         if not found:
             findings.fault(key, None, "The cluster has no default partition.", f"Set one: {_few(known)}.")
         return found
-    # Slurm takes a list of them, and the one that is free first.
+    # Slurm accepts a list of partitions, and uses the first free one.
     names = name.split(",")
     for unknown in (one for one in names if one not in known):
         findings.fault(key, name, f"The cluster has no partition {unknown}.", f"Use one of {_few(known)}.")
@@ -167,7 +167,7 @@ def _note_time(asked: str, partition: Fields, findings: Findings) -> None:
 
 
 def seconds_of(limit: str) -> int | None:
-    """Return the seconds of a time limit as sbatch takes and scontrol shows it; None where it is none."""
+    """Return a time limit, in the format of sbatch and scontrol, in seconds; None if it is not a limit."""
     found = _DAYS.fullmatch(limit)
     if not found:
         return None
@@ -193,7 +193,7 @@ def _note_size(nodes: int, partition: Fields, findings: Findings) -> None:
 
 
 def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Group], findings: Findings) -> None:
-    """Note what leaves fewer nodes of a partition than the job takes: each condition by itself, then all together."""
+    """Report conditions that leave too few nodes in a partition: each one separately, then all together."""
     if not groups:
         return
     wanted = int(sbatch["nodes"])
@@ -219,7 +219,7 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
             )
             findings.fault("training_slurm_gres", gres, message, f"Its nodes have {has}.")
             return
-    # A node may be of several groups while its state changes.
+    # A node may be in several groups while its state changes.
     fitting, in_service = (
         len(NodeSet.fromlist([nodes for _group, nodes in some], resolver=RESOLVER_NOGROUP))
         for some in (left, [one for one in left if not _OUT.search(one[0].state)])
@@ -235,7 +235,7 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
 
 
 def _has_gres(asked: str, has: str) -> bool:
-    """Tell whether a node has all generic resources that are asked of it, for example gpu:8 and gpu:mi300x:8(S:0-1)."""
+    """Return whether a node has all requested generic resources, for example gpu:8 and gpu:mi300x:8(S:0-1)."""
     counts: dict[tuple[str, str], int] = {}
     for name, kind, count in _gres_of(has):
         for key in dict.fromkeys([(name, kind), (name, "")]):
@@ -260,7 +260,7 @@ def _nodes(text: str) -> NodeSet:
 
 
 def _of_one_width(found: re.Match[str]) -> str:
-    """Return 01-99,100-128 for 01-128, which ClusterShell does not read."""
+    """Return 01-99,100-128 for 01-128, which ClusterShell cannot parse."""
     first, last, parts = found[1], found[2], []
     while len(first) < len(last):
         parts.append(f"{first}-{'9' * len(first)}")

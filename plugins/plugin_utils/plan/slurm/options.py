@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of a plan that Slurm starts: what sbatch is given.
+"""The variables of a plan that Slurm starts: the options of sbatch.
 
 Formats: https://slurm.schedmd.com/sbatch.html
 """
@@ -16,7 +16,7 @@ from ..job.options import RunOptions
 
 SSH, SLURM, SRUN = "ssh", "slurm", "srun"
 
-# A #SBATCH line is split at blanks, and quotes and # mean something in it.
+# A #SBATCH line is split at spaces, and quotes and # have a meaning in it.
 _WORD = r"""[^\s"'\\#]*"""
 
 
@@ -32,7 +32,7 @@ _LINE = Written(r"--[a-z][^\n\r]*", "an option of sbatch", "options of sbatch, f
 
 
 class SlurmOptions(RunOptions):
-    """The variables of a plan that only a launch by Slurm reads."""
+    """The plan variables that only a launch by Slurm reads."""
 
     training_launcher: t.Annotated[str, OneOf((SSH, SLURM, SRUN))] = key(
         "What starts the ranks: Ansible's own connections to the inventory hosts (ssh), a Slurm job submitted from "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a job of Slurm, and the nodes of a plan before Slurm has chosen them."""
+"""The script of a Slurm job, and the nodes of a plan before Slurm has chosen them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .options import SRUN, SlurmOptions
 
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
-# More would fill the memory before anybody heard of a digit too many.
+# More, for example after a typo, would fill the memory before anything is reported.
 _MOST_NODES = 65_536
 _RUN = f'python3 -I "$PWD/{PROGRAM_NAME}"'
-# Of the task of a node: it starts the ranks, which take all processors and GPUs of the node.
+# The task of a node starts the ranks, which use all its processors and GPUs.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
-# Waits for the end of its input, also where Slurm has asked it to end, which it says.
+# Waits for the end of its input, even after Slurm has asked it to end, which it reports.
 _HOLD = """\
 exec 3<&0
 (trap "" TERM; exec cat) <&3 &
@@ -47,9 +47,9 @@ _SBATCH = {
 }
 
 
-# What is said of a job, of which an allocation has its own.
+# Options of a job, which an allocation already has.
 _OF_JOBS = (*(name for name, option in _SBATCH.items() if option != "exclude"), "training_slurm_options")
-# What is said of hosts of the inventory, of which Slurm takes none.
+# Options for inventory hosts, which Slurm does not use.
 _OF_HOSTS = {
     "training_rank_order": "Slurm decides the order of nodes.",
     "training_exclude": "List nodes to leave out in training_slurm_exclude.",
@@ -58,7 +58,7 @@ _OF_HOSTS = {
 
 
 def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
-    """Return stand-ins for the nodes that Slurm will choose; ``asked`` is how many the config asks for, if it says."""
+    """Return stand-ins for the nodes that Slurm will choose; ``asked`` is the number in the config, if any."""
     launcher = options.training_launcher
     of_jobs = dict.fromkeys(_OF_JOBS, "Pass it to salloc.")
     of_steps = {"training_slurm_job": "The run is its own job."}
@@ -87,12 +87,12 @@ def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings:
 
 
 def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
-    """Return a list of nodes to leave out with further ones; a stand-in is none that Slurm knows."""
+    """Return a list of excluded nodes with further ones added; Slurm does not know stand-ins."""
     return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
 
 
 def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
-    """Return what the controller submits, from the run's folder, which the nodes have to share with it."""
+    """Return what the controller submits from the run's folder, which the nodes must share with it."""
     node_count, in_allocation = len(nodes), options.training_launcher == SRUN
     container = container_options(options.container_engine, nodes[0], not in_allocation)
     given = {option: getattr(options, name) for name, option in _SBATCH.items()}
@@ -104,9 +104,9 @@ def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: Slur
         **given,
     }
     sbatch = [f"--{option}={value}" for option, value in lines.items()]
-    # A node's second training would find the state of the first one there.
+    # A requeued training would find the state of the first one on its node.
     sbatch += ["--no-requeue"]
-    # Nodes that train by themselves do not end with another one.
+    # Nodes that train independently go on when another one fails.
     sbatch += ["--no-kill"] if mode == "single_node" else []
     sbatch += ["--exclusive"] if options.training_slurm_exclusive else []
     sbatch += options.training_slurm_options
@@ -143,7 +143,7 @@ exit "$trained"
 
 
 class _Start(t.NamedTuple):
-    """How the script begins, what has to be there to run it by hand, and how its nodes get their places and tasks."""
+    """How the script begins, what running it by hand needs, and how its nodes get their ranks and tasks."""
 
     head: str
     by_hand: str
@@ -165,9 +165,9 @@ on_each_node() {{
 
 
 def _as_step(given: t.Mapping[str, str], run_id: str, mode: str) -> _Start:
-    """Return a step that holds the nodes of the run, for Slurm to choose them, and others that overlap it.
+    """Return a step that holds the nodes of the run, which Slurm chooses, and others that overlap it.
 
-    Nothing of the run's folder is there on a node: the tasks read what they need, and hear of what changes.
+    The nodes do not see the run's folder: the tasks read what they need from their input, and are notified of changes.
     """
     size = f"--nodes={given['nodes']} --ntasks={given['nodes']} --overlap --chdir=/"
     name = f"trainops-{run_id}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of the model that MaxText trains: that of its preset, or of the keys where there is none."""
+"""The shape of the model that MaxText trains: from its preset, or from the keys if it has none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIXTURE, _SCALE = "num_experts", "global_parameter_scale"
 
 
 def architecture_of(reading: BranchReading) -> Architecture | str:
-    """Return the shape of the model, or why it is not known."""
+    """Return the shape of the model, or why it is unknown."""
     if reading.branch.values.get(_SCALE) not in (None, 1, "1"):
         return f"The dimensions of a model scaled by {_SCALE} are not known."
     if model_of(reading) != WITHOUT_PRESET:

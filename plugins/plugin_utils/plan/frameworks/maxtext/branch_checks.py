@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the branch of a training config for MaxText, and the sizes of one job."""
+"""Checks of a branch of a training config for MaxText, and the sizes of one job."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
 from .options import PLATFORM
 from .reading import BranchReading, model_of
 
-# What base.yml of MaxText leaves to be filled up; every other axis is 1 there.
+# The axes that MaxText's base.yml leaves to be filled in; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
-# The axes among which the sequences of a step are shared out (logical_axis_rules of base.yml), and what changes that.
+# The axes that divide the sequences of a step (logical_axis_rules of base.yml), and what changes that.
 _OF_BATCH = ("data", "fsdp", "fsdp_transpose", "expert", "pipeline")
 _OWN_RULES = (
     *("logical_axis_rules", "data_sharding", "input_data_sharding_logical_axes"),
@@ -52,7 +52,7 @@ class MaxTextSizes:
 
     @property
     def tokens_per_step_per_gpu(self) -> float:
-        """Return the tokens that one GPU accounts for in one step."""
+        """Return the tokens per GPU in one step."""
         return self.per_device_batch_size * self.gradient_accumulation_steps * self.sequence_length
 
 
@@ -61,7 +61,7 @@ def _whole(number: float) -> int | float:
 
 
 def check_branch(reading: BranchReading) -> MaxTextSizes | None:
-    """Note what is wrong in the branch, and return the sizes of one job as far as they are known."""
+    """Report errors in the branch, and return the sizes of one job as far as they are known."""
     parameters, gpus_per_node = reading.parameters, reading.options.training_gpus_per_node
     _check_model(reading)
     _check_generation(reading)
@@ -99,7 +99,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
 
 
 def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[str, int] | None:
-    """Return the sizes of a group's axes with the open one filled up, as fill_unspecified_mesh_axes of MaxText does."""
+    """Return the sizes of a group's axes with the open one filled in, as MaxText's fill_unspecified_mesh_axes does."""
     keys = {axis: f"{group}_{axis}_parallelism" for axis in AXES}
     if any(
         reading.branch.values.get(key) is not None and getattr(reading.parameters, key) is None for key in keys.values()
@@ -201,7 +201,7 @@ def _check_checkpoints(reading: BranchReading) -> None:
 
 
 def _check_packing(reading: BranchReading) -> None:
-    """Note what MaxText 0.2.5 refuses (max_segments_per_seq in configs/types.py), and that of v25.5 lets pass."""
+    """Warn of what MaxText 0.2.5 rejects (max_segments_per_seq in configs/types.py) and v25.5's accepts."""
     parameters = reading.parameters
     packed = parameters.packing is not False and parameters.max_segments_per_seq is None
     if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
@@ -214,7 +214,7 @@ def _check_packing(reading: BranchReading) -> None:
 
 
 def _check_accumulation(reading: BranchReading) -> None:
-    """Note what MaxText refuses since November 2025 (configs/types.py), and that of v25.5 lets pass."""
+    """Warn of what MaxText rejects since November 2025 (configs/types.py) and v25.5's accepts."""
     steps, quantization = reading.parameters.gradient_accumulation_steps, reading.parameters.quantization
     old = has_jax_0_4(reading.config.container_image) is True
     if (steps or 1) > 1 and quantization in _NOT_ACCUMULATED and not old:
@@ -226,7 +226,7 @@ def _check_accumulation(reading: BranchReading) -> None:
 
 
 def _check_hardware(reading: BranchReading) -> None:
-    """Note where the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
+    """Report if the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
     hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
     several = reading.nnodes > 1
     if reading.options.training_platform == PLATFORM:
@@ -265,14 +265,14 @@ def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def precision_of(reading: BranchReading) -> str:
-    """Return the number format of the matrix products: that of the quantization, else of the activations."""
+    """Return the number format of the matrix multiplications: that of the quantization, else of the activations."""
     quantization = reading.parameters.quantization
     dtype = reading.parameters.dtype or "bfloat16"
     return quantization or _PRECISIONS.get(dtype, dtype)
 
 
 def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Note the keys of CVS that never reach MaxText: first each that says something else than what will run."""
+    """Warn of CVS keys that never reach MaxText: first those that contradict what will run."""
     axes = sizes.axes
     remat = reading.parameters.remat_policy
     facts: dict[str, tuple[t.Any, str]] = {
@@ -314,7 +314,7 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _says(key: str, value: t.Any, fact: t.Any) -> bool:
-    """Return whether a value of CVS says what will be so."""
+    """Return whether a CVS value agrees with what will run."""
     if key == "precision":
         return str(value).casefold().removeprefix("te_") == number_format(str(fact))
     try:

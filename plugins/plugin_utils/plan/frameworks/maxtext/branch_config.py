@@ -15,7 +15,7 @@ from ...job.thresholds import ExpectedResults
 from .keys import KEYS, meaning_of
 from .kinds import whole
 
-# MaxText has keys of its own for these, and CVS never passes them on.
+# MaxText has its own keys for these, and CVS never passes them on.
 OF_CVS_ONLY = read_tables(__file__)["of_cvs_only"]
 
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
@@ -27,7 +27,7 @@ DatasetType = t.Annotated[str, KEYS["dataset_type"].kind]
 
 
 def _by_own_names(model: type[ModelT]) -> type[ModelT]:
-    """Let every field that MaxText has as a key become the key of its name."""
+    """Map every field that is a MaxText key to the key of its name."""
     for name, field in model.model_fields.items():
         if name in KEYS:
             field.json_schema_extra = {"variable": name, **extra_of(field)}
@@ -39,7 +39,7 @@ def _by_own_names(model: type[ModelT]) -> type[ModelT]:
 class MaxTextModelParameters(ConfigSection):
     """A branch ``model_params.<mode>.<model>.<gpu>``: what to train there. Most keys are MaxText's own.
 
-    Here stand those that a plan reads itself, or that only CVS has; `BRANCH` has all others as well.
+    These fields are the ones that a plan reads itself, or that only CVS has; `BRANCH` has all others as well.
     """
 
     model_name: Name | None = optional(
@@ -87,7 +87,7 @@ def _field(name: str) -> tuple[t.Any, t.Any]:
     return annotation, optional(meaning_of(name), variable=name)
 
 
-# MaxText's own keys are too many to be written down as fields.
+# MaxText has too many keys to write them all as fields.
 _FIELDS: dict[str, t.Any] = {name: _field(name) for name in KEYS if name not in MaxTextModelParameters.model_fields}
 BRANCH: type[MaxTextModelParameters] = create_model(
     "BRANCH", __base__=MaxTextModelParameters, __doc__=MaxTextModelParameters.__doc__, **_FIELDS

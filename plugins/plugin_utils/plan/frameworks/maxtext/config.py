@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The typed model of the section ``config`` of a CVS training config for JAX MaxText: how to run.
 
-CVS has had two shapes: one with a key for each variable, and a later one with objects (``env_vars``, ``xla_flags``,
-``rdma_lib``). Both are read, also mixed. Keys that become a variable, and no more, stand in ``config.json``.
+CVS has used two shapes: one with a key for each variable, and a later one with objects (``env_vars``, ``xla_flags``,
+``rdma_lib``). Both are read, even mixed. Keys that only become a variable are in ``config.json``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the section ``config`` for MaxText, once every value has its type.
+"""Checks of the section ``config`` for MaxText, once every value is typed.
 
-A value that was wrong in itself is None here and has been noted already.
+An invalid value is None here and already reported.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _WITHOUT_EFFECT = {
 
 
 def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -> set[str]:
-    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+    """Return the known keys that this run does not read, so their values are not checked.
 
-    ``data`` is the whole config, without types.
+    ``data`` is the whole config, untyped.
     """
     given = data.get("config")
     unused = {*_WITHOUT_EFFECT, *OF_CVS_ONLY, "mock_data", *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
@@ -55,7 +55,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -
 
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
-    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    """Report errors and keys without effect in the section ``config``. ``parameters`` are model_params."""
     check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "coordinator_ip")
     if reading.multi_node:
         _check_devices(reading)
@@ -67,7 +67,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
 
 
 def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:
-    """Note where mock_data says something else than dataset_type, which stands under ``key`` and counts."""
+    """Warn if mock_data contradicts dataset_type, which is under ``key`` and takes precedence."""
     mock = flag_in(reading.given, "mock_data")
     if mock is not None and mock is not (dataset_type in (None, "synthetic")):
         warn_of_no_effect(

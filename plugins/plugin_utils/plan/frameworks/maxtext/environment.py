@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The environment of MaxText: variables of the plan, of the config's own keys, and of the user.
+"""The environment of MaxText: variables from the plan, from the config's keys, and from the user.
 
 Sources: ``initialize_jax_for_gpu`` of MaxText's max_utils.py (JAX_COORDINATOR_IP, JAX_COORDINATOR_PORT, NNODES,
 NODE_RANK) and, for names and constants, cvs/lib/jax_training_lib.py.
@@ -31,7 +31,7 @@ _OF_PLAN = {
     *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK"),
     *("TRAINOPS_NODE", "TRAINOPS_RUN_ID"),
 }
-# What MaxText takes for its keys as well (``yaml_key_to_env_key`` of pyconfig.py).
+# Variables that MaxText reads as keys as well (``yaml_key_to_env_key`` of pyconfig.py).
 _KEY_OF_VARIABLE = {f"M_{key.upper()}": key for key in (*KEYS, *ELSEWHERE)}
 # MaxText's keys, and the variables that CVS configs set for them.
 TIMEOUTS = {
@@ -56,7 +56,7 @@ _KEYS_OF_MULTI_NODE = ("nccl_ib_gid_index", "nccl_ib_tc", "nccl_ib_sl", "nccl_so
 
 
 def without_what_the_plan_sets(given: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the section ``config`` without variables still to be filled in that the plan sets anyway."""
+    """Return the section ``config`` without placeholder variables that the plan sets anyway."""
 
     def kept(variables: t.Any) -> t.Any:
         if not isinstance(variables, dict):
@@ -73,7 +73,7 @@ def without_what_the_plan_sets(given: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def users_variables(reading: BranchReading) -> dict[str, tuple[str, str]]:
-    """Return the variables of the user, each with its value and its key path, and a warning where two differ."""
+    """Return the user's variables, each with its value and key path, and warn if two differ."""
     found: dict[str, tuple[str, str]] = {}
     config = reading.config
     for path, variables in (
@@ -93,7 +93,7 @@ def users_variables(reading: BranchReading) -> dict[str, tuple[str, str]]:
 
 
 def port_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> int:
-    """Return the port where the nodes meet: the option's, else JAX_COORDINATOR_PORT of the config, else CVS's."""
+    """Return the rendezvous port: the option's, else JAX_COORDINATOR_PORT of the config, else CVS's."""
     if reading.options.training_master_port:
         return reading.options.training_master_port
     text, path = variables.get("JAX_COORDINATOR_PORT", (str(DEFAULT_PORT), ""))
@@ -110,11 +110,11 @@ def environment_of(
     """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
-    # JAX puts the port after it.
+    # JAX appends the port.
     host = f"[{master}]" if ":" in master else master
     by_plan: dict[str, str] = {
         "JAX_COORDINATOR_IP": host,
-        # On TPUs JAX asks the platform where to meet, and would take this for address and port.
+        # On TPUs JAX asks the platform for the rendezvous, and would read this as address and port.
         "JAX_COORDINATOR_ADDRESS": "" if of_tpu else host,
         "JAX_COORDINATOR_PORT": str(port),
         "NNODES": str(reading.nnodes),
@@ -133,7 +133,7 @@ def environment_of(
         for name, (value, _origin) in variables.items()
         if name not in set_by_plan and name not in _READ_ELSEWHERE
     }
-    # They are for hosts with AMD's GPUs, which GKE has none of.
+    # They are for hosts with AMD GPUs, which GKE does not have.
     without_amd = of_tpu or reading.options.training_platform == PLATFORM
     constants = {} if without_amd else _CONSTANTS | (_OF_MULTI_NODE if multi_node else _OF_SINGLE_NODE)
     devices = {}
@@ -158,7 +158,7 @@ def _warn_of_no_effect(
     by_plan: Mapping[str, str],
     set_by_plan: Collection[str],
 ) -> None:
-    """Note the variables of the user that the plan sets to something else."""
+    """Warn of user variables that the plan sets to something else."""
     for name in filter(set_by_plan.__contains__, variables):
         value, path = variables[name]
         is_template = (
@@ -177,7 +177,7 @@ _PLATFORMS = {"JAX_PLATFORMS", "JAX_PLATFORM_NAME"}
 
 
 def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> None:
-    """Note secrets among env_vars, which would stand in the plan, and variables that MaxText or JAX takes otherwise."""
+    """Report secrets in env_vars, which would appear in the plan, and variables that MaxText or JAX misinterprets."""
     for name, (value, path) in variables.items():
         if name in _PLATFORMS and value.split(",")[0] == "cpu" and accelerator_of(reading.branch.gpu):
             reading.findings.fault(
@@ -199,10 +199,9 @@ def check_variables(reading: BranchReading, variables: Mapping[str, tuple[str, s
 
 
 def timeouts_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> dict[str, int]:
-    """Return MaxText's keys for how long nodes wait for each other, and for a sign of life, in seconds.
+    """Return MaxText's keys for the startup and heartbeat timeouts, in seconds.
 
-    The two variables for timeouts that CVS configs set are read by nothing; where MaxText has the key, it is
-    translated.
+    Nothing reads the two timeout variables that CVS configs set; if MaxText has the key, the variable is translated.
     """
     timeouts = {key: _timeout(key, variable, reading, variables) for key, variable in TIMEOUTS.items()}
     return {key: seconds for key, seconds in timeouts.items() if seconds is not None}
@@ -238,7 +237,7 @@ def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping
 
 
 def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, str]:
-    """Return the flags of the set that the config names, as far as they belong in a variable."""
+    """Return the flags of the set that the config names, as far as they belong in the variable."""
     name = reading.config.xla_flag_set
     flags = {flag: value for flag, value in FLAG_SETS.get(name or "", {}).items() if xla.variable_of(flag) == variable}
     if flags and variable == xla.LIBTPU and not of_tpu:
@@ -251,7 +250,7 @@ def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, st
 
 
 def _flags(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return XLA_FLAGS and LIBTPU_INIT_ARGS of all places where flags stand."""
+    """Return XLA_FLAGS and LIBTPU_INIT_ARGS, combined from all places that have flags."""
     of_tpu = reading.parameters.hardware == "tpu"
     given: dict[str, list[xla.Given]] = {xla.XLA: [], xla.LIBTPU: []}
     objects = [

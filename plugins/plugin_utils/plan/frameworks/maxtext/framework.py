@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JAX MaxText: what names it. How a config of it becomes a job, `job` says, loaded only where there is one."""
+"""JAX MaxText: its names. The module `job`, loaded only on demand, turns its config into a job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
     from .branch_config import MaxTextModelParameters
     from .config import MaxTextConfig
 
-# Keys of a config or a branch that none but MaxText's has; also where the JSON is broken.
+# Keys that only configs or branches for MaxText have; this works even if the JSON is broken.
 _TELLING_KEYS = re.compile(
     r'"(coordinator_ip|training_steps|xla_flags|enable_checkpointing|per_device_batch_size|max_target_length)"\s*:'
 )
@@ -31,7 +31,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
 
     @property
     def form(self) -> CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions]:
-        """The models of its sections, and what becomes of them."""
+        """The models of its sections, and how they become a job."""
         from .job import FORM  # noqa: PLC0415
 
         return FORM
@@ -41,7 +41,7 @@ class MaxText(CvsFramework[MaxTextOptions]):
         return _TELLING_KEYS.search(text) is not None
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the values of a cell, which may keep some of them under ``maxtext_overrides``."""
+        """Return the values of a cell, some of which may be under ``maxtext_overrides``."""
         inner = values.get("maxtext_overrides")
         named = {**values, **(inner if isinstance(inner, dict) else {})}
         return {key: value for key, value in named.items() if key != "maxtext_overrides"}

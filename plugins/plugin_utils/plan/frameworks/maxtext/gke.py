@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MaxText on GKE: the ``xpk workload create`` line of a run, where Google's XPK starts what the nodes run.
 
-GKE has the hosts then, and XPK or GKE itself gives each of them its rank and where to meet. Nothing is staged there, so
-that the keys of MaxText are arguments. Sources: the option parser of XPK 1.16 (xpk/parser/workload.py), its names of
-TPU types (xpk/core/system_characteristics.py), and README.md of MaxText's high-performance configs.
+GKE provides the hosts, and XPK or GKE itself gives each of them its rank and rendezvous address. Nothing is staged, so
+MaxText's keys are arguments. Sources: the option parser of XPK 1.16 (xpk/parser/workload.py), its names of TPU types
+(xpk/core/system_characteristics.py), and README.md of MaxText's high-performance configs.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, Reading, model_of
 
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
-# XPK refuses a longer name of a workload.
+# XPK rejects a longer workload name.
 _HOSTS = Whole(1, 99999)
 # The TensorCores of a chip, which the number of a TPU type counts, and how many devices JAX sees in it.
 _CHIPS = {"v4": (2, 1), "v5p": (2, 1), "v5litepod": (1, 1), "v6e": (1, 1), "tpu7x": (2, 2)}
 _TPU_TYPE = re.compile(r"([a-z0-9]+)-([0-9]+(?:x[0-9]+)*)")
-# XPK, GKE and the image tell these themselves, or they name folders of a node.
+# XPK, GKE and the image set these themselves, or they name folders of a node.
 _OF_HOSTS = {
     *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK", "HF_HOME"),
 }
-# Keys of config that only a host of the inventory would read.
+# Keys of config that only an inventory host would read.
 _WITHOUT_EFFECT = ("hf_token_file", "coordinator_ip")
 
 
 def pods(nnodes: t.Any) -> list[Node]:
-    """Return as many nodes as a config asks for, in place of the inventory's: GKE names and numbers its own."""
+    """Return as many nodes as a config asks for, instead of the inventory's: GKE names and numbers its own."""
     try:
         number = _HOSTS.read(nnodes)
     except ValueError:
@@ -48,7 +48,7 @@ def pods(nnodes: t.Any) -> list[Node]:
 
 
 def check_gke(reading: Reading) -> None:
-    """Note what is missing or does not fit for a workload of XPK, and what has no effect there."""
+    """Report what is missing or wrong for an XPK workload, and what has no effect there."""
     gke, findings = reading.config.gke, reading.findings
     if gke is None:
         if not reading.is_given("gke"):
@@ -87,7 +87,7 @@ def check_gke(reading: Reading) -> None:
 
 
 def _check_chips(reading: Reading) -> None:
-    """Note where the hosts and their chips are not those of the slices."""
+    """Report hosts and chips that do not match the slices."""
     gke, nnodes, per_node = reading.config.gke, reading.config.nnodes, reading.options.training_gpus_per_node
     if gke is None or not gke.tpu_type or not gke.num_slices or not nnodes or not per_node:
         return
@@ -118,7 +118,7 @@ def _check_name(reading: Reading, run_id: str) -> None:
 
 
 def check_branch_on_gke(reading: BranchReading) -> None:
-    """Note that nothing says where the output goes, as there is no run folder, and fields that only a host resolves."""
+    """Report a missing output location, as there is no run folder, and fields that only a host resolves."""
     for key, value in reading.branch.values.items():
         if isinstance(value, str) and USER_FIELD in value:
             message = f"{USER_FIELD} stands for the user who connects to a host; on GKE there is none."
@@ -137,7 +137,7 @@ def check_branch_on_gke(reading: BranchReading) -> None:
 def workload_of(
     reading: BranchReading, maxtext: Mapping[str, t.Any], environment: Mapping[str, str], entry_point: str
 ) -> list[str] | None:
-    """Return the options of XPK for a run that has no fault; None where it is none on GKE.
+    """Return the XPK options for a run without faults; None if it does not run on GKE.
 
     ``maxtext`` are the keys of MaxText, ``environment`` its own.
     """
@@ -172,7 +172,7 @@ def _unexpanded(text: str) -> str:
 def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: str) -> list[str]:
     is_script = "/" in entry_point or entry_point.endswith(".py")
     package = entry_point.rsplit("/", 1)[0] if is_script and "trainers" not in entry_point else "src/maxtext"
-    # What the model's preset says as well may be no argument, for then MaxText ends.
+    # Keys in the model's preset must not be arguments: MaxText exits on them.
     left_out = {"base_config", *(DIMENSIONS if model_of(reading) != WITHOUT_PRESET else ())}
     return [
         "python3",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ROCm's images of MaxText: where the trainer is in them, by the generation that the tag says.
+"""ROCm's MaxText images: where the trainer is in them, by the generation in the tag.
 
 Sources: the images' folders as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later configs
 (``__maxtext_version<=26.3__train_script``).
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 ROOT = "/workspace/maxtext"
-# Up to which generation, as year and month of ROCm's release, which script trains.
+# The training script, up to which generation (year and month of ROCm's release).
 _ENTRY_POINTS = {
     (25, 5): "MaxText/train.py",
     (26, 3): "src/MaxText/train.py",
@@ -24,13 +24,13 @@ _OF_JAX_0_4 = (25, 5)
 
 
 def generation_of(image: str | None) -> tuple[int, int] | None:
-    """Return the year and month of an image's release, or None where its tag does not say."""
+    """Return the year and month of an image's release, or None if its tag does not say."""
     found = _GENERATION.search(image or "")
     return (int(found.group(1)), int(found.group(2))) if found else None
 
 
 def entry_point_of(image: str | None) -> str | None:
-    """Return the training script of an image, relative to `ROOT`, or None where its tag does not say."""
+    """Return the training script of an image, relative to `ROOT`, or None if its tag does not say."""
     generation = generation_of(image)
     if generation is None:
         return None
@@ -38,9 +38,9 @@ def entry_point_of(image: str | None) -> str | None:
 
 
 def has_heartbeat_key(image: str | None) -> bool | None:
-    """Return whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None where that is not known.
+    """Return whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None if that is unknown.
 
-    AMD's has it, as its configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025 have not.
+    AMD's has it, as its configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025 do not.
     """
     generation = generation_of(image)
     if generation is None or _LAST_WITHOUT_HEARTBEAT < generation < _FIRST_WITH_HEARTBEAT:
@@ -49,6 +49,6 @@ def has_heartbeat_key(image: str | None) -> bool | None:
 
 
 def has_jax_0_4(image: str | None) -> bool | None:
-    """Return whether an image has JAX 0.4.35 rather than a newer one, or None where its tag does not say."""
+    """Return whether an image has JAX 0.4.35 rather than a newer one, or None if its tag does not say."""
     generation = generation_of(image)
     return None if generation is None else generation <= _OF_JAX_0_4

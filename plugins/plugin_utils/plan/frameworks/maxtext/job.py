@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JAX MaxText: from a CVS training config to MaxText's YAML, its environment, and one process a node.
+"""JAX MaxText: from a CVS training config to MaxText's YAML, its environment, and one process per node.
 
-What MaxText reads is stated in its sources (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS
-passes every key of the branch on as it stands.
+MaxText's sources define what it reads (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS passes
+every key of the branch on unchanged.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
-# libyaml, where it is there, is ten times as fast; only lines of more than 1,000 characters it folds elsewhere.
+# libyaml, if available, is ten times as fast; it only folds lines of more than 1,000 characters differently.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# What CVS says to every MaxText: nothing here talks to Google Cloud, and GSPMD shards as in the measured runs.
+# What CVS passes to every MaxText: nothing here uses Google Cloud, and GSPMD shards as in the measured runs.
 _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shardy": False}
 
 
@@ -67,7 +67,7 @@ def _job_of(reading: BranchReading, master: str) -> Job | None:
 
 
 def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Say how the batch has grown or shrunk with the nodes, as MaxText's is one for each GPU."""
+    """Note how the batch scales with the nodes, as MaxText's batch size is per GPU."""
     tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
     if tuned_for and tuned_for != nodes:
         reading.findings.note(
@@ -78,7 +78,7 @@ def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _entry_point(reading: BranchReading) -> str | None:
-    """Return the script below the checkout, or the module, that trains; None, and a fault, where nothing says."""
+    """Return the training script below the checkout, or the module; None, and a fault, if unknown."""
     asked = reading.options.training_maxtext_entry_point
     if asked is None:
         return None
@@ -101,7 +101,7 @@ def _entry_point(reading: BranchReading) -> str | None:
 
 
 def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[str, t.Any]:
-    """Return the config of MaxText: what the branch says, on top of the base.yml that comes with the trainer."""
+    """Return MaxText's config: the keys of the branch, on top of the trainer's base.yml."""
     left_out = {*OF_CVS_ONLY, "model_name", "xla_flags", "result_dict", *TIMEOUTS}
     given = vars(reading.parameters)
     own = {
@@ -183,7 +183,7 @@ def _job(
         ),
         architecture=architecture_of(reading),
         counts_routers=True,
-        # Of the same run_name MaxText goes on from its last checkpoint.
+        # With the same run_name MaxText resumes from its last checkpoint.
         checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )
 

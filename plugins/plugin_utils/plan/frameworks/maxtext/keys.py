@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys that MaxText has, which a branch may set: their types and defaults, and which versions know them.
+"""MaxText's keys, which a branch may set: their types, defaults and versions.
 
-They stand in ``maxtext_keys.json``, which tools/write_maxtext_keys.py makes of MaxText's own packages.
+They come from ``keys.json``, which tools/write_maxtext_keys.py generates from MaxText's own packages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .images import generation_of
 from .kinds import NOTHING, ListOf, MeshAxis, Structure, real, whole
 from .models import DIMENSIONS
 
-# These stand elsewhere in a training config, and there is what to say instead.
+# These belong elsewhere in a training config; each with what to set instead.
 ELSEWHERE = {
     "steps": "config, as training_steps",
     "enable_checkpointing": "config",
@@ -41,9 +41,9 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class MaxTextKey:
-    """A key: its kind, the default that MaxText's base.yml gives it as text, and the versions that know it.
+    """A key: its kind, its default in MaxText's base.yml as text, and the versions that have it.
 
-    ``until`` is empty for a key that the newest version has.
+    ``until`` is empty if the newest version has the key.
     """
 
     kind: Kind
@@ -90,7 +90,7 @@ def _kind_of_type(key: dict[str, t.Any]) -> Kind:
 
 
 KEYS = _read_keys()
-# Of the device mesh: each has a size among the GPUs of a node, ici_<axis>_parallelism, and among nodes, dcn_….
+# Axes of the device mesh: each has a size within a node, ici_<axis>_parallelism, and among nodes, dcn_….
 AXES = tuple(
     name.removeprefix("ici_").removesuffix("_parallelism")
     for name in KEYS
@@ -100,7 +100,7 @@ MODELS: tuple[str, ...] = t.cast("OneOf", KEYS["model_name"].kind).names
 
 
 def meaning_of(name: str) -> str:
-    """Return what is said about a key: what a mesh axis means, and the default and the versions of every key."""
+    """Return the description of a key: the meaning of a mesh axis, and the default and versions of every key."""
     key = KEYS[name]
     group, _underscore, axis = name.removesuffix("_parallelism").partition("_")
     said = ""
@@ -115,9 +115,9 @@ def meaning_of(name: str) -> str:
 
 
 def missing_in(image: str | None, names: t.Iterable[str]) -> dict[str, str]:
-    """Return the keys that the MaxText of an image is not known to have, each with why.
+    """Return the keys that an image's MaxText is not known to have, each with the reason.
 
-    Between the two ends of ROCm's images nothing is said: which MaxText those have, their tags do not say.
+    For ROCm's images in between, nothing is reported: their tags do not say which MaxText they have.
     """
     generation = generation_of(image)
     if generation is None or _LAST_OLD < generation < _FIRST_NEW:

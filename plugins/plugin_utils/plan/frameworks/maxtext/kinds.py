@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kinds of values of MaxText's keys, which CVS writes as texts more often than not: ``"500_000"``, ``"1.0e-5"``.
+"""Kinds of values for MaxText's keys, which CVS mostly writes as strings: ``"500_000"``, ``"1.0e-5"``.
 
-``None`` stands in its base.yml as a word, and reaches it as that.
+``None`` is a word in its base.yml, and is passed on as such.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ListOf(Kind):
 
 @dataclass(frozen=True)
 class Structure(Kind):
-    """A list or an object that MaxText itself takes apart, or one text where that is right as well."""
+    """A list or an object that MaxText parses itself, or a string if that is valid as well."""
 
     types: tuple[type, ...]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The models that MaxText knows by name, with the dimensions of its presets.
+"""The models that MaxText knows by name, with the dimensions of their presets.
 
 Source: src/maxtext/configs/models/*.yml of MaxText 0.2.5. A preset goes before what stands in a training config
 (``update_model_vars`` of pyconfig.py), except for ``default``, which has none.
@@ -21,7 +21,7 @@ DIMENSIONS = {
     "head_dim": "head_size",
     "vocab_size": "vocabulary_size",
 }
-# The presets of these have the shape that is published with the model.
+# The presets of these have the model's published shape.
 _AS_PUBLISHED = (
     *("llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3-405b"),
     *("llama3.1-8b", "llama3.1-70b", "llama3.1-405b", "llama3.3-70b"),
@@ -41,6 +41,6 @@ PRESETS: dict[str, dict[str, int]] = {
 
 
 def model_with(dimensions: dict[str, int]) -> str | None:
-    """Return the last model of the list whose preset has all of these dimensions; None where none has."""
+    """Return the last model in the list whose preset has all of these dimensions, or None."""
     matches = [name for name, preset in PRESETS.items() if dimensions.items() <= preset.items()]
     return matches[-1] if matches else None

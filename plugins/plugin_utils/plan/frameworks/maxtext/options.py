@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of a plan that MaxText alone has."""
+"""The plan variables that only MaxText has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EntryPoint = t.Annotated[
 
 
 class MaxTextOptions(RunOptions):
-    """Where MaxText lies, and which one it is."""
+    """Location and version of MaxText."""
 
     training_maxtext_root: PathOrNothing = key(
         "MaxText checkout, in place of the image's (/workspace/maxtext).", default=""

@@ -13,5 +13,5 @@ BranchReading = CvsBranchReading[MaxTextConfig, MaxTextOptions, MaxTextModelPara
 
 
 def model_of(reading: BranchReading) -> str:
-    """Return MaxText's name of the model."""
+    """Return MaxText's name for the model."""
     return reading.parameters.model_name or reading.branch.model

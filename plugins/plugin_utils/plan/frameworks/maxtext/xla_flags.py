@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flags of XLA: which variable each one belongs in, and which values it may have.
+"""XLA flags: the variable that each belongs in, and the values it accepts.
 
-Flags of TPUs stand in LIBTPU_INIT_ARGS, all others in XLA_FLAGS; at a flag that it does not know XLA ends the process.
-Types and variables are those of the table in src/maxtext/configs/README.md of MaxText; which values XLA takes, and
-which JAX knows a flag, was tried out with jaxlib 0.4.35 and 0.10.2.
+TPU flags go into LIBTPU_INIT_ARGS, all others into XLA_FLAGS; XLA aborts on a flag it does not know. Types and
+variables come from the table in src/maxtext/configs/README.md of MaxText; which values XLA accepts, and which JAX knows
+a flag, was tested with jaxlib 0.4.35 and 0.10.2.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Flag(t.NamedTuple):
 
 _TPU_TRISTATE, _BYTES = Flag(Kind.TRISTATE, LIBTPU), Flag(Kind.INTEGER, unit="bytes")
 _SECONDS = Flag(Kind.INTEGER, unit="s")
-# What a script gives to a flag, and whether it is one for GPUs, says what most of the flags are.
+# The value in a script, and whether the script is for GPUs, determine the type of most flags.
 FLAGS = {
     name: Flag(Kind.INTEGER if value.isdigit() else Kind.BOOLEAN, XLA if script.startswith("gpu/") else LIBTPU)
     for script, flags in FLAG_SETS.items()
@@ -87,7 +87,7 @@ _WORDS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 
 @dataclass(frozen=True)
 class Given:
-    """A flag as it stands in a training config: ``value`` is None for a flag without one, ``path`` is its key path."""
+    """A flag in a training config: ``value`` is None for a flag without one, ``path`` is its key path."""
 
     name: str
     value: t.Any
@@ -102,9 +102,9 @@ def given_in(flags: t.Any, path: str) -> list[Given]:
 
 
 def given_in_text(text: str, path: str, findings: Findings) -> list[Given]:
-    """Return the flags of a text such as XLA_FLAGS holds, with a fault for what is none.
+    """Return the flags in a string such as XLA_FLAGS, and report words that are not flags.
 
-    The bare word TPU_MEGACORE=…, which scripts of MaxText put among the flags of TPUs, is taken for a flag.
+    The bare word TPU_MEGACORE=…, which MaxText's scripts put among the TPU flags, counts as a flag.
     """
     try:
         words = shlex.split(text)
@@ -127,7 +127,7 @@ def given_in_text(text: str, path: str, findings: Findings) -> list[Given]:
 
 
 def checked(given: Iterable[Given], variable: str, findings: Findings) -> dict[str, str]:
-    """Return the flags of one variable by name, with a fault for each that is wrong or stands there twice."""
+    """Return the flags of one variable by name, and report wrong and duplicate ones."""
     flags: dict[str, str] = {}
     places: dict[str, str] = {}
     for flag in given:
@@ -173,7 +173,7 @@ def _checked_value(flag: Given, variable: str, findings: Findings) -> str | None
 
 
 def variable_of(name: str) -> str | None:
-    """Return the variable in which a flag belongs, or None where neither the flag nor its name says."""
+    """Return the variable that a flag belongs in, or None if neither the flag nor its name tells."""
     if name in FLAGS:
         return FLAGS[name].variable
     if name.startswith("xla_tpu_") or name == "TPU_MEGACORE":
@@ -200,7 +200,7 @@ def _text_of(value: t.Any) -> str:
 
 
 def _read(kind: Kind, value: t.Any) -> str | None:
-    """Return a value as XLA reads it, or None where it would refuse it. An int that is too small it would take."""
+    """Return a value as XLA reads it, or None if XLA would reject it. XLA itself accepts an int that is too small."""
     if isinstance(value, dict | list):
         return None
     text = _text_of(value)
@@ -215,14 +215,14 @@ def _read(kind: Kind, value: t.Any) -> str | None:
 
 
 def left_out(flags: Mapping[str, str], jax_0_4: bool | None) -> list[str]:
-    """Return the flags that the image's JAX does not know; ``jax_0_4`` says whether that is 0.4.35, if it is known."""
+    """Return the flags that the image's JAX does not know; ``jax_0_4`` is whether it is 0.4.35, if known."""
     if jax_0_4 is None:
         return []
     return [name for name in flags if name in _ONLY_IN_JAX_0_4 and _ONLY_IN_JAX_0_4[name] is not jax_0_4]
 
 
 def as_text(flags: Mapping[str, str]) -> str:
-    """Return flags as XLA_FLAGS and LIBTPU_INIT_ARGS hold them."""
+    """Return flags in the format of XLA_FLAGS and LIBTPU_INIT_ARGS."""
     return " ".join(_as_word(name, value) for name, value in flags.items())
 
 

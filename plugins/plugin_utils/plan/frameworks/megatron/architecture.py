@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of the model that Megatron-LM trains, as its scripts give it.
+"""The shape of the model that Megatron-LM trains, as set in its scripts.
 
 Source: examples/llama/train_llama2.sh and train_llama3.sh, and examples/deepseek_v2/train_deepseekv2.sh, of
 ROCm/Megatron-LM; ``_vocab_size_with_padding`` in
@@ -15,12 +15,12 @@ from ...job.known_models import KNOWN_MODELS, known_model
 from .reading import ScriptReading
 from .scripts import family_of
 
-# --make-vocab-size-divisible-by, which the scripts leave as it is.
+# --make-vocab-size-divisible-by, which the scripts do not change.
 _VOCABULARY_DIVISIBLE_BY = 128
 
 
 def architecture_of(reading: ScriptReading, script: str, tensor_parallelism: int) -> Architecture | str:
-    """Return the shape of the model, its vocabulary padded for the tensor parallelism, or why it is not known."""
+    """Return the shape of the model, with the vocabulary padded for tensor parallelism, or why it is unknown."""
     family, size, layers = family_of(reading), reading.parameters.model_size, reading.parameters.num_layers
     named = f"{family}-{size}b" if family else reading.branch.model
     model = known_model(named)

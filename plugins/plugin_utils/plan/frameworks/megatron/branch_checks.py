@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the branch of a training config for Megatron-LM, once every value has its type."""
+"""Checks of a branch of a training config for Megatron-LM, once every value is typed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
 from .user_variables import is_on
 
-# What a script takes that does not read TOKENIZER_MODEL: by whether it is of v25.5, and whether it is that of Llama 2.
+# The tokenizer of scripts that do not read TOKENIZER_MODEL, by (is of v25.5, is for Llama 2).
 _FIXED_TOKENIZERS = {
     (True, True): (
         "the folder tokenizer_llama2 of its data folder",
@@ -25,7 +25,7 @@ _FIXED_TOKENIZERS = {
 
 
 def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]:
-    """Note what is wrong in the branch, and return the sizes of one job and the model's dimensions, if known."""
+    """Report errors in the branch, and return the sizes of one job and the model's dimensions, if known."""
     parameters = reading.parameters
     if parameters.fsdp:
         _check_fsdp(reading)
@@ -96,7 +96,7 @@ def _check_precision(reading: ScriptReading) -> None:
 
 def _check_tokenizer(reading: ScriptReading) -> None:
     tokenizer, script = reading.parameters.tokenizer_model, reading.script
-    # DeepSeek's has its tokenizer written in it, and what is said of that stands with its other checks.
+    # DeepSeek's script has a hard-coded tokenizer, which is checked with the rest of it.
     if tokenizer is None or script is None or reading.known_script == DEEPSEEK:
         return
     if not reading.reads("TOKENIZER_MODEL"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The typed model of a CVS training config for Megatron-LM: every key, what it means, what it becomes."""
+"""The typed model of a CVS training config for Megatron-LM: every key, its meaning and its variable."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be wrong with the section ``config`` for Megatron-LM, once every value has its type.
+"""Checks of the section ``config`` for Megatron-LM, once every value is typed.
 
-A value that was wrong in itself is None here and has been noted already; what depends on it is not checked, and
-nothing else is left out for it.
+An invalid value is None here and already reported; only the checks that depend on it are skipped.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ _BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
 
 
 def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) -> set[str]:
-    """Return the known keys that nothing reads in this run, so that nothing they hold can be wrong.
+    """Return the known keys that this run does not read, so their values are not checked.
 
-    ``data`` is the whole config, without types.
+    ``data`` is the whole config, untyped.
     """
     given = data.get("config")
     unused = {*_WITHOUT_EFFECT, *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
@@ -67,7 +66,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) 
 
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
-    """Note what is wrong in the section ``config``, and what of it has no effect. ``parameters`` are model_params."""
+    """Report errors and keys without effect in the section ``config``. ``parameters`` are model_params."""
     check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "master_address")
     if reading.multi_node:
         _check_devices(reading)
@@ -144,7 +143,7 @@ def _check_dataset_source(reading: Reading, given: Mapping[str, t.Any]) -> None:
 
 
 def _check_mounts(reading: Reading) -> None:
-    """Note paths that the training reads and that no mount brings into the container."""
+    """Report paths that the training reads but no mount covers."""
     if reading.nnodes > 1:
         warn_unmounted(
             reading,

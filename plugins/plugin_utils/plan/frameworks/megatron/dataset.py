@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Datasets that a run on Megatron-LM fetches before its training, and where they lie then.
+"""Datasets that a Megatron-LM run fetches before training, and where it puts them.
 
 Sources: examples/llama/prepare_dataset.sh as stored for ROCmSoftwarePlatform/Megatron-LM at 5310851c (2025) reads
 DATASET, DATA_DIR and TOKENIZER_MODEL, and hands ``--output-prefix $DATA_DIR/data`` to tools/preprocess_data.py, which
@@ -53,7 +53,7 @@ class DatasetSource(ConfigSection):
 
 
 def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> contracts.Dataset | None:
-    """Return what the launch script fetches, or None for nothing.
+    """Return what the launch script fetches, or None.
 
     ``name``; ``folder``; ``prefix``, the path of the result without .bin and .idx; ``script``, relative to
     megatron_root, with its ``tokenizer``; or ``urls`` instead.

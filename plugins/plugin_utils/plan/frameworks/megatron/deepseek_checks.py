@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What examples/deepseek_v2/train_deepseekv2.sh has written in it, so that no training config can say otherwise.
+"""The hard-coded settings of examples/deepseek_v2/train_deepseekv2.sh, which no training config can change.
 
 Source: that script in ROCm/Megatron-LM at 02b8aa76 and 32d5d428, and in ROCmSoftwarePlatform/Megatron-LM at 0504d29e.
 """
@@ -23,7 +23,7 @@ _FIXED_LENGTH = {V25_3: 4096}
 
 
 def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
-    """Note what of a run train_deepseekv2.sh cannot do; nothing for another script."""
+    """Report what train_deepseekv2.sh cannot do; nothing for another script."""
     if reading.known_script == DEEPSEEK:
         _check_generation(reading)
         _check_nodes(reading)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a training script of Megatron-LM gets as environment: a training config in the script's own words."""
+"""The environment of a Megatron-LM training script: the training config as the script's variables."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .reading import ScriptReading
 from .script_options import ScriptOptions
 
 MASTER_PORT = 6000
-# What train_deepseekv2.sh calls what the Llama scripts call otherwise.
+# Variables that train_deepseekv2.sh names differently from the Llama scripts.
 DEEPSEEK_NAMES = {"BS": "GBS", "SEQ_LENGTH": "SEQ_LEN", "TOTAL_ITERS": "TRAIN_ITERS", "TE_FP8": "PR", "RECOMPUTE": "AC"}
-# Which kind of image reads MOCK_DATA is not certain, and one that does must not train on synthetic data unasked.
+# Which images read MOCK_DATA is not certain, and those that do must not train on synthetic data unasked.
 _IN_ANY_CASE = {"MOCK_DATA"}
 _OF_SCRIPTS = {name for by_generation in READ.values() for names in by_generation.values() for name in names}
 
 
 def environment_of(reading: ScriptReading, sizes: Sizes, master: str, dataset: Dataset | None) -> dict[str, str]:
-    """Return what the script reads, as far as it is the same on every node.
+    """Return the variables that the script reads and that are the same on every node.
 
-    Scripts of 2026 train on synthetic data exactly where there is no DATA_PATH, those of early 2025 always, and those
-    between where MOCK_DATA is 1.
+    Scripts of 2026 train on synthetic data exactly if DATA_PATH is not set, those of early 2025 always, and those in
+    between if MOCK_DATA is 1.
     """
     of_script = _of_deepseek if reading.known_script == DEEPSEEK else _of_llama
     environment = of_script(reading, sizes, master, dataset)
@@ -65,7 +65,7 @@ def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: Datase
         "DATA_PATH": dataset["prefix"] if dataset else None if config.mock_data else config.data_path,
         "DATA_DIR": dataset["folder"] if dataset else None,
         "DATA_CACHE_PATH": config.data_cache_dir,
-        # train_llama2.sh fetches that of Llama 2 itself then, and ends where it is given another one.
+        # train_llama2.sh then fetches Llama 2's itself, and exits if another one is set.
         "TOKENIZER_MODEL": None if fetches_llama2_tokenizer(reading) else parameters.tokenizer_model,
         "TEE_OUTPUT": 1,
     }
@@ -80,7 +80,7 @@ def _of_llama(reading: ScriptReading, sizes: Sizes, master: str, dataset: Datase
 
 
 def _of_deepseek(reading: ScriptReading, sizes: Sizes, _master: str, dataset: Dataset | None) -> dict[str, t.Any]:
-    """Return the same for train_deepseekv2.sh, which has its nodes, its GPUs and its parallelism written in it."""
+    """Return the same for train_deepseekv2.sh, whose nodes, GPUs and parallelism are hard-coded."""
     config, parameters = reading.config, reading.parameters
     return {
         "TRAIN_ITERS": config.training_iterations,
@@ -98,7 +98,7 @@ def _of_deepseek(reading: ScriptReading, sizes: Sizes, _master: str, dataset: Da
 
 
 def _options(reading: ScriptReading) -> dict[str, t.Any]:
-    """Return the options that the config gives, by their variables."""
+    """Return the options set in the config, by variable."""
     given: dict[str, t.Any] = {}
     for name, field in ScriptOptions.model_fields.items():
         value, variable = getattr(reading.parameters, name), variable_of(field)
@@ -108,12 +108,12 @@ def _options(reading: ScriptReading) -> dict[str, t.Any]:
     return given
 
 
-# Flags are 0 and 1 but here.
+# Flags are 0 and 1 except for these.
 _AS_TEXT: dict[str, Callable[[bool], t.Any]] = {"moe_legacy_grouped_gemm": lambda flag: "true" if flag else "false"}
 
 
 def checkpointing_of(reading: ScriptReading) -> str:
-    """Return what of the activations DeepSeek's script recomputes: none, sel or full."""
+    """Return which activations DeepSeek's script recomputes: none, sel or full."""
     parameters = reading.parameters
     if parameters.activation_checkpointing:
         return str(parameters.activation_checkpointing)
@@ -123,7 +123,7 @@ def checkpointing_of(reading: ScriptReading) -> str:
 
 
 def deepseek_data_dir(reading: ScriptReading, dataset: Dataset | None) -> str | None:
-    """Return the folder of DeepSeek's dataset, or None where the config names none that its script could find."""
+    """Return the folder of DeepSeek's dataset, or None if the config sets none that its script could find."""
     if dataset:
         return str(dataset["folder"])
     folder, name = posixpath.split(reading.config.data_path or "")

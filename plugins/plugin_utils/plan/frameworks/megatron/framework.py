@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Megatron-LM on ROCm: what names it. How a config of it becomes a job, `job` says, loaded only where there is one."""
+"""Megatron-LM on ROCm: its names. The module `job`, loaded only on demand, turns its config into a job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
     from .config import MegatronConfig, MegatronModelParameters
 
 _OWN_KEYS = re.compile(r'"(?:training_iterations|tokenizer_model|micro_batch_size)"\s*:')
-# What the combinations of a sweep call otherwise than model_params.
+# Keys that sweep combinations name differently from model_params.
 _KEYS_OF_CELLS = {"global_batch_size": "batch_size"}
 _PRECISIONS_OF_CELLS = {"FP8": "TE_FP8", "BF16": "TE_BF16", "FP16": "TE_FP16"}
 
@@ -29,7 +29,7 @@ class Megatron(CvsFramework[MegatronOptions]):
 
     @property
     def form(self) -> CvsForm[MegatronConfig, MegatronModelParameters, MegatronOptions]:
-        """The models of its sections, and what becomes of them."""
+        """The models of its sections, and how they become a job."""
         from .job import FORM  # noqa: PLC0415
 
         return FORM
@@ -39,7 +39,7 @@ class Megatron(CvsFramework[MegatronOptions]):
         return _OWN_KEYS.search(text) is not None
 
     def cell_values(self, values: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the values of a combination by the keys of a branch."""
+        """Return the values of a combination by branch key."""
         precision = values.get("precision")
         if isinstance(precision, str):
             values = {**values, "precision": _PRECISIONS_OF_CELLS.get(precision.upper(), precision)}

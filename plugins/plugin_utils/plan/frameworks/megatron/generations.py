@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Generations of ROCm's Megatron-LM scripts: which one an image has, and what the scripts of each one read.
+"""Generations of ROCm's Megatron-LM scripts: which one an image has, and what the scripts of each read.
 
-A generation is called after the image release that stands for it. Sources, examples/*/train_*.sh of:
+A generation is named after a representative image release. Sources, examples/*/train_*.sh of:
 
 - ``v24.12`` (images up to 25.2): ROCmSoftwarePlatform/Megatron-LM at 20292f59, of rocm_dev in December 2024. The Llama
   scripts know synthetic data only, and DeepSeek has none.
@@ -24,7 +24,7 @@ LLAMA2 = "examples/llama/train_llama2.sh"
 DEEPSEEK = "examples/deepseek_v2/train_deepseekv2.sh"
 
 V24_12, V25_3, V25_5, V26_1 = GENERATIONS = ("v24.12", "v25.3", "v25.5", "v26.1")
-# Up to which release, as year and month, each generation reaches.
+# The last release, as year and month, of each generation.
 _LAST_RELEASES = {V24_12: (25, 2), V25_3: (25, 3), V25_5: (25, 12)}
 _RELEASE = re.compile(r"v?([0-9]{2})\.([0-9]{1,2})(?![0-9.])")
 _IMAGE = re.compile(r"(?:^|/)[^/]*(?:megatron|primus)[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
@@ -47,10 +47,10 @@ _LLAMA2_V26_1 = (_LLAMA2_V25_5 - _names("MOCK_DATA DATA_DIR")) | _names(
 )
 _FP4 = _names("TE_FP4 TE_FP4_RECIPE FP4_PARAM_GATHER FP4_SELECTIVE_BF16 FP4_BF16_START FP4_BF16_END")
 _DEEPSEEK_V25_3 = _names("MBS GBS PR AC TRAIN_ITERS GEMM_TUNING MOCK_DATA")
-# Only the script of v26.1 reads DATA_DIR for certain, though AMD's guide to v25.5 says to set it.
+# Only the v26.1 script is known to read DATA_DIR, though AMD's guide to v25.5 says to set it.
 _DEEPSEEK_V25_5 = _DEEPSEEK_V25_3 | _names("SEQ_LEN PAD_LEN DATA_CACHE_PATH DATA_DIR")
 
-# What they take where nothing is said of the network.
+# Their defaults if the network is not configured.
 OWN_RDMA_DEVICES = {
     V24_12: "rdma0 to rdma7",
     V25_3: "rdma0 to rdma7",
@@ -58,7 +58,7 @@ OWN_RDMA_DEVICES = {
     V26_1: "the first eight of 'rdma link', or as many as there are, in whatever state",
 }
 OWN_INTERFACE = {V24_12: "ens5, and ens50f0 for Gloo", V25_3: "ens51np0", V25_5: "ens51np0", V26_1: "ens51np0"}
-# Where the Llama scripts keep the dataset's index that do not read DATA_CACHE_PATH.
+# Where Llama scripts that do not read DATA_CACHE_PATH keep the dataset index.
 FIXED_CACHES = {V25_3: "/root/cache"}
 
 # The variables of train_*.sh that a training config sets, as far as each script reads them.
@@ -77,13 +77,13 @@ READ: dict[str, dict[str, frozenset[str]]] = {
         V26_1: _DEEPSEEK_V25_5 | {"MOE_USE_LEGACY_GROUPED_GEMM"},
     },
 }
-# --max-position-embeddings of the Llama scripts: Megatron-LM refuses a longer sequence. In tokens.
+# --max-position-embeddings of the Llama scripts, in tokens: Megatron-LM rejects longer sequences.
 LONGEST_SEQUENCES = {
     LLAMA3: {V24_12: 128000, V25_3: 131072, V25_5: 131072, V26_1: 131072},
     LLAMA2: {V24_12: 128000, V25_3: 4096, V25_5: 32000, V26_1: 32000},
 }
-# Sizes for which there is more than "Model size not supported.", in billions of parameters. DeepSeek's has one written
-# in it, whatever MODEL_SIZE says.
+# Supported sizes (others end with "Model size not supported."), in billions of parameters. DeepSeek's is hard-coded,
+# whatever MODEL_SIZE says.
 SIZES: dict[str, dict[str, tuple[str, ...]]] = {
     LLAMA3: dict.fromkeys(GENERATIONS, ("8", "70")),
     LLAMA2: {V24_12: ("7", "70"), V25_3: ("7", "70"), V25_5: ("7", "13", "70"), V26_1: ("7", "13", "70")},
@@ -93,12 +93,12 @@ _BY_NAME = {posixpath.basename(script): script for script in READ}
 
 
 def known_script(script: str | None) -> str | None:
-    """Return which of the scripts of `READ` a path names, wherever it lies, or None."""
+    """Return the script of `READ` that a path names, in whatever folder, or None."""
     return _BY_NAME.get(posixpath.basename(script or ""))
 
 
 def generation_of(release: str) -> str | None:
-    """Return the generation of a release such as ``v25.4``, or None for what is none."""
+    """Return the generation of a release such as ``v25.4``, or None if it is not a release."""
     found = _RELEASE.fullmatch(release)
     if not found:
         return None
@@ -107,18 +107,18 @@ def generation_of(release: str) -> str | None:
 
 
 def generation_of_image(image: str | None) -> str | None:
-    """Return the generation that the tag of a Megatron-LM or Primus image says, or None where it says none."""
+    """Return the generation in the tag of a Megatron-LM or Primus image, or None."""
     found = _IMAGE.search(image or "")
     return generation_of(f"{found.group(1)}.{found.group(2)}") if found else None
 
 
 def reads(script: str | None, generation: str, variable: str) -> bool:
-    """Return whether a script may read a variable; one that nothing is known about may read any."""
+    """Return whether a script may read a variable; an unknown script may read any."""
     known = known_script(script)
     return known is None or variable in READ[known][generation]
 
 
 def returns_exit_status(script: str | None, generation: str) -> bool | None:
-    """Return whether a script ends with the training's exit status, or None where nothing is known about the script."""
+    """Return whether a script returns the training's exit status, or None for an unknown script."""
     known = known_script(script)
     return None if known is None else known != DEEPSEEK and generation == V26_1

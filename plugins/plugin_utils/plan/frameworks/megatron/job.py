@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Megatron-LM on ROCm: from a CVS training config to the environment and argv of a training script.
 
-`generations` says which script of which release reads what. Up to early 2025 the Llama scripts overwrite the
-environment that they are given; positional ``KEY=VALUE`` arguments win in every version. So both are given.
-train_deepseekv2.sh reads its environment only.
+`generations` lists what the scripts of each release read. Up to early 2025 the Llama scripts overwrite their
+environment; positional ``KEY=VALUE`` arguments win in every version, so both are given. train_deepseekv2.sh reads only
+its environment.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _job(
         image=config.container_image,
         environment=given | of_node,
         token_file=config.hf_token_file,
-        # It fetches a tokenizer with wget, and with this variable alone.
+        # It fetches a tokenizer with wget, which uses only this variable.
         token_variable="HF_TOKEN" if reading.known_script == LLAMA3 and reading.generation == V25_5 else "",
         command=["bash", script],
         working_dir=options.training_megatron_root or config.megatron_root,
@@ -118,7 +118,7 @@ def _job(
 
 
 def _trained_in(reading: ScriptReading) -> str:
-    """Return the precision that the script trains in, by its recipe where blocks of numbers have scales of their own.
+    """Return the precision that the script trains in, by its recipe if the format is block-scaled.
 
     The scripts train an FP16 config in BF16, and a warning says so. FP4 without a recipe is NVFP4 to the Llama scripts.
     """

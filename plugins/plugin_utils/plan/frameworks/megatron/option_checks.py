@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the chosen script of Megatron-LM cannot do, or does not read, of what a training config asks for."""
+"""Options of a training config that the chosen Megatron-LM script does not support or read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .generations import DEEPSEEK, FIXED_CACHES, LLAMA2, LLAMA3, V25_5
 from .reading import ScriptReading
 from .script_options import ScriptOptions
 
-# A run without these is another one than was asked for; the others are about speed.
+# Without these it would be a different run than requested; the other options only affect speed.
 _DECIDING = {"fsdp", "megatron_fsdp", "hsdp_replicas", "context_parallelism", "save_checkpoint_path"}
-# What a script does that does not read them.
+# The behaviour of a script that does not read them.
 _OFF_WITHOUT_A_WORD: dict[str, t.Any] = {
     "fsdp": False,
     "recompute": False,
@@ -32,12 +32,12 @@ _NEEDS_PRECISION = {
 _VARIABLES, _CONNECTIONS = "config.container_config.env_dict", "CUDA_DEVICE_MAX_CONNECTIONS"
 _NEED_ONE_CONNECTION = ("tensor_parallelism", "context_parallelism")
 _NEEDS_CHECKPOINT_PATH = ("save_interval", "checkpoint_format")
-# The layers that train_llama3.sh keeps in BF16 where it gets no other number.
+# The number of layers that train_llama3.sh keeps in BF16 by default.
 _BF16_LAYERS = {"fp4_bf16_start": 2, "fp4_bf16_end": 8}
 
 
 def check_options(reading: ScriptReading, sizes: Sizes, dimensions: ModelDimensions | None) -> None:
-    """Note the options that the script does not read, and those that do not go together."""
+    """Report options that the script does not read, and options that exclude each other."""
     _check_unread(reading)
     _check_output(reading)
     if reading.get("cross_entropy_loss_fusion") is False and reading.gives("cross_entropy_fusion_impl"):
@@ -104,7 +104,7 @@ def _check_precision_options(reading: ScriptReading) -> None:
 
 
 def _check_fp4_options(reading: ScriptReading, dimensions: ModelDimensions | None) -> None:
-    """Note where no layer would be left for FP4, which Megatron-LM accepts (get_fp4_context in core/fp4_utils.py)."""
+    """Report if no layer would be left for FP4, which Megatron-LM accepts (get_fp4_context in core/fp4_utils.py)."""
     is_mxfp4, selective = reading.get("fp4_recipe") == "mxfp4", reading.get("fp4_selective_bf16")
     if selective is False or (selective is None and is_mxfp4):
         for key in filter(reading.gives, _BF16_LAYERS):
@@ -167,7 +167,7 @@ def _check_fsdp_options(reading: ScriptReading) -> None:
 
 
 def _check_connections(reading: ScriptReading, *, is_sharded: bool) -> None:
-    """Note where Megatron-LM refuses the connections of a device: one for parallel layers, more than one for FSDP.
+    """Report a number of connections per device that Megatron-LM rejects: parallel layers need one, FSDP more than one.
 
     Source: validate_args in megatron/training/arguments.py, for FSDP since August 2025.
     """
@@ -240,7 +240,7 @@ def _check_data(reading: ScriptReading) -> None:
 
 
 def _check_cache(reading: ScriptReading) -> None:
-    """Note where the nodes have to share a cache whose place the script does not let anybody choose."""
+    """Report a cache that the nodes must share, at a path that the script hard-codes."""
     mounts = reading.config.container_config.volume_dict
     without_container = reading.options.container_engine == "none"
     fixed = FIXED_CACHES.get(reading.generation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of a plan that Megatron-LM alone has."""
+"""The plan variables that only Megatron-LM has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Release = t.Annotated[
 
 
 class MegatronOptions(RunOptions):
-    """Where Megatron-LM lies, and which one it is."""
+    """Location and version of Megatron-LM."""
 
     training_megatron_root: PathOrNothing = key(
         "Megatron-LM checkout to use instead of the config's megatron_root.", default=""

@@ -16,14 +16,14 @@ BranchReading = CvsBranchReading[MegatronConfig, MegatronOptions, MegatronModelP
 
 @dataclass(frozen=True)
 class ScriptReading(BranchReading):
-    """The same with the script that trains, None where a fault says that there is none, and its generation."""
+    """The same with the training script, None if a fault says that there is none, and its generation."""
 
     script: str | None
     generation: str
 
     @property
     def known_script(self) -> str | None:
-        """Return which of the scripts that are known trains, wherever it lies, or None for another one."""
+        """Return the known script that trains, in whatever folder, or None for another one."""
         return known_script(self.script)
 
     def reads(self, variable: str) -> bool:

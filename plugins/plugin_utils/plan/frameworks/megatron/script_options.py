@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of ROCm's Megatron-LM scripts, as keys of a branch; without a key the script's own default holds.
+"""The options of ROCm's Megatron-LM scripts as keys of a branch; without a key the script's default applies.
 
 Sources: the tables of key options in AMD's guide "Training a model with Megatron-LM for ROCm" (v25.4), and the scripts
-that `frameworks/megatron/generations` names. Each option becomes the variable that its field names. Those whose
-value matters to the script alone stand in ``script_options.json``.
+in `frameworks/megatron/generations`. Each option becomes the variable in its field. Options that matter only to the
+script are in ``script_options.json``.
 """
 
 from __future__ import annotations

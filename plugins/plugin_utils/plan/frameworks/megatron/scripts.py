@@ -2,7 +2,7 @@
 """The training scripts of ROCm Megatron-LM: which one trains a model, and what it knows about it.
 
 Source: examples/llama/train_llama2.sh and train_llama3.sh and examples/deepseek_v2/train_deepseekv2.sh of
-ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh, which is no file of it.
+ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh, which does not exist there.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .generations import (
 )
 from .reading import BranchReading, Reading, ScriptReading
 
-# DeepSeek's has that of DeepSeek-V2-Lite written in it, whatever MODEL_SIZE says.
+# DeepSeek's is hard-coded to DeepSeek-V2-Lite, whatever MODEL_SIZE says.
 _FAMILIES = {LLAMA3: "llama3", LLAMA2: "llama2", DEEPSEEK: "deepseek2"}
 _BY_MODEL = {r"llama[-_. ]?3": LLAMA3, r"llama[-_. ]?2": LLAMA2, r"deepseek[-_. ]?v?2": DEEPSEEK}
-# ROCm/Megatron-LM at 02b8aa76: it takes any TOKENIZER_MODEL for a folder, and fetches these files where it is missing.
+# ROCm/Megatron-LM at 02b8aa76 takes any TOKENIZER_MODEL as a folder, and fetches these files if it is missing.
 _FETCHED = "meta-llama/Llama-3.1-8B"
-# Scripts of ROCm/Megatron-LM (at 015290ee, 0874a334 and 07c55f77) whose variables are others than those of Llama.
+# Scripts of ROCm/Megatron-LM (at 015290ee, 0874a334 and 07c55f77) with other variables than the Llama scripts.
 _OTHER_VARIABLES = {
     "train_deepseekv3.sh": "TRAIN_ITERS and GLOBAL_BATCH_SIZE",
     "train_qwen3.sh": "TRAIN_ITERS and GLOBAL_BATCH_SIZE",
@@ -45,7 +45,7 @@ _OWN_DIMENSIONS = ("num_layers", "num_attention_heads", "num_query_groups")
 def script_of(reading: BranchReading) -> str | None:
     """Return the training script, relative to megatron_root, or None with a fault.
 
-    ``training_scripts`` goes first, as in CVS: the first pattern that is found in tokenizer_model. Without one the
+    ``training_scripts`` takes precedence, as in CVS: the first pattern found in tokenizer_model. Without one the
     model's name decides.
     """
     scripts, tokenizer = reading.config.training_scripts, reading.parameters.tokenizer_model
@@ -97,16 +97,16 @@ def _check_script(script: str, key: str, reading: BranchReading) -> None:
 
 
 def generation_for(reading: Reading) -> str:
-    """Return the generation of the run's scripts: that of the release that is named, or that of the image's tag.
+    """Return the generation of the run's scripts: that of the given release, or of the image's tag.
 
-    Where neither says, it is taken for the newest one.
+    If neither says, the newest one is assumed.
     """
     asked = generation_of(reading.options.training_megatron_release or "")
     return asked or generation_of_image(_image_of(reading)) or V26_1
 
 
 def note_generation(reading: BranchReading, script: str, generation: str) -> None:
-    """Say of which generation the script is taken to be, where that comes from, and what of it may surprise."""
+    """Note the assumed generation of the script, its source, and surprising behaviour."""
     release, image = reading.options.training_megatron_release, _image_of(reading)
     if release:
         source = f"as set in training_megatron_release ({release})"
@@ -129,7 +129,7 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
 
 
 def is_hub_name(tokenizer: str | None) -> bool:
-    """Return whether a tokenizer is given by its name on the Hugging Face hub, rather than by its path."""
+    """Return whether a tokenizer is a name on the Hugging Face hub rather than a path."""
     return tokenizer is not None and "/" in tokenizer and not tokenizer.startswith("/")
 
 
@@ -138,10 +138,10 @@ def _image_of(reading: Reading) -> str | None:
 
 
 def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
-    """Return the model's dimensions: those that the script has for its size, or else the config's own.
+    """Return the model's dimensions: the script's for its size, or else the config's own.
 
-    The releases' scripts refuse a size that they do not know, whatever the config says of it. A script or a checkout of
-    the user's own may know others.
+    The released scripts reject unknown sizes, whatever the config says. The user's own script or checkout may know
+    others.
     """
     script, parameters = reading.known_script, reading.parameters
     known = SIZES[script][reading.generation] if script else ()
@@ -169,8 +169,8 @@ def dimensions_of(reading: ScriptReading) -> ModelDimensions | None:
 
 
 def family_of(reading: ScriptReading) -> str | None:
-    """Return the family of models whose sizes the script knows, or None for a script that nothing is known about."""
-    # Until January 2025 what it calls Llama 2 7B had the shape of Mistral 7B.
+    """Return the model family whose sizes the script knows, or None for an unknown script."""
+    # Until January 2025 its Llama 2 7B had the shape of Mistral 7B.
     if reading.known_script == LLAMA2 and reading.generation == V24_12 and reading.parameters.model_size == "7":
         return "mistral"
     return _FAMILIES.get(reading.known_script or "")

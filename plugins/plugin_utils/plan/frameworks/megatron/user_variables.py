@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's own variables of a training (``env_dict``), which a training script of Megatron-LM reads, too."""
+"""The user's environment variables (``env_dict``), which a Megatron-LM training script reads as well."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reading import ScriptReading
 from .script_options import ScriptOptions
 
 _PATH = "config.container_config.env_dict"
-# What decides how many ranks share a replica of the model, in what it trains, and what the script then accepts.
+# Variables that decide how many ranks share a model replica, the precision, and what the script then accepts.
 _COUNTED_KEYS = (
     *("tensor_parallelism", "pipeline_parallelism", "context_parallelism", "fp8_recipe", "fp4_recipe"),
     *("fp4_selective_bf16", "fp4_bf16_start", "fp4_bf16_end", "tokenizer_type", "megatron_fsdp", "hsdp_replicas"),
@@ -28,13 +28,13 @@ _COUNTED = {variable_of(MegatronModelParameters.model_fields[key]): key for key 
     "TE_FP4": "precision",
     "ENABLE_HSDP": "hsdp_replicas",
 }
-# The scripts put a command together and hand it to ``eval``. These are in it, in addition to what a plan may set.
+# The scripts build a command and pass it to ``eval``. It contains these, in addition to what a plan may set.
 _IN_COMMAND = {
     # sp_options is DeepSeek's, which sets it only where there is tensor parallelism.
     *("EXP_NAME", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "sp_options"),
     *(name for by_generation in READ.values() for names in by_generation.values() for name in names),
 }
-# A plan always sets these, and a path may be any.
+# A plan always sets these; paths may be anything.
 _OTHERWISE = {"TEE_OUTPUT", "AC", "PAD_LEN", "SAVE_CKPT_PATH"}
 # What else is an option of a branch.
 _OPTIONS = {
@@ -42,7 +42,7 @@ _OPTIONS = {
     for key, field in ScriptOptions.model_fields.items()
     if (variable := variable_of(field)) and variable not in {*_COUNTED, *_OTHERWISE}
 }
-# The scripts compare a flag with 1, but these with 0.
+# The scripts compare flags with 1, but these with 0.
 _ON_BUT_FOR_0 = {"ROPE_FUSION", "GRADIENT_ACCUMULATION_FUSION"}
 _SUBSTITUTED = re.compile(r"[$`]")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -50,15 +50,15 @@ _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,^-]")
 
 
 def check_variables(reading: ScriptReading) -> dict[str, str]:
-    """Note what of env_dict would run as a command, or decide on what the plan counts otherwise.
+    """Report variables in env_dict that would run as a command, or change what the plan has calculated.
 
-    Returned is the variable that keeps the script to the plan's GPUs, if one is needed.
+    Return the variable that limits the script to the plan's GPUs, if one is needed.
     """
     variables = reading.config.container_config.env_dict or {}
     for name, value in variables.items():
         _check_value(name, value, reading)
     if reading.known_script == DEEPSEEK:
-        # It has eight written in it.
+        # Its eight GPUs are hard-coded.
         return {}
     users = {name: (value, key_path(_PATH, name)) for name, value in variables.items()}
     return visible_devices("HIP_VISIBLE_DEVICES", reading.options.training_gpus_per_node, users, reading.findings)
@@ -94,7 +94,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
 
 
 def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> None:
-    """Note a value that the script takes for something else than what it says: it reads them to the letter."""
+    """Report a value that the script misreads, as it compares values literally."""
     if not reading.known_script or not reading.reads(name) or reading.gives(key):
         return
     meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)
@@ -121,6 +121,6 @@ def is_on(name: str, value: str) -> bool:
 
 
 def users_variables(reading: ScriptReading, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of env_dict that the plan does not set, with a warning for each that it does."""
+    """Return the variables of env_dict that the plan does not set, and warn of each that it does."""
     set_by_plan = {*environment, "NODE_RANK", "LOG_DIR", *(["HF_TOKEN_PATH"] if reading.config.hf_token_file else [])}
     return variables_of_user(reading.config.container_config.env_dict, set_by_plan, _PATH, reading.findings)

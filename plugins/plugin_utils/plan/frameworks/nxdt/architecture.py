@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of the model that NxDT trains, as far as its YAML gives it; for model_source hf it lies on the nodes."""
+"""The shape of the model that NxDT trains, as far as its YAML has it; for model_source hf it is on the nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .reading import NxdtReading
 
 
 def architecture_of(reading: NxdtReading) -> Architecture | str:
-    """Return the shape of the model, or why it or the work on it is not known."""
+    """Return the shape of the model, or why it or its FLOPs are unknown."""
     alignment = reading.alignment
     if alignment and (alignment.dpo or alignment.orpo or alignment.peft):
         return "Alignment runs a second model, or trains only a few weights; its FLOPs are not known."
@@ -25,7 +25,7 @@ def architecture_of(reading: NxdtReading) -> Architecture | str:
 
 
 def chips_per_device(reading: NxdtReading) -> float:
-    """Return the part of a Trainium chip that one device of the job is."""
+    """Return the fraction of a Trainium chip that one device of the job uses."""
     instance = INSTANCES.get(reading.config.trainops.instance_type or "")
     return lnc_of(instance, reading.config.trainer.lnc) / instance.cores_per_chip if instance else 1.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to be right about an NxDT training config before anything is launched.
+"""Checks of an NxDT training config before anything is launched.
 
 Source: the assertions of neuronx_distributed_training (lightning_modules/nlp_overrides.py, model/base.py, data/*.py)
 and the notes in its examples.
@@ -21,14 +21,14 @@ from .reading import NxdtReading
 _LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
 _FILES_OF_RECORDS = (".jsonl", ".json", ".arrow")
 _NOT_TOLD = ("throughput_per_gpu", "tflops_per_gpu", "mem_usage", "memory_fraction")
-# Variables that training_orchestrator.py makes a number of steps of, and the key for what is meant.
+# Variables that make training_orchestrator.py change the number of steps, and the key to use instead.
 _OTHER_STEPS = {"COMPILE": "trainops.compile_first", "TRAIN_ITERS": "trainer.max_steps"}
 # Paths on the node that the training reads.
 _READ = ("model.config_file", "data.train_dir", "data.val_dir", "data.tokenizer.type")
 
 
 def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
-    """Note what is wrong and what has no effect. ``given_nodes`` is what the file says of trainer.num_nodes."""
+    """Report errors and keys without effect. ``given_nodes`` is trainer.num_nodes in the file."""
     _check_options(reading)
     _check_nodes(reading, given_nodes)
     _check_trainer(reading)
@@ -243,7 +243,7 @@ def _check_results(reading: NxdtReading) -> None:
 
 
 def _check_precision(reading: NxdtReading) -> None:
-    """Note what NxDT would refuse, or take for something else than its documentation says."""
+    """Report what NxDT would reject, or interpret differently from its documentation."""
     kind = reading.get("precision.type")
     if kind == "mixed_precision_SR":
         reading.warn(
@@ -270,7 +270,7 @@ def _check_precision(reading: NxdtReading) -> None:
 
 
 def _check_devices(reading: NxdtReading) -> None:
-    """Note where the devices of a node and the logical-core size do not fit each other or the instance type."""
+    """Report devices and logical-core sizes that do not fit each other or the instance type."""
     name, devices, lnc = (reading.get(key) for key in ("trainops.instance_type", "trainer.devices", "trainer.lnc"))
     flag = _LNC_FLAG.search(reading.get("compiler_flags") or "")
     if flag and lnc and int(flag.group(1)) != lnc:

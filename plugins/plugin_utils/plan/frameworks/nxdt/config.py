@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The typed model of an NxDT training config: its top, and all sections but ``data`` and ``model``.
+"""The typed model of an NxDT training config: its top level, and all sections except ``data`` and ``model``.
 
 Source: docs/general/config_overview.rst and examples/conf of aws-neuron/neuronx-distributed-training.
 """
@@ -71,7 +71,7 @@ class ExpManagerConfig(ConfigSection):
 
 @with_keys(KEYS["distributed_strategy"], strict=True)
 class StrategyConfig(ConfigSection):
-    """The section ``distributed_strategy``: how the model is shared out to the devices."""
+    """The section ``distributed_strategy``: how the model is distributed over the devices."""
 
     tensor_model_parallel_size: Count = key("Number of devices that share each layer.", example=8, unit="devices")
     pipeline_model_parallel_size: Count = key(
@@ -98,7 +98,7 @@ class StrategyConfig(ConfigSection):
 
 @with_keys(KEYS[""], strict=True)
 class NxdtConfig(ConfigSection):
-    """The top of the file."""
+    """The top level of the file."""
 
     name: YamlText = key(
         "Name of the experiment. With model_source hf, a name that contains mixtral trains Mixtral, any other Llama.",

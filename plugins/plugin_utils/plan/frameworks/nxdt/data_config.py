@@ -47,7 +47,7 @@ class SftConfig(ConfigSection):
 
 @with_keys(KEYS["model_alignment_strategy.peft"], strict=True)
 class PeftConfig(ConfigSection):
-    """The section ``peft``: LoRA, which trains a small addition to the layers."""
+    """The section ``peft``: LoRA, which trains small adapters on the layers."""
 
     target_modules: Names = key("Layers that get an adapter.", example=["qkv_proj"])
 

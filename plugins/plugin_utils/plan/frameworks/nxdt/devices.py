@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""AWS instances with Trainium: how many devices a node offers, and how logical NeuronCores are made of physical ones.
+"""AWS instances with Trainium: how many devices a node offers, and how logical NeuronCores map to physical ones.
 
 Sources: the architecture pages of Trn1 and Trn2 and the page on the Logical NeuronCore configuration in the Neuron
 documentation; ``get_lnc_size`` in neuronx_distributed_training/utils/utils.py for what NxDT makes of ``trainer.lnc``.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 class Instance:
     """An instance type: its Trainium ``chips``, physical NeuronCores of each, and logical-core sizes, usual one first.
 
-    ``efa`` says whether it has EFA, over which nodes of a job talk.
+    ``efa`` tells whether it has EFA for communication between nodes.
     """
 
     chips: int
@@ -23,7 +23,7 @@ class Instance:
     efa: bool
 
     def logical_devices(self, lnc: int) -> int:
-        """Return how many logical NeuronCores a node offers where each is made of ``lnc`` physical ones."""
+        """Return how many logical NeuronCores a node offers if each consists of ``lnc`` physical ones."""
         return self.chips * self.cores_per_chip // lnc
 
     @property
@@ -43,5 +43,5 @@ INSTANCES = {
 
 
 def lnc_of(instance: Instance, asked: int | None) -> int:
-    """Return of how many physical NeuronCores NxDT makes a logical one; all but Trn2 have 1, whatever is asked."""
+    """Return how many physical NeuronCores form a logical one in NxDT; always 1 except on Trn2."""
     return asked if asked in instance.lnc_sizes else instance.lnc_sizes[0]

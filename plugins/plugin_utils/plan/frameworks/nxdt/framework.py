@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NxDT on AWS Trainium: what names it. How a config of it becomes a job, `job` says, loaded only where there is one."""
+"""NxDT on AWS Trainium: its names. The module `job`, loaded only on demand, turns its config into a job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Nxdt(Framework["YamlConfig", NxdtOptions]):
 
     @property
     def model(self) -> type[NxdtConfig]:
-        """What its YAML file holds."""
+        """The model of its YAML file."""
         from .config import NxdtConfig  # noqa: PLC0415
 
         return NxdtConfig
@@ -44,25 +44,25 @@ class Nxdt(Framework["YamlConfig", NxdtOptions]):
         return is_yaml and len(set(_SECTIONS.findall(text))) > 1
 
     def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
-        """Return what a YAML file holds, with interpolations in it, or None, and its faults."""
+        """Return the content of a YAML file with interpolations unresolved, or None after reporting its faults."""
         from ...config.yaml_config import read_yaml  # noqa: PLC0415
 
         return read_yaml(text, source, findings)
 
     def overridden(self, config: YamlConfig, options: NxdtOptions, _node_count: int, findings: Findings) -> YamlConfig:
-        """Return a config with the values of ``training_overrides``, whose paths begin at the top."""
+        """Return a config with the values of ``training_overrides``, whose paths start at the top level."""
         from ...config.yaml_config import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
 
     def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
-        """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
+        """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
         from .job import engine_for  # noqa: PLC0415
 
         return engine_for(config, options, findings)
 
     def asked(self, config: YamlConfig, options: NxdtOptions, _node_count: int) -> Asked:
-        """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
+        """Return ``trainer.num_nodes``, unless the batch is scaled from it, and ``trainops.master_address``."""
         from .job import asked_of  # noqa: PLC0415
 
         return asked_of(config, options)
@@ -70,7 +70,7 @@ class Nxdt(Framework["YamlConfig", NxdtOptions]):
     def plan_job(
         self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
     ) -> Job | None:
-        """Return what is to be run, or None where there is any fault."""
+        """Return the job to run, or None if there is any fault."""
         from .job import plan_job  # noqa: PLC0415
 
         return plan_job(config, options, nodes, findings)

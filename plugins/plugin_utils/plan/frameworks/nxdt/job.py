@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The framework NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
+"""NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
 
-NxDT's own train.sh runs several nodes under Slurm or Open MPI only. So a plan holds the torchrun line that train.sh
-would come to, with the same arguments, and what its train_setup.sh exports. The YAML file is staged as it is.
+NxDT's own train.sh runs on several nodes only under Slurm or Open MPI. So a plan holds the torchrun command that
+train.sh would run, with the same arguments, and the exports of its train_setup.sh. The YAML file is staged unchanged.
 Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
 """
 
@@ -52,7 +52,7 @@ _ALWAYS = {"XLA_DISABLE_FUNCTIONALIZATION": "0", "HYDRA_FULL_ERROR": "1", "MALLO
 # What it exports for nodes that talk over EFA.
 _EFA = {"FI_PROVIDER": "efa", "FI_EFA_USE_DEVICE_RDMA": "1", "FI_EFA_FORK_SAFE": "1"}
 _AFTER_ENVIRONMENT = "/opt/aws/neuron/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Bars of the ten steps that are traced would be taken for steps of the training.
+# The progress bars of the ten traced steps would be read as training steps.
 _COMPILE_FIRST = """\
 #!/usr/bin/env bash
 # Compiles the graphs of a training, and then trains: bash compile_first.sh torchrun ARGUMENT…
@@ -91,7 +91,7 @@ OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
 
 
 def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
-    """Return ``none`` where neither an engine nor an image is named: NxDT's guide trains on the host."""
+    """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
     if options.container_engine != "auto" or _run_of(config).get("container_image") is not None:
         return options.container_engine
     findings.note("No image is set (trainops.container_image), so the training runs directly on the hosts.")
@@ -99,7 +99,7 @@ def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> 
 
 
 def asked_of(config: YamlConfig, options: NxdtOptions) -> Asked:
-    """Return ``trainer.num_nodes``, but where the batch is scaled from it, and ``trainops.master_address``."""
+    """Return ``trainer.num_nodes``, unless the batch is scaled from it, and ``trainops.master_address``."""
     mode = _mode(options)
     master = typed(RunConfig, _run_of(config), "", Findings()).master_address
     nodes = None if scales_batch(options, mode) else _given_nodes(config.config)
@@ -107,14 +107,14 @@ def asked_of(config: YamlConfig, options: NxdtOptions) -> Asked:
 
 
 def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
-    """Return what is to be run, or None where there is any fault. ``nodes`` are in rank order."""
+    """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     mode = _mode(options)
     nnodes = len(nodes) if mode == "multi_node" else 1
     given_nodes = _given_nodes(config.config)
     values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)
     if values is None:
         return None
-    # What could not be resolved has been reported, and is not reported again as missing.
+    # Unresolved values are already reported, and not reported again as missing.
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
     reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
@@ -126,7 +126,7 @@ def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], fi
 
 
 def _run_of(config: YamlConfig) -> dict[str, t.Any]:
-    """Return the section that says how to run, empty where there is none."""
+    """Return the section that says how to run, or an empty one."""
     given = (values_of(config.config, {}, Findings()) or {}).get(_RUN)
     return given if isinstance(given, dict) else {}
 
@@ -148,7 +148,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
 
 
 def _given_nodes(config: DictConfig) -> int | None:
-    """Return trainer.num_nodes as it stands in the file, or None where that is no number that could be overridden."""
+    """Return trainer.num_nodes from the file, or None if it is not a number that could be overridden."""
     trainer = t.cast("dict[t.Any, t.Any]", OmegaConf.to_container(config)).get("trainer")
     given = trainer.get("num_nodes") if isinstance(trainer, dict) else None
     return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None
@@ -198,7 +198,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: l
 
 
 def _checkpoints(reading: NxdtReading) -> str:
-    """Return the folder from which NeMo goes on by itself (nemo.utils.exp_manager: resume_if_exists)."""
+    """Return the folder from which NeMo resumes by itself (nemo.utils.exp_manager: resume_if_exists)."""
     goes_on = reading.get("exp_manager.create_checkpoint_callback") and reading.get("exp_manager.resume_if_exists")
     return (reading.get("exp_manager.explicit_log_dir") or "") if goes_on else ""
 
@@ -206,7 +206,7 @@ def _checkpoints(reading: NxdtReading) -> str:
 def _container_options(reading: NxdtReading) -> ContainerOptions:
     run, profile = reading.config.trainops, reading.options.container_profile
     started = container_options(run.container_name, run.shm_size, profile, multi_node=reading.nnodes > 1)
-    # What AMD's GPUs need otherwise is of no use here.
+    # The settings for AMD GPUs are of no use here.
     confined = [option for option in started["security_opt"] if "unconfined" not in option]
     return {**started, "group_add": [], "cap_add": ["IPC_LOCK"], "security_opt": confined}
 
@@ -238,7 +238,7 @@ def _parameters(reading: NxdtReading, sizes: Sizes) -> Parameters:
 
 
 def _task(reading: NxdtReading) -> str:
-    """Return what is done to the model: ``pretraining``, ``sft``, ``dpo`` or ``orpo``, and ``lora`` with it."""
+    """Return the kind of training: ``pretraining``, ``sft``, ``dpo`` or ``orpo``, and ``lora`` with it."""
     alignment = reading.alignment
     if alignment is None:
         return "pretraining"
@@ -250,8 +250,8 @@ def _task(reading: NxdtReading) -> str:
 def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
     """Return what NxDT and the Neuron runtime read.
 
-    NxDT sets those of its config itself where they are not set; here they are, so that the plan shows them. Only
-    NEURON_CC_FLAGS it appends to in any case.
+    NxDT sets the variables of its config itself if they are not set; they are set here so that the plan shows them.
+    Only to NEURON_CC_FLAGS it always appends.
     """
     config, run = reading.config, reading.config.trainops
     environment: dict[str, t.Any] = {
@@ -291,13 +291,13 @@ def _command(reading: NxdtReading, environment: dict[str, str], sizes: Sizes) ->
         f"trainer.num_nodes={nnodes}",
         *([f"data.global_batch_size={batch}"] if batch != reading.get("data.global_batch_size") else []),
         f"exp_manager.explicit_log_dir={_hydra_value(log_dir)}",
-        # Otherwise Hydra makes its folders in the checkout.
+        # Otherwise Hydra creates its folders in the checkout.
         "hydra.run.dir={run-folder}/hydra",
     ]
 
 
 def _hydra_value(text: str) -> str:
-    """Return a text as Hydra's grammar of overrides takes it for one, whatever characters it has."""
+    """Return a text quoted for Hydra's override grammar, whatever characters it has."""
     if _PLAIN_WORD.fullmatch(re.sub(r"\{[a-z-]+\}", "", text)):
         return text
     escaped = text.replace("'", "\\'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys of an NxDT training config that NxDT alone reads, by the paths of their sections."""
+"""The keys of an NxDT training config that only NxDT reads, by section path."""
 
 from __future__ import annotations
 

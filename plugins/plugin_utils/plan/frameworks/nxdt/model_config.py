@@ -17,7 +17,7 @@ from ...config.kinds import OneOf, Words
 from .data_config import Names
 from .keys import KEYS
 
-# Every model of model_source megatron is built from these; model_source hf has them in its config.json.
+# model_source megatron builds every model from these; model_source hf has them in its config.json.
 MEGATRON_KEYS = ("ffn_hidden_size", "num_attention_heads", "num_kv_heads", "normalization", "layernorm_epsilon")
 
 Betas = t.Annotated[list[Probability], Words("a list of two numbers from 0 to 1")]
@@ -27,7 +27,7 @@ Tolerance = t.Annotated[t.Any, Words("a number, or null")]
 
 @with_keys(KEYS["model.fusions"], strict=True)
 class FusionsConfig(ConfigSection):
-    """The section ``model.fusions``: kernels that do several operations at once."""
+    """The section ``model.fusions``: fused kernels."""
 
     softmax: Boolean | None = optional("Use the fused softmax.", example=True, variable="NEURON_FUSE_SOFTMAX")
     flash_attention: Boolean = key("Use the flash attention kernel.", example=True)
@@ -36,7 +36,7 @@ class FusionsConfig(ConfigSection):
 
 @with_keys(KEYS["model.optim.sched"], strict=True)
 class SchedulerConfig(ConfigSection):
-    """The section ``model.optim.sched``: how the learning rate changes."""
+    """The section ``model.optim.sched``: the learning rate schedule."""
 
 
 @with_keys(KEYS["model.optim"], strict=True)

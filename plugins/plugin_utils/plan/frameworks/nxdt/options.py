@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of a plan that NxDT alone has."""
+"""The plan variables that only NxDT has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...job.options import RunOptions
 
 
 class NxdtOptions(RunOptions):
-    """Where NxDT lies, and which one it is."""
+    """Location of NxDT."""
 
     training_nxdt_root: PathOrNothing = key(
         "Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in the config.", default=""

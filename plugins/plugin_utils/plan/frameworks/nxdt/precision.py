@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a type of precision of NxDT means.
+"""The meaning of NxDT's precision types.
 
-Source: ``process_config`` in examples/training_orchestrator.py of NxDT. It leaves alone what the environment has
-already, and appends to NEURON_CC_FLAGS; so a plan sets the variables, and leaves the compiler's flags to NxDT.
+Source: ``process_config`` in examples/training_orchestrator.py of NxDT. It keeps variables that are already
+set, and appends to NEURON_CC_FLAGS; so a plan sets the variables, and leaves the compiler flags to NxDT.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MANUAL_KEYS = {
 }
 
 
-# What each makes of these variables, None where one stays unset, and the flags that NxDT adds to NEURON_CC_FLAGS.
+# The variables' values for each type, None if unset, and the flags that NxDT adds to NEURON_CC_FLAGS.
 PRECISIONS: dict[str, tuple[tuple[str, str, str | None], str]] = {
     "bf16SR": (("1", "0", "1"), _ACCUMULATE),
     "mixed_precision": (("0", "1", "0"), _ACCUMULATE),
@@ -34,7 +34,7 @@ _MISSPELT = "mixed_precisionSR"
 
 
 class PrecisionType(OneOf):
-    """A type of precision, in the spelling that NxDT's code knows."""
+    """A precision type, in the spelling of NxDT's code."""
 
     def read(self, value: t.Any) -> str:
         """Return the type."""
@@ -69,7 +69,7 @@ class PrecisionConfig(ConfigSection):
 
 
 def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
-    """Return the variables that a right precision section becomes."""
+    """Return the variables for a valid precision section."""
     if precision.type == "manual":
         return {name: str(int(getattr(precision, key))) for key, name in MANUAL_KEYS.items()}
     values, _flags = PRECISIONS[precision.type]
@@ -77,5 +77,5 @@ def precision_environment(precision: PrecisionConfig) -> dict[str, str]:
 
 
 def precision_compiler_flags(precision: PrecisionConfig) -> str:
-    """Return what NxDT adds to the compiler's flags for a right precision section."""
+    """Return the compiler flags that NxDT adds for a valid precision section."""
     return "" if precision.type == "manual" else PRECISIONS[precision.type][1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the checks of an NxDT training config look at."""
+"""An NxDT training config as the checks see it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class NxdtReading(ConfigReading[NxdtConfig, NxdtOptions]):
 
     @property
     def alignment(self) -> AlignmentConfig | None:
-        """Return how the model is fine-tuned or aligned, wherever it stands; None for pre-training."""
+        """Return how the model is fine-tuned or aligned, from either place; None for pre-training."""
         return t.cast("AlignmentConfig | None", self.get(self.alignment_key))
 
     @property
     def alignment_key(self) -> str:
-        """Return where that stands: older versions of NxDT have it in ``data``."""
+        """Return its key: older versions of NxDT have it in ``data``."""
         return "model_alignment_strategy" if self.get("model_alignment_strategy") else "data.alignment_strategy"

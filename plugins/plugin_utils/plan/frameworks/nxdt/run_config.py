@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The typed model of the section ``trainops`` of an NxDT training config: how to run, which NxDT does not ask for."""
+"""The typed model of the section ``trainops`` of an NxDT training config: how to run, which NxDT's config lacks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sizes of an NxDT job, and which of them have to divide.
+"""The sizes of an NxDT job, and which of them must divide.
 
 Sources: neuronx_distributed/parallel_layers/parallel_state.py (parallelism), lightning_modules/data/base.py
 (micro batches) and models/megatron/transformer.py (heads, layers) of NxD and NxDT. Numbers of micro batches are cut
@@ -38,7 +38,7 @@ def sizes_of(reading: NxdtReading) -> Sizes:
 
 
 def check_sizes(sizes: Sizes, reading: NxdtReading) -> None:
-    """Note every size that does not divide."""
+    """Report every size that does not divide."""
     _check_world(sizes, reading)
     _check_batch(sizes, reading)
     _check_sequence(sizes, reading)
@@ -120,7 +120,7 @@ def _check_heads(sizes: Sizes, reading: NxdtReading) -> None:
             f"The tensor parallelism {tensor} is not a multiple of kv_replicator {replicator}.",
             f"Choose a divisor of {tensor}.",
         )
-    # For model_source hf the heads stand in config.json, which lies on the nodes.
+    # For model_source hf the heads are in config.json, on the nodes.
     if heads and heads % tensor:
         reading.fault(
             "model.num_attention_heads",
@@ -158,7 +158,7 @@ def _check_layers(sizes: Sizes, reading: NxdtReading) -> None:
     if virtual > 1 and pipeline == 1:
         reading.fault(_VIRTUAL, "There is nothing to interleave without pipeline parallelism.", "Set it to 1.")
     stages = pipeline * virtual
-    # NxD shares the layers of model_source hf out unevenly where it has to; NxDT's Megatron model asserts.
+    # NxD distributes the layers of model_source hf unevenly if necessary; NxDT's Megatron model asserts.
     even = reading.get("model_source") != "hf"
     if layers and cuts is None and (layers % stages if even else layers < stages):
         reading.fault(
