@@ -51,7 +51,7 @@ def found(cluster: Cluster = CLUSTER, nodes: int = 4, **sbatch: str) -> Findings
         ({"partition": "gpu", "time": "1441"}, "time_limit", "ends jobs after 1-00:00:00"),
         ({"partition": "gpu", "nodes": 7}, "nodes", "may have at most 6 nodes"),
         ({"partition": "gpu", "nodes": 1}, "nodes", "must have at least 2 nodes"),
-        ({"account": "vision"}, "account", "You have no access to Account vision"),
+        ({"account": "vision"}, "account", "You have no access to account vision"),
         ({"partition": "shared", "qos": "urgent"}, "qos", "Partition shared does not accept jobs of QOS urgent"),
         ({"partition": "ours", "qos": "scavenger"}, "qos", "Partition ours denies QOS scavenger"),
         ({"reservation": "week48"}, "reservation", "no reservation week48. It currently has week47"),

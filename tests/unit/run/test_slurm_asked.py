@@ -48,8 +48,8 @@ def test_an_account_and_a_qos_of_somebody_else_are_faults(slurm: Path) -> None:
     command(slurm, "sacctmgr", "printf 'llm|normal\\n'")
     faults, _warnings = refused(job(account="vision", qos="urgent"))
     assert [fault["message"] for fault in faults] == [
-        "Account vision is none of yours.",
-        "QOS urgent is none of yours.",
+        "You have no access to account vision.",
+        "You have no access to QOS urgent.",
     ]
 
 

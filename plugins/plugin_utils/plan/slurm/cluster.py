@@ -125,7 +125,7 @@ def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None
 def _note_association(
     option: str, asked: str, known: frozenset[str] | None, partition: Fields, findings: Findings
 ) -> None:
-    key, title = f"training_slurm_{option}", {"account": "Account", "qos": "QOS"}[option]
+    key, title = f"training_slurm_{option}", {"account": "account", "qos": "QOS"}[option]
     if not asked:
         return
     if known is not None and asked not in known:
