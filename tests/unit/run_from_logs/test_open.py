@@ -59,7 +59,8 @@ def test_logs_alone_are_never_a_pass_and_each_lack_is_told(judged):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [(b"a\x1b[31m\xff.bin", "Not read, because there are logs next to them: a.bin."), (b"node\xff.log", None)]
+    ("name", "told"),
+    [(b"a\x1b[31m\xff.bin", "Not read, because there are logs next to them: a.bin."), (b"node\xff.log", None)],
 )
 def test_files_may_have_any_names(name: bytes, told: str | None, tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "logs", {"node0.log": SILENT, "node1.log": WHOLE})
