@@ -111,7 +111,7 @@ def test_what_an_allocation_cannot_do_is_said_before_a_step_begins(allocated: Lo
     wrong = {"training_slurm_exclude": "gpu02", "training_slurm_partition": "short"}
     status, output = allocated.play("megatron_multinode.yml", "refused", **wrong)
     assert status == 2
-    assert "With training_launcher=srun training_slurm_partition has no effect" in " ".join(output.split())
+    assert "training_slurm_partition has no effect with training_launcher=srun." in " ".join(output.split())
     del wrong["training_slurm_partition"]
     status, output = allocated.play("megatron_multinode.yml", "refused", **wrong)
     assert status == 2

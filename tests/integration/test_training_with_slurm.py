@@ -126,7 +126,7 @@ def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_
         wait_until((login.runs / "red/summary.json").exists)
     status, output = ended(playing)
     assert status == 0, output
-    assert "The preflight is red on gpu01, as named above" in output
+    assert "The preflight is red on gpu01, as shown above" in output
     first = login.summary("red")
     assert (first["verdict"], first["first_failure"]["node"]) == ("ERROR", "gpu01")
     assert first["first_failure"]["message"].startswith("its preflight is red: port: ")
