@@ -125,7 +125,7 @@ def check_port(look: Look) -> Cell:
     problem = look.facts["network"]["master_port_problem"]
     if problem is None:
         return green(f"{port} is free")
-    reason = f"port {port}, where the nodes meet, is not free ({problem})"
+    reason = f"rendezvous port {port} is not free ({problem})"
     return red(
         f"{port} is taken",
         reason,

@@ -63,7 +63,7 @@ def test_stage_tells_all_that_is_missing_at_once(training):
         with pytest.raises(NodeError) as refused:
             run.stage()
     assert "the folder /nowhere/Megatron-LM does not exist" in str(refused.value)
-    assert f"port {run.node['master_port']}, where the nodes meet, is not free here" in str(refused.value)
+    assert f"rendezvous port {run.node['master_port']} is not free here" in str(refused.value)
     assert not Path(run.node["run_folder"]).exists()
 
 

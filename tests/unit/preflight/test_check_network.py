@@ -70,7 +70,7 @@ def test_the_port_matters_on_rank_0_only(bench) -> None:
     nodes = bench()
     for number in (1, 2):
         nodes[number]["network"]["master_port_problem"] = "Address already in use"
-    assert nodes.cell("port", 1)["reason"] == ("port 6000, where the nodes meet, is not free (Address already in use)")
+    assert nodes.cell("port", 1)["reason"] == ("rendezvous port 6000 is not free (Address already in use)")
     assert nodes.cell("port", 1)["command"].startswith("set training_master_port to a free port")
     assert nodes.cell("port", 2)["status"] == "grey"
 

@@ -58,6 +58,12 @@ def test_without_accounting_nothing_is_said_of_accounts(slurm: Path) -> None:
     assert refused(job(account="any")) == ([], [])
 
 
+def test_what_slurm_says_may_be_no_utf_8(slurm: Path) -> None:
+    command(slurm, "sbatch", "cat >/dev/null; printf 'no account caf\\351' >&2; exit 1")
+    ((fault,), _warnings) = refused(job())
+    assert fault["message"] == "Slurm reports: no account caf\ufffd."
+
+
 def test_sbatch_has_the_last_word(slurm: Path) -> None:
     command(slurm, "sbatch", "cat >/dev/null; echo 'allocation failure: Invalid license specification' >&2; exit 1")
     ((fault,), _warnings) = refused(job())

@@ -109,4 +109,4 @@ def _port_problems(node: Node) -> list[str]:
 
     port = node["master_port"]
     problem = port_problem(port)
-    return [f"port {port}, where the nodes meet, is not free here ({problem})"] if problem else []
+    return [f"rendezvous port {port} is not free here ({problem})"] if problem else []

@@ -255,7 +255,9 @@ class SlurmJob:
 def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None) -> str:
     """Return what a command of Slurm prints, with a script as its standard input; `SlurmError` with what it says."""
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, input=script or "")
+        done = subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False, input=script or ""
+        )
     except FileNotFoundError:
         raise NoSlurmError(
             f"{command[0]} is not installed. Run Ansible on a machine that can submit Slurm jobs, or set "
