@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import typing as t
 from pathlib import Path
@@ -14,9 +13,9 @@ from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, show, write_index_of
 
 with needed_packages(__name__):
-    from ..plugin_utils.report.files import SUMMARY
     from ..plugin_utils.report.query import query, result_text
     from ..plugin_utils.report.side_by_side import side_by_side
+    from ..plugin_utils.run.sweep import summary_of
 
 
 class ActionModule(ControllerAction):
@@ -57,11 +56,11 @@ class ActionModule(ControllerAction):
 
 
 def _summary(run_dir: str) -> Summary:
-    path = Path(os.path.abspath(run_dir)) / SUMMARY
+    folder = os.path.abspath(run_dir)
     try:
-        return t.cast("Summary", json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not complete JSON"
-        raise AnsibleActionFail(
-            f"{path} cannot be read: {reason}. Run trainops.cluster.training_report to write it."
-        ) from None
+        summary = summary_of(folder)
+    except ValueError as error:
+        raise AnsibleActionFail(f"{error}.") from None
+    if summary is None:
+        raise AnsibleActionFail(f"{folder} has no summary.json. Run trainops.cluster.training_report to write it.")
+    return summary

@@ -153,7 +153,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
     def _scontrol(self, *arguments: str) -> str:
         command = [self.get_option("scontrol"), "--oneliner", *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, timeout=_SECONDS
+            )
         except FileNotFoundError:
             if arguments[1] == "hostnames":
                 raise

@@ -66,11 +66,15 @@ def standing_text(standing: Standing) -> str:
 
 
 def summary_of(run_dir: str | Path) -> Summary | None:
-    """Return the summary of a run, or None where it was not judged."""
+    """Return the summary of a run, or None if it was not judged; ValueError for a file that cannot be read."""
+    path = Path(run_dir) / SUMMARY_NAME
     try:
-        return t.cast("Summary", json.loads((Path(run_dir) / SUMMARY_NAME).read_text(encoding="utf-8")))
+        return t.cast("Summary", json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not complete JSON"
+        raise ValueError(f"{path} cannot be read: {reason}. Run trainops.cluster.training_report to write it") from None
 
 
 class Sweep:

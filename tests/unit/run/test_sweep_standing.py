@@ -89,3 +89,12 @@ def test_a_name_that_a_sweep_cannot_have_is_refused(tmp_path, name, told):
 def test_a_folder_without_a_sweep_is_named(tmp_path):
     with pytest.raises(ValueError, match="holds no sweep"):
         read_sweep(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b'{"verdict":', b"\xff"])
+def test_a_damaged_summary_is_named(tmp_path, content):
+    run(tmp_path, "sweep-a", "PASS")
+    path = tmp_path / "sweep-a/summary.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{path} cannot be read: it is not complete JSON"):
+        standing_of(tmp_path, "sweep-a")
