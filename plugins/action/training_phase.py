@@ -248,6 +248,8 @@ def _secrets(node: t.Mapping[str, t.Any]) -> dict[str, str]:
                 found[secret["name"]] = register_secret(stream.read())
         except OSError:
             continue
+        except UnicodeDecodeError:
+            raise AnsibleActionFail(f"{secret['source']} cannot be read: it is not UTF-8 text.") from None
     return found
 
 

@@ -147,3 +147,12 @@ def test_a_token_that_is_not_there_is_told_before_any_node_is_touched(bench: Ben
         # Ansible breaks lines wherever a path makes them long.
         assert told in " ".join(done.output.split())
         assert not bench.nodes.exists()
+
+
+def test_a_token_of_the_config_that_is_no_text_is_named(bench: Bench, config: dict[str, t.Any]) -> None:
+    path = bench.folder / "token"
+    path.write_bytes(b"hf_\xff")
+    of_file = bench.config(hf_token_file=str(path))
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), of_file, **config)
+    assert done.status != 0
+    assert f"{path} cannot be read: it is not UTF-8 text." in " ".join(done.output.split())
