@@ -33,8 +33,8 @@ class StepPace:
     def limit(self, longest: float, pausing: bool) -> float:
         """Return how many seconds there may be no line: 20 times the 95th percentile of the gaps, at least 60.
 
-        It is ``longest`` at most, before the third step, and while the trainer is ``pausing``: compiling, evaluating or
-        writing a checkpoint.
+        It is at most ``longest``, and exactly that before the third step and while the trainer is ``pausing``:
+        compiling, evaluating or writing a checkpoint.
         """
         if pausing or len(self._gaps) < _FEW:
             return longest
