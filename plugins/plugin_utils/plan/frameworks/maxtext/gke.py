@@ -25,7 +25,6 @@ from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, Reading, model_of
 
 ENTRY_POINT = "maxtext.trainers.pre_train.train"
-# XPK rejects a longer workload name.
 _HOSTS = Whole(1, 99999)
 # The TensorCores of a chip, which the number of a TPU type counts, and how many devices JAX sees in it.
 _CHIPS = {"v4": (2, 1), "v5p": (2, 1), "v5litepod": (1, 1), "v6e": (1, 1), "tpu7x": (2, 2)}
