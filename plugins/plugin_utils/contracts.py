@@ -52,6 +52,7 @@ class OptionalParameters(t.TypedDict, total=False):
     lnc: int | None
     compiler_flags: str
     script_generation: str
+    tokenizer: str
     nic_type: str | None
 
 
@@ -291,14 +292,17 @@ class Status(t.TypedDict, total=False):
     log_file: str
     last_lines: list[str]
     failures: list[Failure]
+    survived: list[Failure]
     failures_at_end: list[Failure]
+    unusual_at_end: list[Failure]
+    said_end: bool
     transports: list[str]
     world_size: int | None
     settings: dict[str, list[float]]
     signs: list[str]
     conflicts: int
     starts: int
-    wrong_perplexities: int
+    arguments: dict[str, list[str]]
     ranks: list[str]
     log_run_id: str | None
     began_anew: bool

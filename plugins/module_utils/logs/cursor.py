@@ -5,7 +5,7 @@
  "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
  "transports": ["NET/IB"], "world_size": 16,
  "settings": {"iterations": [30.0]}, "signs": ["[rank-"], "ranks": ["rank 15"], "conflicts": 0,
- "starts": {"node1:77": {"count": 1, "last": ""}}, "wrong_perplexities": 0}
+ "starts": {"node1:77": {"count": 1, "last": ""}}, "arguments": {"fp8": ["hybrid"]}}
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Seen(t.TypedDict):
     ``transports`` is what ``named_networks`` found in the whole log, sorted, ``world_size`` the last number of ranks
     that a process said to see, None if none did. ``settings`` are what ``add_settings`` found, ``signs`` the texts of
     the grammar by which a rank is known to have taken part, sorted. ``ranks`` are what ``add_ranks`` found,
-    ``conflicts`` is how often a step was printed again in a row with another step time or loss, and
-    ``wrong_perplexities`` how many do not fit their loss, or are of an evaluation that cannot be.
+    ``conflicts`` is how often a step was printed again in a row with another step time or loss, and ``arguments`` what
+    ``add_arguments`` found.
     """
 
     transports: list[str]
@@ -31,7 +31,7 @@ class Seen(t.TypedDict):
     signs: list[str]
     ranks: list[str]
     conflicts: int
-    wrong_perplexities: int
+    arguments: dict[str, list[str]]
 
 
 class Cursor(Seen):
@@ -69,7 +69,7 @@ def new_cursor(attempt: int = 1) -> Cursor:
         "ranks": [],
         "conflicts": 0,
         "starts": {},
-        "wrong_perplexities": 0,
+        "arguments": {},
         "memory": {},
     }
 
@@ -87,7 +87,7 @@ def checked_cursor(given: t.Mapping[str, t.Any] | None) -> Cursor:
         texts = given[key]
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"cursor.{key} is {texts!r}, but must be a list of strings, as returned by a call")
-    for key, is_value in (("settings", _are_numbers), ("starts", _is_start)):
+    for key, is_value in (("settings", _are_numbers), ("arguments", _are_texts), ("starts", _is_start)):
         if not isinstance(given[key], dict) or not all(map(is_value, given[key].values())):
             raise ValueError(f"cursor.{key} is {given[key]!r}, but must be a dict, as returned by a call")
     for key, first in sorted(start.items()):
@@ -101,6 +101,10 @@ def checked_cursor(given: t.Mapping[str, t.Any] | None) -> Cursor:
 
 def _are_numbers(value: t.Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, (int, float)) for one in value)
+
+
+def _are_texts(value: t.Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _is_start(value: t.Any) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log says after its last steps.
+"""What a log says after its last steps: failures of a known class, unusual lines, and that the training is over.
 
-A trainer that ends well says little: what it says then, and sounds like a failure, is a short list. Any other line
-there that sounds like one is a failure of the class ``unnamed``, whatever program printed it.
+Only a line that a signature knows, and that the program does not itself call a warning, is a failure here. A line that
+merely sounds like one is unusual: it is shown, and decides nothing.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import typing as t
 from itertools import groupby
 from operator import itemgetter
 
-from .alarms import alarm_of
+from .alarms import sounds_like_a_failure
 from .failures import IGNORED, find_failures, is_of_exit
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
-from .signature import LINE_CHARACTERS, Failure, Signature
+from .signature import LINE_CHARACTERS, Failure, Signature, is_warning
 from .signatures.sentences import sentence_class
-from .text import line_end, line_start
+from .text import line_start
 
 # A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
 STEPS_TO_SURVIVE = 3
@@ -30,53 +30,50 @@ _LAST_BYTES = 64 << 20
 _FIRST_LOOK_BYTES = 64 << 10
 _LAST_STEPS_BYTES = 8 << 10
 
-
 UNNAMED = Signature(
     "unnamed",
-    "Read this line and those around it: a training that ends well does not print it after its last step.",
+    "Read this line and those around it: no known failure looks like this, but the training ended here.",
 )
 _UNWRITTEN = Signature(
     "checkpoint",
     "This checkpoint was begun, but nothing says that it was written. Check its folder, the free space and the "
     "storage.",
 )
-_ALONE = Signature(
-    "nccl",
-    "This process began to join the others, but nothing says that it did. Look for the process that it waits for.",
-)
-_GOING_ON = Signature("unnamed", "The log ends while this was in progress. Check whether it finished.")
-# Of tqdm: "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]".
-_PART_OF_BAR = re.compile(rb"(?<!\d)\d{1,2}%\|[^|]{0,999}\| {0,9}[\w.]{1,20}/[\w.]{1,20} \[")
-# What NCCL says as a process begins, begins to join a communicator, and has joined it.
-_BOOTSTRAPS, _JOINS, _JOINED = b" NCCL INFO Bootstrap", b" - Init START", b" Init COMPLETE"
 _ITERATION = re.compile(rb"\biteration +(\d+)")
 # Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
 _STORE_CLOSED = re.compile(
-    rb"\[W\S{0,40} [\d:.]{1,20} (?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
+    rb"(?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
     rb"(?:\[c10d\] (?:sendBytes|recv\w{1,30}) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
-_OF_STORE = re.compile(
-    _STORE_CLOSED.pattern
-    + rb"[^\n]*(?:\nException raised from \w{1,40} at [^\n]*(?:\n(?:\[rank\d{1,7}\]:)?frame #[^\n]*){1,99})?"
-)
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
-# So much of what follows the last step is looked at, at its begin and at its end.
-_ALARM_BYTES = 64 << 10
-_ALARM_LINES = 3
-# So much of a log is looked at for lines that sound like a failure where nothing says when its rank began to train.
+# So much of what follows the last step is looked at for unusual lines, at its begin and at its end.
+_UNUSUAL_BYTES = 64 << 10
+_UNUSUAL_LINES = 3
+# So much of a log is looked at where nothing says when its rank began to train.
 _CLOSING_BYTES = 4 << 10
 
 
-def failures_at_end(path: str, framework: str) -> list[Failure]:
-    """Return the failures that too few steps follow in a log, as from ``find_failures``, to know them survived.
+class End(t.TypedDict):
+    """How a log ends, as part of a node's answer.
 
-    Where there are none, those after the last step that have no other class than ``unnamed``.
+    ``failures_at_end`` are failures of a known class, as from ``find_failures``. ``unusual_at_end`` are the first lines
+    that sound like a failure, each with the class that its words suggest, or ``unnamed``. ``said_end`` tells whether
+    the trainer printed that its training is over.
+    """
 
-    Of a rank that prints no steps, those after the last text that shows it to train; where there is none either, only
-    lines that sound like a failure at its very end, and after it last met the other ranks. A log that does not exist
-    has none; raises OSError for one that cannot be read.
+    failures_at_end: list[Failure]
+    unusual_at_end: list[Failure]
+    said_end: bool
+
+
+def end_of_training(path: str, framework: str) -> End:
+    """Return how a log ends.
+
+    Its failures are those that too few steps follow to know them survived; of a rank that prints no steps, those after
+    the last text that shows it to train. A log that does not exist says nothing; raises OSError for one that cannot be
+    read.
     """
     grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
@@ -88,22 +85,35 @@ def failures_at_end(path: str, framework: str) -> list[Failure]:
     if begin == 0:
         begin = last_sign(grammar.under_way, Piece(text))
     if begin == 0 and _few_behind(text, 0, grammar, 1):
+        # Nothing says when this rank began to train: at most its last lines are of interest.
         closing = text[-_CLOSING_BYTES:]
-        return _alarms(Piece(closing[last_sign(grammar.met, Piece(closing)) :]), grammar) or _unjoined(text, 0)
+        met = last_sign(grammar.met, Piece(closing))
+        return {
+            "failures_at_end": [],
+            "unusual_at_end": _unusual(closing[met:], grammar),
+            "said_end": _says_end(text, grammar),
+        }
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
-    failures = find_failures(Piece(text[few or begin :]))
-    return (
-        without_noise_of_exit(failures)
-        or _alarms(Piece(glued + text[begin:]), grammar)
-        or _unwritten(Piece(text), grammar)
-        or _unjoined(text, begin)
-        or _within_bar(text[begin:])
-    )
+    behind = glued + text[begin:]
+    failures = only_errors(find_failures(Piece(text[few or begin :])))
+    return {
+        "failures_at_end": failures or _unwritten(Piece(text), grammar),
+        "unusual_at_end": _unusual(behind, grammar),
+        "said_end": _says_end(behind if begin_of_few(text, grammar, 1) else text, grammar),
+    }
 
 
-def without_noise_of_exit(failures: t.Sequence[Failure]) -> list[Failure]:
-    """Return the failures but those that say that c10d's store is closed, or that are met as the process ends."""
-    return [one for one in failures if not _STORE_CLOSED.search(one["line"].encode()) and not is_of_exit(one)]
+def only_errors(failures: t.Iterable[Failure]) -> list[Failure]:
+    """Return the failures without warnings, and without what good runs print as their processes end."""
+    return [
+        one
+        for one in failures
+        if not is_warning(one) and not _STORE_CLOSED.search(one["line"].encode()) and not is_of_exit(one)
+    ]
+
+
+def _says_end(text: bytes, grammar: Grammar) -> bool:
+    return any(sign in text for sign in grammar.over)
 
 
 def _behind_fields(line: bytes) -> bytes:
@@ -119,25 +129,21 @@ def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
     return last + 1 if last < 0 else (piece.text.find(b"\n", last) + 1 or len(piece.text))
 
 
-def _alarms(piece: Piece, grammar: Grammar) -> list[Failure]:
-    """Return the first lines that sound like a failure, but for shutdown noise."""
-    text = piece.text
+def _unusual(text: bytes, grammar: Grammar) -> list[Failure]:
+    """Return the first lines that sound like a failure, with the class that their words suggest."""
     if not text or text.isspace():
         return []
-    if len(text) > 2 * _ALARM_BYTES:
-        text = text[:_ALARM_BYTES] + b"\n" + text[-_ALARM_BYTES:]
+    if len(text) > 2 * _UNUSUAL_BYTES:
+        text = text[:_UNUSUAL_BYTES] + b"\n" + text[-_UNUSUAL_BYTES:]
     text = _HELPER_TRACEBACK.sub(lambda found: b"" if _is_of_helpers(found.group(), grammar) else found.group(), text)
     text = IGNORED.sub(b"", _WARNED_AT.sub(rb"\1", text))
-    text = _OF_STORE.sub(b"", text)
+    lines = (line for line in re.split(rb"[\r\n]+", text) if not line.startswith(grammar.closing))
     found: list[Failure] = []
-    for line in re.split(rb"[\r\n]+", text):
-        if len(found) == _ALARM_LINES:
+    for line in filter(sounds_like_a_failure, lines):
+        signature = sentence_class(line) or UNNAMED
+        found.append(signature.failure_in(line[:LINE_CHARACTERS]))
+        if len(found) == _UNUSUAL_LINES:
             break
-        alarm = alarm_of(line)
-        if alarm and not line.startswith(grammar.closing):
-            begin = max(0, alarm.end - LINE_CHARACTERS)
-            signature = sentence_class(alarm.said) or UNNAMED
-            found.append(signature.failure_in(line[begin:]))
     return found
 
 
@@ -161,25 +167,6 @@ def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
     written = re.findall(re.escape(end) + rb"[^\r\n]*", behind)
     said = [found.group(1) for found in map(_ITERATION.search, written) if found]
     return bool(written) and (not of_which or len(said) < len(written) or of_which.group(1) in said)
-
-
-def _unjoined(text: bytes, begin: int) -> list[Failure]:
-    """Return where NCCL begins last, behind the place, if it joins no communicator after that."""
-    joined = max(text.rfind(_JOINED), begin - 1)
-    begun = max(text.rfind(_JOINS), text.rfind(_BOOTSTRAPS) if joined >= 0 else -1)
-    if begun <= joined:
-        return []
-    line = text[line_start(text, begun) : line_end(text, begun)]
-    return [_ALONE.failure_in(line)]
-
-
-def _within_bar(text: bytes) -> list[Failure]:
-    """Return a progress bar with which some lines end before it is full."""
-    text = text.rstrip()
-    last = text[line_start(text, len(text)) :]
-    if not _PART_OF_BAR.search(last):
-        return []
-    return [_GOING_ON.failure_in(last)]
 
 
 def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:

@@ -99,12 +99,17 @@ _MESSAGES = (
 def find_failures(piece: Piece) -> list[Failure]:
     """Return the failures that some lines of a log report, in their order, at most three of a class.
 
-    Each is ``{"class", "blame", "echo", "remedy", "line", "rank", "exit_code"}``; the first four are those of its
-    ``Signature``. ``line`` is the evidence, one line of at most 400 characters. ``rank`` is the rank or, of JAX, the
-    task (process) that the text blames or, where it is no echo, that printed it; ``rank`` and ``exit_code`` are null
-    where the text has none. A line is one failure, of the first signature that matches. A package that is missing is
-    none where another exception follows from the code that went on without it.
+    Each is a `Failure`; its class, blame, echo and remedy are those of its ``Signature``. ``line`` is the evidence, one
+    line of at most 400 characters. ``rank`` is the rank or, of JAX, the task (process) that the text blames or, where
+    it is no echo, that printed it; ``rank`` and ``exit_code`` are null where the text has none. ``severity`` is what
+    the program that printed the line calls it, see `severity_of`. A line is one failure, of the first signature that
+    matches. A package that is missing is none where another exception follows from the code that went on without it.
     """
+    return [failure for _start, failure in failures_with_places(piece)]
+
+
+def failures_with_places(piece: Piece) -> list[tuple[int, Failure]]:
+    """Return the failures of `find_failures`, each with the place in the piece at which its line begins."""
     text = piece.text
     excerpt, begins = _excerpt(piece)
     if not excerpt:
@@ -139,7 +144,7 @@ def find_failures(piece: Piece) -> list[Failure]:
         failure = found_at.get(start)
         if failure:
             failure["line"] = f"{ignored[start]} {failure['line']}"[:LINE_CHARACTERS]
-    return [failure for _start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
+    return [(start, failure) for start, failure in sorted(found_at.items(), key=itemgetter(0)) if failure]
 
 
 def few_of_each_class(failures: Iterable[Failure]) -> list[Failure]:

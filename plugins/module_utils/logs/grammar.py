@@ -45,7 +45,7 @@ class Grammar(t.NamedTuple):
 
     ``world_size`` is how a process says how many ranks, or devices, it sees.
 
-    ``settings`` is how a process says what it trains.
+    ``settings`` is how a process says what it trains in numbers, ``arguments`` how it does in words.
 
     ``under_way`` are texts that a rank prints once it trains, or has trained: what failed before one of them was
     survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
@@ -57,6 +57,8 @@ class Grammar(t.NamedTuple):
     ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
     begins, and what the same function prints as it ends.
 
+    ``over`` are texts, one of which a trainer prints once its training is over; there is none where it says nothing.
+
     ``starts`` are what a process prints once, as it begins: what has one start, each.
 
     ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
@@ -64,9 +66,6 @@ class Grammar(t.NamedTuple):
     ``closing`` is what lines begin with that a launch script prints once the training is over.
 
     ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
-
-    ``perplexity`` is how perplexities are printed beside their losses, ``perplexity_of_trained`` whether they are of
-    evaluations, and ``evaluation`` how evaluations without one are printed.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
@@ -81,6 +80,7 @@ class Grammar(t.NamedTuple):
     step_line: str
     printed_by: str
     settings: t.Tuple[Printed, ...] = ()
+    arguments: t.Tuple[Printed, ...] = ()
     under_way: t.Tuple[bytes, ...] = ()
     first_rank: t.Tuple[bytes, ...] = ()
     alive: t.Tuple[bytes, ...] = ()
@@ -88,13 +88,11 @@ class Grammar(t.NamedTuple):
     each_step: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
+    over: t.Tuple[bytes, ...] = ()
     starts: t.Tuple[Printed, ...] = ()
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
     closing: t.Tuple[bytes, ...] = ()
     bars: bool = False
-    perplexity: t.Optional[Printed] = None
-    perplexity_of_trained: bool = False
-    evaluation: t.Optional[Printed] = None
     left_out: Callable[[Mapping[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     helper_files: t.Optional[bytes] = None

@@ -8,19 +8,18 @@ import typing as t
 import zlib
 from collections import deque
 from collections.abc import Iterable
-from operator import lt
+from operator import itemgetter, lt
 
 from .cursor import Cursor, Seen, checked_cursor, new_cursor
 from .ending import STEPS_TO_SURVIVE, begin_of_few, end_of, last_sign
-from .failures import few_of_each_class, find_failures
+from .failures import failures_with_places, few_of_each_class
 from .find import Piece
 from .frameworks.known import grammar_of
 from .grammar import Grammar
 from .parts import in_chunk, new_parts, parts_with_whole_messages
-from .perplexity import impossible_evaluations, wrong_perplexities
 from .ranks import add_ranks
 from .rows import FoundStep, StepRows
-from .settings import MOST_VALUES, add_settings
+from .settings import MOST_VALUES, add_arguments, add_settings
 from .signature import Failure
 from .starts import add_starts, most_starts
 from .text import plain
@@ -40,6 +39,7 @@ class News(Seen):
 
     rows: StepRows
     failures: list[Failure]
+    survived: list[Failure]
     summary: dict[str, float]
     starts: int
     cursor: Cursor
@@ -58,11 +58,11 @@ def read_log(
     """Return what a log says beyond the cursor.
 
     The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
-    ``find_failures``), ``summary`` (canonical metric -> float, as from the grammar) and the new ``cursor``, and of that
-    ``transports``, ``world_size``, ``settings``, ``signs``, ``ranks``, ``conflicts``, ``wrong_perplexities`` and how
-    many ``starts`` there were. Which ``failures`` are looked
-    for is ``all``, ``open``, which are those that fewer than `STEPS_TO_SURVIVE` of the rows follow, and in a log
-    without steps no text of a rank that trains, or ``none``; the fewer, the faster the log is read.
+    ``find_failures``, each with the last ``step`` before it), ``summary`` (canonical metric -> float, as from the
+    grammar) and the new ``cursor``, and of that ``transports``, ``world_size``, ``settings``, ``arguments``, ``signs``,
+    ``ranks``, ``conflicts`` and how many ``starts`` there were. ``failures`` are all of them, or with ``open`` those
+    that fewer than `STEPS_TO_SURVIVE` of the rows follow, and in a log without steps no text of a rank that trains; the
+    others are ``survived``. With ``none`` they are not looked for, which is faster.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
     the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
@@ -92,7 +92,7 @@ def read_log(
         with open(path, "rb") as log:
             return _read(log, grammar, reading, rows, final, max_bytes, failures)
     except FileNotFoundError:
-        return _news(reading, rows, [], {})
+        return _news(reading, rows, [], [], {})
 
 
 def tail(path: str, lines: int = 20) -> list[str]:
@@ -125,6 +125,7 @@ def _read(
         cursor = new_cursor(cursor["attempt"] + (cursor["step"] is not None))
     begin = cursor["offset"]
     with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
+    steps_at = [(begin, cursor["step"])]
     summary: dict[str, float] = {}
     under_way = begin
     for piece, part_begin, part_end in new_parts(log, begin, final, max_bytes, whole_messages=which_failures != "none"):
@@ -133,14 +134,14 @@ def _read(
             summary.clear()
         if len(rows) > steps_before:
             with_steps.append(_WithSteps(part_begin, part_end, len(rows) - steps_before))
+        steps_at.append((part_end, cursor["step"]))
         summary.update(grammar.summary(piece))
         networks = cursor["transports"]
         cursor["transports"] = sorted({*networks, *named_networks(piece, known=bool(networks))})
         cursor["world_size"] = last_world_size(grammar.world_size, piece) or cursor["world_size"]
         cursor["settings"] = add_settings(cursor["settings"], grammar.settings, piece)
         cursor["ranks"] = add_ranks(cursor["ranks"], piece)
-        cursor["wrong_perplexities"] += wrong_perplexities(grammar.perplexity, grammar.perplexity_of_trained, piece)
-        cursor["wrong_perplexities"] += impossible_evaluations(grammar.evaluation, piece)
+        cursor["arguments"] = add_arguments(cursor["arguments"], grammar.arguments, piece)
         _add_starts(cursor, grammar, piece)
         if cursor["step"] is None:
             cursor["signs"] = _signs(grammar, piece, cursor["signs"])
@@ -149,12 +150,35 @@ def _read(
         cursor["offset"] = part_end
     cursor["fingerprint"] = _fingerprint(log, cursor["offset"])
     failures: list[Failure] = []
+    survived: list[Failure] = []
+    end = cursor["offset"]
     if which_failures == "open":
-        begin = _begin_of_few(log, grammar, with_steps) or (begin if rows else under_way)
+        first_open = _begin_of_few(log, grammar, with_steps) or (begin if rows else under_way)
+        survived = _failures_between(log, grammar, begin, first_open, steps_at)
+        begin = first_open
     if which_failures != "none":
-        for part in parts_with_whole_messages(log, begin, cursor["offset"]):
-            failures = few_of_each_class([*failures, *find_failures(part.piece)])
-    return _news(cursor, rows, failures, summary)
+        failures = _failures_between(log, grammar, begin, end, steps_at)
+    return _news(cursor, rows, failures, survived, summary)
+
+
+def _failures_between(
+    log: t.BinaryIO, grammar: Grammar, begin: int, end: int, steps_at: list[tuple[int, int | None]]
+) -> list[Failure]:
+    """Return the first failures of each class between two places of a log, each with the last step before it.
+
+    ``steps_at`` are places in the log, in ascending order, each with the last step before it.
+    """
+    failures: list[Failure] = []
+    for part in parts_with_whole_messages(log, begin, end):
+        step = max((known for known in steps_at if known[0] <= part.begin), default=(0, None), key=itemgetter(0))[1]
+        behind = 0
+        for start, failure in failures_with_places(part.piece):
+            between = Piece(part.piece.text[behind:start])
+            step = next((found["step"] for found in reversed(list(grammar.parse(between, {})))), step)
+            failure["step"], behind = step, start
+            failures.append(failure)
+        failures = few_of_each_class(failures)
+    return failures
 
 
 def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
@@ -210,10 +234,13 @@ def _begin_of_few(log: t.BinaryIO, grammar: Grammar, with_steps: deque[_WithStep
     return None
 
 
-def _news(cursor: Cursor, rows: StepRows, failures: list[Failure], summary: dict[str, float]) -> News:
+def _news(
+    cursor: Cursor, rows: StepRows, failures: list[Failure], survived: list[Failure], summary: dict[str, float]
+) -> News:
     return {
         "rows": rows,
         "failures": failures,
+        "survived": survived,
         "summary": summary,
         "transports": list(cursor["transports"]),
         "world_size": cursor["world_size"],
@@ -221,7 +248,7 @@ def _news(cursor: Cursor, rows: StepRows, failures: list[Failure], summary: dict
         "signs": cursor["signs"],
         "ranks": cursor["ranks"],
         "conflicts": cursor["conflicts"],
-        "wrong_perplexities": cursor["wrong_perplexities"],
+        "arguments": cursor["arguments"],
         "starts": most_starts(cursor["starts"]),
         "cursor": cursor,
     }

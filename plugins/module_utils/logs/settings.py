@@ -36,6 +36,11 @@ SETTINGS = (
     "resumed",
     "ended",
 )
+# What a trainer prints in words, by the names that its own arguments have.
+ARGUMENTS = (
+    *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
+    *("dtype", "quantization", "remat_policy", "tokenizer_path"),
+)
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4
 _NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
@@ -54,4 +59,20 @@ def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece
             value = math.prod(map(float, _NUMBER.findall(match.group(name))))
             if value not in values and len(values) < MOST_VALUES:
                 values.append(value)
+    return found
+
+
+def add_arguments(before: dict[str, list[str]], known: Iterable[Printed], piece: Piece) -> dict[str, list[str]]:
+    """Return what was reported and what the piece says: each argument with its different texts, in their order.
+
+    A group of a pattern is named as one of `ARGUMENTS`.
+    """
+    found = before
+    for printed in known:
+        for match in printed.matches(piece):
+            name = match.lastgroup or ""
+            text = " ".join(match.group(name).decode("utf-8", "replace").split())
+            values = found.get(name, [])
+            if text not in values and len(values) < MOST_VALUES:
+                found = {**found, name: [*values, text]}
     return found

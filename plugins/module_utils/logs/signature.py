@@ -7,6 +7,8 @@ import re
 import typing as t
 from functools import lru_cache
 
+from .severity import INFO, WARNING, Severity, severity_of
+
 _FIRST_ECHO = 60
 LINE_CHARACTERS = 400
 
@@ -59,6 +61,8 @@ Failure = t.TypedDict(
         "line": str,
         "rank": "int | None",
         "exit_code": "int | None",
+        "severity": Severity,
+        "step": "int | None",
     },
 )
 Failure.__doc__ = "A failure in a log; see `failures.find_failures`."
@@ -99,7 +103,14 @@ class Signature(t.NamedTuple):
             "line": " ".join(line[: 4 * LINE_CHARACTERS].decode("utf-8", "replace").split())[:LINE_CHARACTERS],
             "rank": rank,
             "exit_code": exit_code,
+            "severity": severity_of(line),
+            "step": None,
         }
+
+
+def is_warning(failure: Failure) -> bool:
+    """Return whether the program itself calls the line a warning or information: then it reports no failure."""
+    return failure["severity"] in (WARNING, INFO)
 
 
 # Few logs hold any failure.

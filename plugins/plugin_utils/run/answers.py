@@ -11,9 +11,9 @@ import zlib
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from ...module_utils.logs.ending import UNNAMED
+from ...module_utils.logs.ending import UNNAMED, End
 from ...module_utils.logs.record import EVIDENCE, METRICS
-from ...module_utils.logs.settings import MOST_VALUES, SETTINGS
+from ...module_utils.logs.settings import ARGUMENTS, MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
@@ -48,6 +48,8 @@ FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*
 SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
 MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
 
+ArgumentName = t.Annotated[str, AfterValidator(_one_of(ARGUMENTS))]
+Arguments = dict[ArgumentName, t.Annotated[list[Line], Field(max_length=MOST_VALUES)]]
 Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALUES)]]
 
 
@@ -125,6 +127,8 @@ _Failure = TypedDict(
         "line": Line,
         "rank": int | None,
         "exit_code": int | None,
+        "severity": t.Literal["", "info", "warning", "error"],
+        "step": Count | None,
     },
 )
 
@@ -136,11 +140,13 @@ class _Seen(TypedDict):
     signs: list[Line]
     ranks: list[Line]
     conflicts: Count
-    wrong_perplexities: Count
+    arguments: Arguments
 
 
 # The names of what every answer, and a log that nobody followed, says of a training beside its steps.
 SEEN = tuple(_Seen.__annotations__)
+# Those of what it says in its last answer of how a log ends.
+END = tuple(End.__annotations__)
 
 
 class _Starts(TypedDict):
@@ -224,7 +230,10 @@ class Followed(_Done, _Seen):
     log_run_id: Line | None
     blocks: list[t.Annotated[_Block, AfterValidator(_of_whole_columns)]]
     failures: list[_Failure]
+    survived: list[_Failure]
     failures_at_end: t.NotRequired[list[_Failure]]
+    unusual_at_end: t.NotRequired[list[_Failure]]
+    said_end: t.NotRequired[bool]
     last_lines: t.NotRequired[list[Line]]
     pausing: t.NotRequired[bool]
     ranks_seen: t.NotRequired[t.Annotated[list[_Rank], Field(max_length=_MOST_DEVICES)]]

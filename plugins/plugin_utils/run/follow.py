@@ -16,7 +16,7 @@ from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Outage, Plan, Status
-from .answers import SEEN, BadAnswerError, Cursor, Followed
+from .answers import END, SEEN, BadAnswerError, Cursor, Followed
 from .news import News
 from .node_errors import NodeEndedError, NodeLostError
 from .open_failures import OpenFailures
@@ -41,7 +41,7 @@ _MOST_OUTAGES = 100
 # What stands on the board as it is in the answer; the last ones are in some answers only.
 _KEPT = (
     *("status", "exit_status", "oom_killed", "log_bytes", "log_run_id", "starts", *SEEN),
-    *("last_lines", "failures_at_end", "ranks_seen", "log_problem", *CIRCUMSTANCES),
+    *("last_lines", *END, "ranks_seen", "log_problem", *CIRCUMSTANCES),
 )
 
 
@@ -194,7 +194,7 @@ class Follower:
             self._board.update(self._node, message=message)
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"
-        failures = self._failures.add(answer["failures"])
+        failures = self._failures.add(answer["failures"], answer["survived"])
         status = self._put_on_board(answer, failures, interrupted)
         self._news.note(
             failed=has_failed(status) or status["status"] == "stopped",
@@ -260,6 +260,7 @@ class Follower:
             ended_at=ended_at,
             interrupted=interrupted or known.get("interrupted", False),
             failures=failures,
+            survived=self._failures.survived,
             began_anew=began_anew(answer["cursor"]),
             **of_last_step,
         )

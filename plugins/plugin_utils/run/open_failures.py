@@ -20,7 +20,7 @@ class _Read(t.NamedTuple):
 
 
 class OpenFailures:
-    """Failures as they are read, without those after which the training went on.
+    """Failures as they are read, and apart from them those after which the training went on.
 
     Healthy logs hold lines that look like failures: a missing package that is not needed, a retried address, an absent
     device. If steps follow, such a line is not the cause of what happens later.
@@ -29,10 +29,17 @@ class OpenFailures:
     def __init__(self) -> None:
         """Begin with none."""
         self._found: list[_Read] = []
+        self._survived: list[Failure] = []
         self._advances = 0
 
-    def add(self, failures: Iterable[Failure]) -> list[Failure]:
+    @property
+    def survived(self) -> list[Failure]:
+        """Return the first three failures of each class after which the training went on, in their order."""
+        return list(self._survived)
+
+    def add(self, failures: Iterable[Failure], survived: Iterable[Failure] = ()) -> list[Failure]:
         """Add what a log says, and return what is open: the first three failures of each class, in their order."""
+        self._add_survived(survived)
         self._found += [_Read(failure, self._advances) for failure in failures]
         few = {id(failure) for failure in few_of_each_class(read.failure for read in self._found)}
         self._found = [read for read in self._found if id(read.failure) in few]
@@ -41,4 +48,9 @@ class OpenFailures:
     def advance(self) -> None:
         """Note that the steps of the run went on since the last call."""
         self._advances += 1
-        self._found = [read for read in self._found if self._advances - read.advances < _ADVANCES_TO_SURVIVE]
+        is_open = [self._advances - read.advances < _ADVANCES_TO_SURVIVE for read in self._found]
+        self._add_survived(read.failure for read, still in zip(self._found, is_open, strict=True) if not still)
+        self._found = [read for read, still in zip(self._found, is_open, strict=True) if still]
+
+    def _add_survived(self, failures: Iterable[Failure]) -> None:
+        self._survived = few_of_each_class([*self._survived, *failures])

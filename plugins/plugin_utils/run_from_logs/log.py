@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...module_utils.logs.cursor import Cursor
-from ...module_utils.logs.ending import end_of, failures_at_end, without_noise_of_exit
+from ...module_utils.logs.ending import end_of, end_of_training, only_errors
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
 from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
@@ -35,14 +35,18 @@ _PROBE_BYTES = 4 << 20
 class Log:
     """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
 
-    ``failures_at_end`` are those after the last step, or after what shows a rank without steps to train. ``began_anew``
-    says that a process began there.
+    ``survived`` are the failures that steps follow, ``failures_at_end`` and ``unusual_at_end`` what stands after the
+    last step, or after what shows a rank without steps to train, see `end_of_training`. ``began_anew`` says that a
+    process began there.
     """
 
     path: Path
     blocks: list[StepBlock]
     failures: list[Failure]
+    survived: list[Failure]
     failures_at_end: list[Failure]
+    unusual_at_end: list[Failure]
+    said_end: bool
     steps_total: int | None
     last_lines: list[str]
     transports: list[str]
@@ -52,7 +56,7 @@ class Log:
     ranks: list[str]
     conflicts: int
     starts: int
-    wrong_perplexities: int
+    arguments: dict[str, list[str]]
     began_anew: bool
 
     @property
@@ -114,12 +118,15 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         tokens_per_sequence_per_gpu=per_sequence,
         failures="open",
     )
-    seen = t.cast("dict[str, t.Any]", news)
+    seen, end = t.cast("dict[str, t.Any]", news), end_of_training(str(path), framework)
     return Log(
         path=path,
         blocks=news["rows"].blocks(),
         failures=_plain(news["failures"]),
-        failures_at_end=_plain(failures_at_end(str(path), framework)),
+        survived=_plain(news["survived"]),
+        failures_at_end=_plain(end["failures_at_end"]),
+        unusual_at_end=_plain(end["unusual_at_end"]),
+        said_end=end["said_end"],
         steps_total=news["cursor"]["steps_total"],
         last_lines=[one_line(line) for line in tail(str(path))],
         began_anew=began_anew(news["cursor"]),
@@ -137,20 +144,24 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
     for other in errors:
         first, second = (other, log) if other.blocks and not log.blocks else (log, other)
         settings = {**second.settings, **first.settings}
+        arguments = {**second.arguments, **first.arguments}
         log = replace(
             first,
             path=log.path,
             failures=few_of_each_class([*log.failures, *other.failures]),
+            survived=few_of_each_class([*log.survived, *other.survived]),
             failures_at_end=few_of_each_class([*log.failures_at_end, *_unsurvived(second, first)]),
+            unusual_at_end=few_of_each_class([*log.unusual_at_end, *other.unusual_at_end]),
+            said_end=log.said_end or other.said_end,
             last_lines=log.last_lines or other.last_lines,
             transports=sorted({*log.transports, *other.transports}),
             world_size=first.world_size or second.world_size,
             settings=settings,
+            arguments=arguments,
             signs=sorted({*log.signs, *other.signs}),
             ranks=sorted({*log.ranks, *other.ranks}),
             conflicts=log.conflicts + other.conflicts + _contradictions(first, second),
             starts=max(log.starts, other.starts),
-            wrong_perplexities=log.wrong_perplexities + other.wrong_perplexities,
         )
     return log
 
@@ -171,7 +182,7 @@ def _losses(log: Log) -> dict[tuple[int, int], float]:
 def _unsurvived(second: Log, first: Log) -> list[Failure]:
     """Return the failures in a stream without steps, which cannot show whether steps in the other stream followed."""
     return [
-        *(without_noise_of_exit(second.failures) or second.failures_at_end),
+        *(only_errors(second.failures) or second.failures_at_end),
         *(first.failures_at_end if first.blocks and second.blocks else ()),
     ]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Sequence
 
-from ...module_utils.logs.ending import without_noise_of_exit
+from ...module_utils.logs.ending import only_errors
+from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import BLAME, Failure
 from ..contracts import FirstFailure, Reason, Status
 from .first_cause import first_failure, is_own
@@ -44,8 +45,17 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
         reasons.add(FAIL, "failure_in_log", message, first["node"])
 
 
+# What a run that trained to its end has lost all the same: a process, a device, a file system, or what it was to save.
+_LOSSES = frozenset(
+    (
+        *("killed", "node_failure", "gpu_ecc", "gpu_error", "gpu_hang", "gpu_memory_fault"),
+        *("disk_full", "io_error", "checkpoint"),
+    )
+)
+
+
 def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
-    """Note failures of any class after the last step, if no node is known to have failed.
+    """Note failures of a known class after the last step, if no node is known to have failed.
 
     A failure before the last step was survived, as the later steps show. On a node without steps, a failure counts if
     no sign of training follows it.
@@ -54,11 +64,12 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
         node, failures = status["node"], status.get("failures_at_end", [])
         where = "after its last step"
         if node not in seen.attempts:
-            failures = without_noise_of_exit(status.get("failures", [])) or failures
+            failures = only_errors(status.get("failures", [])) or failures
             where = "with no sign of training after it"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
-            message = f"The log of {node} shows a failure {where} ({failure['class']}): {line}"
-            reasons.add(INCONCLUSIVE, "failure_at_end", message, node)
+            code = "fault_at_end" if failure["class"] in _LOSSES else "failure_at_end"
+            message = f"The log of {node} reports a failure {where} ({failure['class']}): {line}"
+            reasons.add(INCONCLUSIVE, code, message, node)
 
 
 def failure_in_logs(
@@ -113,4 +124,6 @@ def _nan(reason: Reason) -> Failure:
         "remedy": _REMEDY_OF_THE_MODEL if of_model else _REMEDY_OF_A_NUMBER,
         "rank": None,
         "exit_code": None,
+        "severity": ERROR,
+        "step": None,
     }

@@ -24,7 +24,8 @@ import signal
 import typing as t
 from collections.abc import Collection, Iterable
 
-from ...module_utils.logs.signature import Failure
+from ...module_utils.logs.severity import ERROR
+from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import FirstFailure, Status
 from ..run.status import has_failed, stops_short
@@ -126,9 +127,7 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
 def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] | None:
     """Return the most likely cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
-    changes = status.get("machine_changes")
-    texts = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
-    texts = texts or [*status.get("failures_at_end", [])]
+    texts = _texts(status)
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
@@ -156,6 +155,14 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
         "own": is_own(found),
         "order": order,
     }
+
+
+def _texts(status: Status) -> list[Failure]:
+    """Return the failures that may be the cause: of the log and the kernel, else what the log warns of or ends with."""
+    changes = status.get("machine_changes")
+    known = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
+    errors = [failure for failure in known if not is_warning(failure)]
+    return errors or [*known, *status.get("failures_at_end", []), *status.get("unusual_at_end", [])]
 
 
 def is_own(failure: Failure) -> bool:
@@ -230,6 +237,8 @@ def _end_of(status: Status, held_up: str) -> _End:
         "remedy": remedy,
         "rank": None,
         "exit_code": None,
+        "severity": ERROR,
+        "step": None,
     }
 
 

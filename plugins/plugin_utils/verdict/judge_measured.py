@@ -10,13 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import in_words
-from ..contracts import LossTrend, Status
+from ..contracts import LossTrend
 from ..plan.config.words import counted
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
-from .repeated_losses import repeated_losses
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +26,6 @@ if t.TYPE_CHECKING:
 _VOCABULARY = 300_000.0
 # A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
 _WORSE_THAN_GUESSING = 1.2
-# A training that knows its data by heart before it begins is none.
-_LEAST_LOSS = 1e-3
 # A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
 _SPIKE, _NEIGHBOURS = 1.5, 7
 # The last loss, which none after it shows to have come back, has jumped where it is so many times those of the fifth
@@ -64,7 +61,6 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
     A rising loss fails. A flat loss leaves open whether anything was learned, in a training of 20 steps or more from
     the start; in a shorter training, and in one that resumed from a checkpoint, it is only reported.
     """
-    _judge_perplexity(seen.statuses, reasons)
     attempts, trends = seen.attempts, seen.trends
     chosen = list(trends)
     if seen.together and trends:
@@ -100,17 +96,6 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 
-def _judge_perplexity(statuses: list[Status], reasons: Reasons) -> None:
-    for status in statuses:
-        node, wrong = status["node"], status.get("wrong_perplexities", 0)
-        if wrong:
-            message = (
-                f"The log of {node} has perplexities that are not the exponential of their loss, or whose loss no "
-                f"trained model has: {wrong}."
-            )
-            reasons.add(INCONCLUSIVE, "perplexity_differs", message, node, perplexities=wrong)
-
-
 def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
     """Note losses that no real training has, and return whether there are any."""
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
@@ -129,9 +114,6 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
             f"The loss of {node} ends at {end:.4g}, worse than guessing among {vocabulary:.0f} tokens ({guessing:.4g})."
         )
         reasons.add(INCONCLUSIVE, "loss_too_high", message, node, loss=end, guessing=guessing)
-    if values.size >= MIN_LOSSES and float(np.ptp(values)) > 0 and 0 <= float(values.max()) < _LEAST_LOSS:
-        message = f"The loss of {node} is below {_LEAST_LOSS:g} in all steps, which no model reaches on text."
-        reasons.add(INCONCLUSIVE, "loss_too_low", message, node, loss=end)
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
         message = (
@@ -144,13 +126,6 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
             "recovery."
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[-1]), loss=float(values[-1]))
-    repeated = repeated_losses(values)
-    if repeated:
-        message = (
-            f"The losses of {node} from step {int(steps[repeated.again])} repeat those from step "
-            f"{int(steps[repeated.first])} for {repeated.losses} steps: other batches never have the same losses."
-        )
-        reasons.add(INCONCLUSIVE, "loss_repeats", message, node, step=int(steps[repeated.again]), steps=repeated.losses)
     lowest = float(values.min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g} after a low of {lowest:.4g}: the training diverged."

@@ -11,6 +11,7 @@ import numpy as np
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
 from ..plan.config.words import counted
+from .arguments import judge_arguments
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
 from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -55,7 +56,8 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
     for status in seen.statuses:
         node, settings = status["node"], status.get("settings", {})
         compared = _Compared(node, agrees[node], of_job if seen.together else None, reasons)
-        _judge_ranks(status, compared)
+        _judge_ranks(status, compared, None if seen.together else planned.get("gpus"))
+        judge_arguments(plan, node, status.get("arguments", {}), agrees[node], reasons)
         for name, word in _WORDS.items():
             values = settings.get(name, [])
             if len(values) > 1:
@@ -149,11 +151,13 @@ class _Compared(t.NamedTuple):
         self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
 
 
-def _judge_ranks(status: Status, compared: _Compared) -> None:
-    """Compare the number of ranks with that of other nodes, and the batch size it leads to with the one in the log."""
+def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> None:
+    """Compare the number of ranks with the plan's or other nodes', and the batch it makes with the one in the log."""
     node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
     if not ranks:
         return
+    if planned:
+        compared.with_plan("number of ranks", ranks, planned)
     compared.with_others("number of ranks", ranks)
     names = ("batch_per_device", "global_batch_size", "accumulated_batches")
     each, whole, times = (settings.get(name, []) for name in names)

@@ -16,7 +16,8 @@ from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
 from ..plan.config.words import counted
 from ..plan.job.rdma import asks_for_rdma
-from .reasons import INCONCLUSIVE, PASS, ROWS, Reasons
+from .checks import ROWS
+from .reasons import INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,10 @@ if t.TYPE_CHECKING:
 
 _MOST_CHARACTERS = 100
 _OF_STEPS: tuple[LedgerRow, ...] = ("steps", "gaps", "numbers", "skipped", "loss", "workload", "time")
+
+
+# Rows whose evidence is in logs alone: none is asked for where the facts of the run are complete.
+_OUTRANKED: tuple[LedgerRow, ...] = ("sign of life", "failures")
 
 
 def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> list[LedgerOfNode]:
@@ -48,7 +53,8 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
             reason, found = against.get((row, node)) or against.get((row, None)), evidence[row]
             if reason:
                 entries["rows"][row] = {"verdict": reason["verdict"], "evidence": reason["message"]}
-            elif found:
+            elif found or (row in _OUTRANKED and reasons.complete):
+                found = found or "none of its own; the run was seen to train to its end"
                 entries["rows"][row] = {"verdict": PASS, "evidence": found}
             else:
                 entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": "no evidence"}

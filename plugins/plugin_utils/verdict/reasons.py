@@ -7,67 +7,21 @@ import math
 import typing as t
 
 from ..contracts import LedgerRow, Reason, Verdict
+from .checks import CHECK_OF_CODE, CHECKS, ERROR, FAIL, INCONCLUSIVE
+
+__all__ = ("ERROR", "FAIL", "GRAVITY", "INCONCLUSIVE", "PASS", "Reasons")
 
 PASS: t.Final = "PASS"
-FAIL: t.Final = "FAIL"
-ERROR: t.Final = "ERROR"
-INCONCLUSIVE: t.Final = "INCONCLUSIVE"
 
 # The gravest first.
 GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
 
-# The row of the ledger that each code is of; the others are of the run as a whole.
-_CODES: dict[LedgerRow, tuple[str, ...]] = {
-    "exit status": (
-        "node_failed",
-        "node_killed",
-        "node_unreachable",
-        "node_bad_answer",
-        "node_gone",
-        "node_not_started",
-        "node_running",
-        "node_stopped",
-        "node_stalled",
-        "exit_status_unknown",
-    ),
-    "log": (
-        "other_log",
-        "log_cut",
-        "same_log",
-        "steps_conflict",
-        "clock_back",
-        "other_time",
-        "two_runs",
-        "settings_differ",
-        "nodes_unknown",
-        "logs_missing",
-        "logs_left_over",
-    ),
-    "sign of life": ("no_sign_of_life",),
-    "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples", "long_warm_up"),
-    "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
-    "failures": ("failure_at_end", "failure_in_log"),
-    "numbers": ("not_finite", "below_zero", "nan_iterations"),
-    "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped", "idle_steps"),
-    "loss": (
-        "loss_rises",
-        "loss_climbs",
-        "loss_flat",
-        "loss_constant",
-        "loss_negative",
-        "loss_differs",
-        "loss_spike",
-        "loss_repeats",
-        "loss_too_high",
-        "loss_too_low",
-        "perplexity_differs",
-    ),
-    "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
-    "network": ("tcp_transport", "transport_unknown"),
-    "time": ("pauses", "slows_down"),
-}
-ROWS = (*_CODES, "last line")
-ROW_OF_CODE = {code: row for row, codes in _CODES.items() for code in codes}
+# Codes of a training that failed, or of a log that says so: there is a cause to be named.
+_OF_A_FAILURE = frozenset(
+    check.code
+    for check in CHECKS
+    if check.row in ("exit status", "failures", "numbers") and check.code not in ("exit_status_unknown", "no_end_seen")
+) | {"last_step_missing", "no_steps"}
 
 
 class Reasons:
@@ -77,17 +31,30 @@ class Reasons:
     what is unknown.
     """
 
-    def __init__(self) -> None:
-        """Begin without any."""
+    def __init__(self, *, complete: bool = False) -> None:
+        """Begin without any; ``complete`` tells whether the facts of the run are, see `checks`."""
+        self._complete = complete
         self._reasons: list[Reason] = []
         self._notes: list[Reason] = []
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the facts of the run are complete, which outranks what is only missing in a log."""
+        return self._complete
 
     def __len__(self) -> int:
         """Return how many reasons there are."""
         return len(self._reasons)
 
     def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note a reason, with the values or lines that support it."""
+        """Note a reason, with the values or lines that support it.
+
+        What the check may not argue for, or what the facts of the run outrank, becomes a note.
+        """
+        check = CHECK_OF_CODE.get(code)
+        if verdict != PASS and check and (not check.effects or (check.outranked and self._complete)):
+            self.note(code, message, node, **evidence)
+            return
         self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
 
     def add_missing(self, row: LedgerRow, node: str) -> None:
@@ -103,6 +70,10 @@ class Reasons:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
         argued = {reason["verdict"] for reason in self._reasons}
         return next((verdict for verdict in GRAVITY if verdict in argued), INCONCLUSIVE)
+
+    def has_failure(self) -> bool:
+        """Return whether something failed, as opposed to what is missed, differs or is not known."""
+        return any(reason["code"] in _OF_A_FAILURE for reason in self._reasons)
 
     def decisive(self) -> list[Reason]:
         """Return the reasons against a pass, gravest first; for a PASS, the reasons for it."""
@@ -125,8 +96,9 @@ class Reasons:
 
 def _reason(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
     reason: Reason = {"code": code, "message": message}
-    if code in ROW_OF_CODE:
-        reason["row"] = ROW_OF_CODE[code]
+    check = CHECK_OF_CODE.get(code)
+    if check and check.row:
+        reason["row"] = check.row
     if node:
         reason["node"] = node
     if evidence:

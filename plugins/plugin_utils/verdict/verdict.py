@@ -25,6 +25,7 @@ from .evidence import (
     judge_thresholds,
     samples_of,
 )
+from .facts import is_complete, judge_end
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
 from .frame import attempts_of, left_out_of
@@ -39,10 +40,11 @@ from .judge_time import judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
-from .reasons import PASS, Reasons
+from .reasons import Reasons
 from .seen import Seen
 from .statistics import of_nodes, of_run
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
+from .survived import note_survived, note_unusual
 from .thresholds import judge_bounds, with_thresholds
 from .time_spent import times_spent
 from .utilization import utilization_of, utilization_text
@@ -68,11 +70,6 @@ def judge(
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
     than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
     """
-    reasons = Reasons()
-    retry = plan.get("retry")
-    if retry:
-        began_with = None if steps.empty else int(steps["step"].min())
-        reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
     grammar = grammar_of(plan.get("log_framework") or plan["framework"])
@@ -97,10 +94,16 @@ def judge(
         first=first,
         interrupted=first is None and was_interrupted(statuses),
     )
+    reasons = Reasons(complete=is_complete(seen))
+    retry = plan.get("retry")
+    if retry:
+        began_with = None if steps.empty else int(steps["step"].min())
+        reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     metrics = with_thresholds(of_run(steps, by_node), seen.bounds)
     judge_nodes(seen, reasons)
     judge_outages(seen, reasons)
     judge_log_only(seen, reasons)
+    judge_end(seen, reasons)
     judge_last_step(seen, reasons)
     judge_hidden_failure(seen, reasons)
     judge_failures_at_end(seen, reasons)
@@ -124,7 +127,9 @@ def judge(
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
     utilization = utilization_of(seen.workload, metrics)
     ledger = ledger_of(seen, agrees, reasons)
-    if not seen.interrupted and reasons.verdict() != PASS:
+    note_survived(seen, reasons)
+    note_unusual(seen, reasons)
+    if not seen.interrupted and reasons.has_failure():
         in_logs = (statuses, reasons.decisive(), together)
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which lines at the end of a log are failures, and what is left out of them."""
+"""How a log ends: failures of a known class, unusual lines, and the trainer's own end."""
 
 from __future__ import annotations
 
@@ -7,151 +7,118 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
-
-STEP = "completed step: 1, seconds: 1.000, loss: 9.000\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "failed"),
-    [
-        ("32 succeeded, 0 failed", False),
-        ("xid errors: 0, uncorrectable ecc errors: 0", False),
-        ("finished without any errors", False),
-        ("12 done, 0 retries exhausted", False),
-        ("lost samples: 0", False),
-        ("n3 : ok=12 unreachable=0 failed=0", False),
-        ("unreachable hosts: none", False),
-        ("lost rank: 0", True),
-        ("checkpoint shard 12 is 0 bytes", True),
-        ("rank 3 died with status 0", True),
-        ("failed ranks: 0, 5", True),
-        ("ENOTCONN", True),
-        ("Transport endpoint is not connected", True),
-        ("rmdir: failed to remove 'x': Directory not empty", True),
-        ("mkdir: x: File exists", False),
-        ("stopping at iteration 40 of 500", True),
-        ("stopping at iteration 40 of 40", False),
-        ("GPU 3 ECC errors: 0", False),
-        ("rank failed: 0", True),
-        ("rank 3 died, failed=0", True),
-        ("exit code: 1 failed=0", True),
-        ("worker 3 crashed, status: 0", True),
-        ("the shard is 0 bytes", True),
-        ("rank 0 failed", True),
-        ("errors: 0x3f", True),
-        ("errors: 0 but 3 ranks died", True),
-        ("no errors until the watchdog came", True),
-        ("INFO checkpoint save failed", True),
-        ("INFO checkpoint saved", False),
-        ("n1:7:9 [0] NCCL INFO misc/socket.cc:47 -> 3", False),
-        ("n1:7:9 [0] NCCL INFO transport/net.cc:1134 -> 6", True),
-        ("leader lease has expired", True),
-        ("lease renewed", False),
-        ("node3 fenced by its peer", True),
-        ('pod "worker-3" deleted', True),
-        ("deleted 3 old checkpoints", False),
-        ("slurmstepd: done with step", False),
-        ("+ srun --kill-on-bad-exit=1 train.sh", False),
-        ("++ trap 'kill 0' ERR", False),
-        ("+ exit 1", True),
-        ("srun: jobid 7: nodes(4):`n[0-3]', cpu counts: 8(x4)", False),
-        ("E0000 00:00:17.1 7 cuda_fft.cc:467] Unable to register cuFFT factory: Attempting to register", False),
-        ("status 1", True),
-        ("status 200", False),
-        ("retry 3 of 5", True),
-        ("node2 is slow", True),
-        ("data loading is slower than training", False),
-        ("checkpoint size 0", True),
-        ("ExitCode=0:9", True),
-        ("ExitCode=0:0", False),
-        ("/x.py:7: UserWarning: x\n  raise ImportError", False),
-        ("/x.py:7: UserWarning: x\nImportError", True),
-    ],
-)
-def test_a_line_after_the_last_step(text: str, failed: bool, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(f"{STEP}{text}\n")
-    assert bool(failures_at_end(str(tmp_path / "log"), "maxtext")) is failed
-
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import End, end_of_training
 
 STEPS = {
-    "megatron": " iteration        1/       1 | elapsed time per iteration (ms): 100.0 | loss scale: 1.0 |",
-    "nxdt": "Epoch 0: 100%|███| 1/1 [00:25<00:00, 25.00s/it, v_num=2, loss=nan, reduced_train_loss=9.00]",
+    "maxtext": "completed step: 1, seconds: 1.000, loss: 9.000\n",
+    "megatron": " iteration        1/       1 | elapsed time per iteration (ms): 100.0 | loss scale: 1.0 |\n",
+    "nxdt": "Epoch 0: 100%|███| 1/1 [00:25<00:00, 25.00s/it, v_num=2, loss=nan, reduced_train_loss=9.00]\n",
 }
 
 
+def end_of(text: str, folder: Path, framework: str = "maxtext", steps: str | None = None) -> End:
+    (folder / "log").write_text((STEPS[framework] if steps is None else steps) + text)
+    return end_of_training(str(folder / "log"), framework)
+
+
+WARNINGS = [
+    "[rank0]:[W1126 20:08:32.3 ProcessGroupNCCL.cpp:5188] Guessing device ID. This can cause a hang if rank to GPU",
+    "/opt/x.py:83: UserWarning: cannot allocate: CUDA out of memory. Tried to allocate 2 GiB",
+    "2026-01-02 03:04:05,678 - WARNING - CUDA error: an illegal memory access was encountered",
+    "INFO:root:Watchdog caught collective operation timeout was the error of the last run",
+    "W1103 02:14:02.158000 92046 torch/distributed/elastic/api.py:1010] Sending process 92115 closing signal SIGTERM",
+    "libibverbs: Warning: couldn't load driver 'libbnxt_re-rdmav34.so': cannot open shared object file",
+]
+
+
+@pytest.mark.parametrize("text", WARNINGS)
+def test_a_line_that_its_program_calls_a_warning_is_no_failure_whatever_it_says(text: str, tmp_path: Path) -> None:
+    assert end_of(f"{text}\n", tmp_path)["failures_at_end"] == []
+
+
 @pytest.mark.parametrize(
-    ("framework", "text", "failed"),
+    ("text", "failure"),
     [
-        ("megatron", "Killed\n", True),
-        ("megatron", " rocm max mem usage/usage_ratio: 170.79GB/59.31%\n", False),
-        ("nxdt", "Killed\n", True),
-        ("nxdt", "Terminated\r\n`Trainer.fit` stopped: `max_steps=1` reached.\n", True),
-        ("nxdt", "\n`Trainer.fit` stopped: `max_steps=1` reached.\n", False),
-        ("nxdt", "", False),
+        ("[rank0]:[E1103 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout", "watchdog"),
+        ("[ 8123.1] NVRM: Xid (PCI:0000:4e:00): 79, pid=7, GPU has fallen off the bus.", "gpu_hang"),
+        ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB", "out_of_memory"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "killed"),
     ],
 )
-def test_what_is_glued_to_the_last_step(framework: str, text: str, failed: bool, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(STEPS[framework] + text)
-    assert bool(failures_at_end(str(tmp_path / "log"), framework)) is failed
+def test_a_line_of_a_known_class_is_a_failure(text: str, failure: str, tmp_path: Path) -> None:
+    classes = [found["class"] for found in end_of(f"{text}\n", tmp_path)["failures_at_end"]]
+    assert classes == [failure] or failure == "gpu_hang" and classes[0].startswith("gpu")
 
 
-def test_a_bar_without_its_end_is_no_failure(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(STEPS["nxdt"][:-1] + "\n")
-    assert not failures_at_end(str(tmp_path / "log"), "nxdt")
+UNUSUAL = [
+    "rm: cannot remove '/tmp/x': Directory not empty",
+    "fatal: detected dubious ownership in repository at '/workspace'",
+    "GPU[0] : RAS errors: correctable 0, uncorrectable 0",
+    "rank 3 died",
+    "Time limit of the job: 04:00:00, used 00:05:12. Nothing exceeded",
+]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_what_cannot_be_read_after_the_last_step_is_a_failure(encoding: str, tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(STEP.encode() + "Training is over.\n".encode(encoding))
-    assert failures_at_end(str(tmp_path / "log"), "maxtext")
+@pytest.mark.parametrize("text", UNUSUAL)
+def test_a_line_that_only_sounds_like_a_failure_is_shown_and_is_none(text: str, tmp_path: Path) -> None:
+    end = end_of(f"{text}\n", tmp_path)
+    assert end["failures_at_end"] == []
+    assert [found["line"] for found in end["unusual_at_end"]] == [text]
+
+
+@pytest.mark.parametrize("text", ["Training is over.", "I0203 04:05:21.0 78 client.cc:1] Connection closed", "+ exit 0"])
+def test_an_ordinary_line_is_not_shown(text: str, tmp_path: Path) -> None:
+    assert end_of(f"{text}\n", tmp_path)["unusual_at_end"] == []
+
+
+@pytest.mark.parametrize("framework", ["megatron", "nxdt"])
+def test_what_is_glued_to_the_last_step_is_read(framework: str, tmp_path: Path) -> None:
+    steps = STEPS[framework].rstrip("\n")
+    end = end_of("Killed\n", tmp_path, framework, steps)
+    assert [found["class"] for found in (*end["failures_at_end"], *end["unusual_at_end"])]
+    assert end_of("", tmp_path, framework, steps)["unusual_at_end"] == []
 
 
 @pytest.mark.parametrize(
     ("text", "failed"),
     [
-        ("    optimizer-unscale-and-check-inf ................: (0.01, 0.02)\n", False),
-        ("loss: -inf\n", True),
         ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 40\n", False),
         ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 20\n", True),
         ("saving checkpoint at iteration 40 to /c\n  successfully saved local checkpoint\n", False),
-        ("n1:7:9 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n", True),
-        ("n1:7:9 [0] NCCL INFO ncclCommSplit comm 0x6 rank 1 - Init START\n", True),
-        ("n1:7:9 [0] NCCL INFO comm 0x6 rank 1 - Init START\nn1:7:9 [0] NCCL INFO comm 0x6 - Init COMPLETE\n", False),
-        ("INFO [default] Detected 1 new nodes from group_rank=2; will restart worker group\n", True),
-        ("Saving shards:  50%|█████     | 4/8 [00:10<00:10,  2.50s/it]\n", True),
-        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\rSaving shards: 100%|██████| 8/8 [00:20<00:00]\r\n", False),
-        ("Saving shards:  50%|███   | 4/8 [00:10<00:10]\nSaved.\n", False),
+        ("saving checkpoint at iteration 40 to /c\n", True),
     ],
 )
-def test_what_is_begun_behind_the_last_step_has_to_end(text: str, failed: bool, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(f"{STEPS['megatron']}\n{text}")
-    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
+def test_a_checkpoint_that_was_begun_has_to_be_written(text: str, failed: bool, tmp_path: Path) -> None:
+    classes = [found["class"] for found in end_of(text, tmp_path, "megatron")["failures_at_end"]]
+    assert classes == (["checkpoint"] if failed else [])
 
 
 @pytest.mark.parametrize(
-    ("text", "failed"),
+    ("framework", "text"),
     [
-        ("n1:7:9 [0] NCCL INFO Bootstrap : Using eth0\n", False),
-        ("NCCL INFO comm 0x6 - Init START\n", True),
-        ("NCCL INFO comm 0x6 - Init START\nNCCL INFO comm 0x6 - Init COMPLETE\n", False),
-        ("n1:7:9 [0] NCCL INFO comm 0x6 - Init COMPLETE\nn1:7:9 [0] NCCL INFO Bootstrap : Using eth0\n", True),
+        ("megatron", "[after training is done] datetime: 2026-11-26 20:08:32 \n"),
+        ("megatron", "[2026-02-03 04:06:09] [NODE-0(node-0)] [INFO] [direct] torchrun finished successfully (code 0)\n"),
+        ("megatron", "throughput per GPU: 400.0\ntokens/GPU/s: 8065.4\n"),
+        ("nxdt", "`Trainer.fit` stopped: `max_steps=1` reached.\n"),
     ],
 )
-def test_a_rank_that_began_to_join_the_others_has_to_join_them(text: str, failed: bool, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(text)
-    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
+def test_the_line_with_which_a_trainer_ends_is_found_behind_any_noise(
+    framework: str, text: str, tmp_path: Path
+) -> None:
+    noise = "gpu01:705:705 [0] NCCL INFO Channel 00/64 : 0\n" * 200
+    assert end_of(text + noise, tmp_path, framework)["said_end"]
+    assert not end_of(noise, tmp_path, framework)["said_end"]
+    assert not end_of(noise, tmp_path, framework, steps=text + STEPS[framework])["said_end"], "of an earlier run"
 
 
-def test_the_line_is_shown_whole(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(f"{STEP}0 errors, rank 3 died\n")
-    assert [found["line"] for found in failures_at_end(str(tmp_path / "log"), "maxtext")] == ["0 errors, rank 3 died"]
+def test_a_rank_without_steps_says_its_end_too(tmp_path: Path) -> None:
+    assert end_of("[after training is done] datetime: 2026-11-26\n", tmp_path, "megatron", steps="")["said_end"]
 
 
-@pytest.mark.parametrize(("order", "failed"), [((0, 1), False), ((1, 0), True)])
+@pytest.mark.parametrize(("order", "shown"), [((0, 1), False), ((1, 0), True)])
 def test_what_kept_a_rank_from_the_others_is_past_once_it_met_them(
-    order: tuple[int, int], failed: bool, tmp_path: Path
+    order: tuple[int, int], shown: bool, tmp_path: Path
 ) -> None:
     lines = "[c10d] The client socket has failed to connect\n", "n1:7:9 [0] NCCL INFO comm 0x5 - Init COMPLETE\n"
-    (tmp_path / "log").write_text("".join(lines[place] for place in order))
-    assert bool(failures_at_end(str(tmp_path / "log"), "megatron")) is failed
+    text = "".join(lines[place] for place in order)
+    assert bool(end_of(text, tmp_path, "megatron", steps="")["unusual_at_end"]) is shown

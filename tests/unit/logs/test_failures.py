@@ -27,6 +27,8 @@ def test_a_failure_carries_what_its_signature_says() -> None:
         "line": "[rank1]: torch.OutOfMemoryError: HIP out of memory.",
         "rank": 1,
         "exit_code": None,
+        "severity": "",
+        "step": None,
     }
 
 

@@ -383,7 +383,7 @@ def test_failures_are_few_of_each_class_over_all_chunks(log: Path) -> None:
 
 def cursor_with(**changes: object) -> dict[str, object]:
     start = {"offset": 0, "fingerprint": 0, "memory": {}, "attempt": 1, "step": None, "steps_seen": 0}
-    start |= {"settings": {}, "signs": [], "ranks": [], "conflicts": 0, "starts": {}, "wrong_perplexities": 0}
+    start |= {"settings": {}, "signs": [], "ranks": [], "conflicts": 0, "starts": {}, "arguments": {}}
     return {**start, "steps_total": None, "transports": [], "world_size": None, **changes}
 
 
@@ -392,7 +392,7 @@ def cursor_with(**changes: object) -> dict[str, object]:
     [
         (
             {"offset": 3},
-            r"cursor has the keys \['offset'\], but must have \['attempt', 'conflicts', 'fingerprint', 'memory',",
+            r"cursor has the keys \['offset'\], but must have \['arguments', 'attempt', 'conflicts', 'fingerprint',",
         ),
         (cursor_with(offset="3"), r"cursor\.offset is '3', but must be a whole number of at least 0"),
         (cursor_with(offset=-1), r"cursor\.offset is -1"),

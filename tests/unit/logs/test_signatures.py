@@ -9,7 +9,7 @@ import pytest
 from failure_texts import HARMLESS, SENTENCES, TEXTS
 from regex_texts import examples, parsed, repeats
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, failures_at_end
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME
@@ -73,7 +73,7 @@ def test_a_sentence_where_a_log_ends_is_told_by_who_prints_it_or_by_its_words(
     name: str, text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "train.log").write_text(f"noise\n{text}\n")
-    assert [found["class"] for found in failures_at_end(str(tmp_path / "train.log"), "megatron")] == [name]
+    assert [found["class"] for found in end_of_training(str(tmp_path / "train.log"), "megatron")["unusual_at_end"]] == [name]
     assert find_failures(Piece(text.encode())) == [], "a signature has it"
 
 

@@ -18,6 +18,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "log_bytes": 0,
         "blocks": [],
         "failures": [],
+        "survived": [],
         "summary": {},
         "transports": [],
         "log_run_id": "run-1",
@@ -27,7 +28,7 @@ def answer(status: str = "running", **changes: t.Any) -> dict[str, t.Any]:
         "ranks": [],
         "conflicts": 0,
         "starts": 1,
-        "wrong_perplexities": 0,
+        "arguments": {},
         "cursor": {"offset": 0, "step": None, "memory": {}},
         **changes,
     }

@@ -41,6 +41,8 @@ FAILURE = {
     "line": "HIP out of memory",
     "rank": None,
     "exit_code": None,
+    "severity": "error",
+    "step": 2,
 }
 FOLLOWED: dict[str, t.Any] = {
     "failed": False,
@@ -56,6 +58,7 @@ FOLLOWED: dict[str, t.Any] = {
     "log_run_id": "run-1",
     "blocks": [{"attempt": 1, "steps": [1, 2], "steps_total": 9, "metrics": {"loss": [4.0, float("nan")]}}],
     "failures": [FAILURE],
+    "survived": [FAILURE],
     "summary": {},
     "last_lines": ["the end"],
     "transports": ["NET/IB"],
@@ -65,7 +68,7 @@ FOLLOWED: dict[str, t.Any] = {
     "ranks": ["rank 8"],
     "conflicts": 0,
     "starts": 1,
-    "wrong_perplexities": 0,
+    "arguments": {"fp8": ["hybrid"]},
     "cursor": {
         "offset": 10,
         "fingerprint": 1,
@@ -80,7 +83,7 @@ FOLLOWED: dict[str, t.Any] = {
         "ranks": ["rank 8"],
         "conflicts": 0,
         "starts": {"node1:77": {"count": 1, "last": ""}},
-        "wrong_perplexities": 0,
+        "arguments": {"fp8": ["hybrid"]},
         "memory": {"new_process": True},
     },
 }
@@ -141,7 +144,9 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("conflicts", -1),
         ("starts", -1),
         ("cursor.starts", {"node1:77": 2}),
-        ("wrong_perplexities", -1),
+        ("arguments", {"home": ["/root"]}),
+        ("arguments", {"fp8": ["x"] * 9}),
+        ("survived", [{}]),
         ("readings", [{"temperature": float("inf"), "power": None, "clock": None, "ecc_uncorrected": None}]),
         ("ranks_seen", [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": ["x"] * 101}]),
         ("cursor", {}),

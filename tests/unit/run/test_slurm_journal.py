@@ -239,7 +239,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Job]:
 
 
 def followed(step: int, status: str = "running") -> dict[str, t.Any]:
-    return {"status": status, "blocks": [step], "failures": [], "log_bytes": step}
+    return {"status": status, "blocks": [step], "failures": [], "survived": [], "log_bytes": step}
 
 
 def test_hours_that_nobody_followed_are_one_answer_and_an_end_is_its_own(job: Job) -> None:

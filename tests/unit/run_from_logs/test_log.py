@@ -84,7 +84,7 @@ def test_a_failure_is_found_however_far_in_front_of_the_end(tmp_path):
         (megatron(range(1, 11)) + OUT_OF_MEMORY, ["out_of_memory"]),
         (megatron(range(1, 8)) + OUT_OF_MEMORY + megatron((8, 9, 10)), []),
         (megatron(range(1, 10)) + OUT_OF_MEMORY + megatron((10,)), ["out_of_memory"]),
-        (OUT_OF_MEMORY, ["unnamed", "unnamed"]),
+        (OUT_OF_MEMORY, []),
     ],
     ids=["behind the last step", "in front of three", "in front of one", "no step"],
 )

@@ -6,6 +6,7 @@ import pytest
 from training_logs import (
     ALL,
     GPU_HANG,
+    LOGS,
     LOST_PEER,
     NCCL_ERROR,
     OUT_OF_MEMORY,
@@ -51,26 +52,87 @@ AFTER_THE_LAST_STEP = [
     "[ 12.3] NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n",
     "amdgpu 0000:c5:00.0: amdgpu: RAS: 2 uncorrectable hardware errors detected in umc block\n",
     "[ 12.3] Out of memory: Killed process 4242 (python)\n",
-    "  exitcode  : -11 (pid: 92121)\n",
     "ERROR   NRT:nrt_execute   failed with status=101\n",
-    "E0203 04:05:06.000000 77 client.h:80] Polled an error from coordination service\n",
 ]
+
+
+# What is lost even where the training came to its end: a process, a device, what was to be saved.
+LOST = [AFTER_THE_LAST_STEP[place] for place in (4, 8, 9, 10)]
 
 
 @pytest.mark.parametrize("text", AFTER_THE_LAST_STEP)
 @pytest.mark.parametrize("place", [0, 1], ids=["a rank without steps", "the rank with steps"])
-def test_nothing_that_sounds_like_a_failure_passes_after_the_end(text, place, tmp_path):
+def test_a_failure_behind_the_end_leaves_open_what_only_logs_say(text, place, tmp_path):
     nodes = two()
     nodes[place].log += text
-    summary = judged(nodes, tmp_path)
+    summary = judged(nodes, tmp_path, **LOGS)
     assert summary["verdict"] == "INCONCLUSIVE"
-    assert {reason["code"] for reason in summary["reasons"]} == {"failure_at_end"}
+    assert {reason["code"] for reason in summary["reasons"]} <= {"failure_at_end", "fault_at_end"}
     assert {(reason["node"], reason["row"]) for reason in summary["reasons"]} == {(nodes[place].name, "failures")}
 
 
+@pytest.mark.parametrize("text", [text for text in AFTER_THE_LAST_STEP if text not in LOST])
+@pytest.mark.parametrize("place", [0, 1], ids=["a rank without steps", "the rank with steps"])
+def test_a_run_that_was_seen_to_end_well_passes_whatever_is_printed_behind_its_end(text, place, tmp_path):
+    nodes = two()
+    nodes[place].log += text
+    summary = judged(nodes, tmp_path)
+    assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
+    assert "failure_at_end" in {note["code"] for note in summary["notes"]}
+
+
+@pytest.mark.parametrize("text", LOST)
+def test_what_was_lost_at_the_end_is_no_pass_although_the_run_ended_well(text, tmp_path):
+    summary = judged(two(ALL + text), tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert {reason["code"] for reason in summary["reasons"]} == {"fault_at_end"}
+
+
+def test_an_end_that_the_trainer_did_not_print_is_not_that_of_a_script(tmp_path):
+    silent = SILENT.replace("[after training is done]", "[after validation]")
+    summary = judged([Node("gpu00", silent), Node("gpu01", ALL)], tmp_path)
+    assert summary["verdict"] == "INCONCLUSIVE"
+    assert ("no_end_seen", None) in codes(summary)
+
+
 def test_a_failure_after_the_last_step_is_the_first_failure(tmp_path):
-    first = judged(two(ALL + OUT_OF_MEMORY), tmp_path)["first_failure"]
+    first = judged(two(ALL + OUT_OF_MEMORY), tmp_path, **LOGS)["first_failure"]
     assert (first["node"], first["class"]) == ("gpu01", "out_of_memory")
+
+
+WARNINGS = [
+    "[rank0]:[W1126 20:08:32.397 ProcessGroupNCCL.cpp:5188] Guessing device ID based on global rank. This can cause a"
+    " hang if rank to GPU mapping is heterogeneous.\n",
+    "wandb: Network error (ConnectTimeout), entering retry loop.\n",
+    "GPU[0] : RAS errors: correctable 0, uncorrectable 0\n",
+    "fatal: detected dubious ownership in repository at '/workspace/Megatron-LM'\n",
+    "/opt/venv/torch/c10d_logger.py:83: UserWarning: CUDA error: out of memory was handled\n",
+]
+
+
+@pytest.mark.parametrize("text", WARNINGS)
+@pytest.mark.parametrize("logs", [False, True], ids=["followed", "logs"])
+def test_a_warning_is_never_a_failure(text, logs, tmp_path):
+    summary = judged(two(ALL + text), tmp_path, **(LOGS if logs else {}))
+    assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
+
+
+SURVIVED = [
+    ("gpu_ecc", "amdgpu 0000:0c:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block\n"),
+    ("gpu_error", "[ 8123.1] NVRM: Xid (PCI:0000:4e:00): 94, pid=4100, name=python, Contained: SM (0x1).\n"),
+    ("nccl", "n1:77:99 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : mlx5_2:1 Got async event : port error\n"),
+    ("killed", "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.\n"),
+]
+
+
+@pytest.mark.parametrize(("failure", "text"), SURVIVED, ids=[failure for failure, _text in SURVIVED])
+def test_a_fault_between_steps_is_a_note_with_its_step(failure, text, tmp_path):
+    summary = judged(two(lines(range(1, 6)) + text + lines(range(6, 11))), tmp_path)
+    assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
+    [note] = [note for note in summary["notes"] if note["code"] == "survived_fault"]
+    assert (note["node"], note["evidence"]["step"]) == ("gpu01", 5)
+    assert note["evidence"]["line"] in text
+    assert note["evidence"]["class"].startswith(failure.partition("_")[0])
 
 
 def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):
@@ -96,16 +158,9 @@ def test_a_value_that_is_nan_is_the_first_failure(values, remedy, tmp_path):
     assert "Neuron" not in first["remedy"]
 
 
-LOST_TASK = (
-    "E1103 02:07:08.4 77 client.h:80] UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n"
-    "/job:jax_worker/replica:0/task:1\n"
-)
-
-
-@pytest.mark.parametrize(("text", "failure"), [(OUT_OF_MEMORY, "out_of_memory"), (LOST_TASK, "peer_died")])
-def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_sounds_like_one(text, failure, tmp_path):
-    first = judged([Node("gpu00", text), Node("gpu01", ALL)], tmp_path)["first_failure"]
-    assert (first["node"], first["class"]) == ("gpu00", failure)
+def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_sounds_like_one(tmp_path):
+    first = judged([Node("gpu00", OUT_OF_MEMORY), Node("gpu01", ALL)], tmp_path, **LOGS)["first_failure"]
+    assert (first["node"], first["class"]) == ("gpu00", "out_of_memory")
 
 
 # The same as MaxText and JAX, c10d and the launch scripts of Megatron-LM print them where all went well.

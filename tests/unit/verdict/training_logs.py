@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
@@ -57,6 +57,7 @@ def lines(steps: t.Iterable[int], total: int = 10, **values: t.Any) -> str:
 
 
 ALL = lines(range(1, 11))
+OVER = "[after training is done] datetime: 2026-01-02 03:14:05 \n"
 
 # What is written by whom: the formats are those of the trainers, the numbers are made up.
 OUT_OF_MEMORY = (
@@ -149,12 +150,13 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
         "started_at": STARTED_AT,
         "ended_at": None if node.seconds is None else STARTED_AT + node.seconds,
         "failures": news["failures"],
+        "survived": news["survived"],
         "transports": news["transports"],
         **{
             name: news[name]
-            for name in ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "wrong_perplexities")
+            for name in ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "arguments")
         },
-        "failures_at_end": failures_at_end(str(log), "megatron"),
+        **end_of_training(str(log), "megatron"),
         "log_run_id": "the-run",
     }
     if node.status in ("exited", "killed"):
@@ -256,3 +258,7 @@ SILENT = (
 def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:
     """Return two nodes of one job, as Megatron-LM writes their logs: the steps stand in the log of the last rank."""
     return [Node("gpu00", SILENT), Node("gpu01", last_rank_log, **last_rank)]
+
+
+LOGS: dict[str, t.Any] = {"logs": {"folder": "/logs"}}
+"""What makes a plan one of existing logs, which nobody followed."""

@@ -21,7 +21,6 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece, Printed
 from ..grammar import EVERY_RANK, Grammar
-from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end, line_start
@@ -67,16 +66,20 @@ SETTINGS = (
     Printed(b"this run's directory", rb"restoring from this run's directory step (?P<resumed>\d+)"),
 )
 
+# pyconfig.py, by every process.
+ARGUMENTS = (
+    Printed(
+        b"Config param ",
+        rb"Config param (?:dtype: (?P<dtype>\w{1,40})|quantization: (?P<quantization>\w{0,40})"
+        rb"|remat_policy: (?P<remat_policy>\w{1,60})|tokenizer_path: (?P<tokenizer_path>[^\r\n]{0,200}))[ \t]*[\r\n]",
+    ),
+)
+
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
 # "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
 _EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
-_EVALUATION = Printed(
-    _EVALUATED, _EVALUATED + rb"\d{1,12}, loss=" + NUMBER + rb", total_weights=" + NUMBER + rb"(?=[,\s])"
-)
-# metric_logger.py, after the loss of the language model.
-_PERPLEXITY = Printed(b", perplexity: ", rb" (?:lm_)?loss: " + NUMBER + rb", perplexity: " + WORD + rb"(?=[,\r\n])")
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
@@ -249,8 +252,7 @@ GRAMMAR = Grammar(
     step_line="completed step: N, seconds: …",
     printed_by=EVERY_RANK,
     settings=SETTINGS,
-    perplexity=_PERPLEXITY,
-    evaluation=_EVALUATION,
+    arguments=ARGUMENTS,
     each_step=True,
     # Orbax's async_checkpointer.py, by each process.
     saves=(b"Background save thread started", b"Background save thread done"),

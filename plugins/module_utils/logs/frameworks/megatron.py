@@ -21,7 +21,6 @@ from struct import Struct
 
 from ..clock import seconds_of
 from ..find import Piece, Printed
-from ..perplexity import NUMBER, WORD
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundStep, FoundSteps
 from ..text import without_digits
@@ -130,8 +129,12 @@ SETTINGS = (
     Printed(b"global_world_sizes=[", rb"global_world_sizes=\[(?P<gpus>\d{1,7})(?=[,\]])"),
 )
 
-# evaluate_and_print_results() of training.py.
-PERPLEXITY = Printed(b" loss PPL: ", rb" loss value: " + NUMBER + rb" \|[^|\r\n]{0,40} loss PPL: " + WORD + rb" \|")
+# arguments.py, by rank 0 only.
+_ARGUMENTS_IN_WORDS = (b"fp16", b"bf16", b"fp8", b"fp8_format", b"recompute_granularity", b"tokenizer_model")
+ARGUMENTS = tuple(
+    Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>[^\r\n]{1,200})" % (argument, argument))
+    for argument in _ARGUMENTS_IN_WORDS
+)
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[FoundStep]:

@@ -66,11 +66,12 @@ GRAMMAR = Grammar(
         "nan_iterations",
     ),
     settings=megatron.SETTINGS,
-    perplexity=megatron.PERPLEXITY,
-    perplexity_of_trained=True,
+    arguments=megatron.ARGUMENTS,
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,
+    # training.py, by rank 0, the runner of Primus, and the last line of ROCm's scripts.
+    over=(_FIRST_RANK[1], b"torchrun finished successfully (code 0)", b"tokens/GPU/s:"),
     starts=tuple(Printed(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
     saves=(b"saving checkpoint at iteration", b"successfully saved "),

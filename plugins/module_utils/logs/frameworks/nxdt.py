@@ -153,5 +153,7 @@ GRAMMAR = Grammar(
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
     # Of Lightning, by each rank as it joins the job: without one of them there is no step.
     met=(b"GLOBAL_RANK: ",),
+    # Of Lightning, by rank 0.
+    over=(b"`Trainer.fit` stopped",),
     starts=(Printed(b"GLOBAL_RANK: ", rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )"),),
 )

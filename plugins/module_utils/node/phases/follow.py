@@ -50,7 +50,7 @@ def follow(request: Request) -> Answer:
             time.sleep(_POLL_SECONDS)
         state = _state_of(request)
     # What reads logs takes longer to load than what starts a training, and there is more to read the later that is.
-    from ...logs.ending import failures_at_end  # noqa: PLC0415
+    from ...logs.ending import end_of_training  # noqa: PLC0415
     from ...logs.reader import read_log, tail  # noqa: PLC0415
 
     log_file = request["node"]["log_file"]
@@ -97,7 +97,7 @@ def follow(request: Request) -> Answer:
     if state["status"] != "running":
         answer.update({name: value for name, value in state.items() if name in CIRCUMSTANCES and value})
         answer["last_lines"] = last_lines
-        answer["failures_at_end"] = failures_at_end(log_file, request["framework"])
+        answer.update(end_of_training(log_file, request["framework"]))
         if "finish_grace_seconds" in request and state.get("exit_status") == 0 and log_bytes <= _SMALL_LOG_BYTES:
             answer.update(_finished(request))
     answer.update({name: said for name, said in news.items() if name != "rows"})

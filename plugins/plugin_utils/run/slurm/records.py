@@ -28,7 +28,7 @@ _LOOK_SECONDS = 1.0
 _ASKED_SECONDS = 10.0
 # What a shared file system takes to show what another node has written.
 _LAG_SECONDS = 30.0
-_ADDED = ("blocks", "failures")
+_ADDED = ("blocks", "failures", "survived")
 
 
 class Journal:
@@ -141,7 +141,7 @@ class JobNode:
             if self._job.is_over():
                 raise NodeEndedError(self._job.end_in_words())
             time.sleep(_LOOK_SECONDS)
-            return {**self._last_followed, "blocks": [], "failures": []}
+            return {**self._last_followed, "blocks": [], "failures": [], "survived": []}
         # A container may take minutes to start.
         patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
         answer = accepted(FOLLOW, self._journal.next(self._place, "follow", patience))

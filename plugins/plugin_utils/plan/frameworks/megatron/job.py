@@ -66,6 +66,9 @@ def _job(
     parallelism: OptionalParameters = {}
     if sizes.context_parallelism != 1:
         parallelism["context_parallelism"] = sizes.context_parallelism
+    tokenizer: OptionalParameters = {}
+    if parameters.tokenizer_model:
+        tokenizer["tokenizer"] = parameters.tokenizer_model
     if deepseek:
         parallelism["expert_parallelism"] = EXPERT_PARALLELISM
     given = environment | users_variables(reading, environment)
@@ -89,6 +92,7 @@ def _job(
             "iterations": config.training_iterations,
             "mock_data": config.mock_data,
             "script_generation": reading.generation,
+            **tokenizer,
             "nic_type": config.nic_type,
         },
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,

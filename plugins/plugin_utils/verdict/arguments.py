@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a trainer prints of its arguments in words, against the plan: one row for each argument."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+
+from ..contracts import Plan
+from ..plan.job.workload import number_format
+from .reasons import FAIL, INCONCLUSIVE, Reasons
+
+# The texts of each argument in a log.
+Texts = Mapping[str, list[str]]
+
+_OFF = ("", "None", "none", "False")
+_FORMAT_OF_TYPE = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+_KNOWN_FORMATS = frozenset(("fp8", "bf16", "fp16", "fp32"))
+
+
+class Argument(t.NamedTuple):
+    """An argument that a plan decides and a log prints; both functions return None for what is not said.
+
+    ``names`` are those under which a log prints it. ``same`` compares the printed with the planned value.
+    """
+
+    word: str
+    names: tuple[str, ...]
+    printed: Callable[[Texts], str | None]
+    planned: Callable[[Plan], str | None]
+    same: Callable[[str, str], bool] = str.__eq__
+
+
+def judge_arguments(plan: Plan, node: str, texts: Texts, agrees: list[str], reasons: Reasons) -> None:
+    """Note each argument in the log of a node that the plan has otherwise, and add to ``agrees`` what it has too."""
+    for name, values in texts.items():
+        if len(values) > 1:
+            found = " and ".join(value or "nothing" for value in values)
+            message = f"The log of {node} has two values of {name}, {found}: it holds two runs."
+            reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
+    if plan.get("rehearsal"):
+        return
+    for argument in ARGUMENTS:
+        said = {name: texts[name] for name in argument.names if len(texts.get(name, ())) == 1}
+        printed, planned = argument.printed(said), argument.planned(plan)
+        if printed is None or planned is None:
+            continue
+        if argument.same(printed, planned):
+            agrees.append(f"{argument.word} {printed}")
+        else:
+            message = f"{node} trained with {argument.word} {printed}; the plan has {planned}."
+            reasons.add(FAIL, "other_workload", message, node, found=printed, planned=planned)
+
+
+def _precision_of(texts: Texts) -> str | None:
+    """Return the number format of the matrix multiplications: Megatron-LM's flags, or MaxText's types."""
+    if texts.get("fp8", _OFF)[0] not in _OFF:
+        return "fp8"
+    if ("bf16" in texts and "fp16" in texts) or texts.get("bf16") == ["True"]:
+        flags = (name for name in ("bf16", "fp16") if texts.get(name) == ["True"])
+        return next(flags, "fp32")
+    quantization = texts.get("quantization", [""])[0]
+    if quantization not in _OFF:
+        found = number_format(quantization)
+        return found if found in _KNOWN_FORMATS else None
+    return _FORMAT_OF_TYPE.get(texts["dtype"][0]) if "dtype" in texts and "quantization" in texts else None
+
+
+def _planned_precision(plan: Plan) -> str | None:
+    workload = plan.get("workload")
+    precision = workload["precision"] if workload else None
+    return precision if precision in _KNOWN_FORMATS else None
+
+
+def _recompute_of(texts: Texts) -> str | None:
+    granularity = texts.get("recompute_granularity", [None])[0]
+    # A selective one is what scripts turn on by themselves.
+    return None if granularity in (None, "selective") else "off" if granularity in _OFF else "on"
+
+
+def _planned_recompute(plan: Plan) -> str | None:
+    recompute = plan["parameters"].get("recompute")
+    return None if recompute is None else "on" if recompute else "off"
+
+
+def _tokenizer_of(texts: Texts) -> str | None:
+    name = texts.get("tokenizer_model", [""])[0]
+    return None if name in _OFF else name
+
+
+def _same_tokenizer(printed: str, planned: str) -> bool:
+    """Compare by the last part of the name: a node may hold a local copy."""
+    return printed.rstrip("/").rpartition("/")[2].lower() == planned.rstrip("/").rpartition("/")[2].lower()
+
+
+ARGUMENTS = (
+    Argument("precision", ("fp8", "bf16", "fp16", "dtype", "quantization"), _precision_of, _planned_precision),
+    Argument("recomputation", ("recompute_granularity",), _recompute_of, _planned_recompute),
+    Argument(
+        "tokenizer",
+        ("tokenizer_model",),
+        _tokenizer_of,
+        lambda plan: plan["parameters"].get("tokenizer"),
+        _same_tokenizer,
+    ),
+)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checks of a verdict, one row each: what it looks at, what it may do, and the real case that it was made for.
+
+Evidence has ranks, and a lower rank does not overrule a higher one:
+
+1. facts of the run: an exit status that the collection itself saw, the last planned step with finite values, and the
+   end that the trainer owes;
+2. facts of the machine, measured on the node;
+3. lines of a known class that the program did not call a warning;
+4. lines that sound like a failure, which are shown and decide nothing.
+
+A run for which 1 is complete has shown that it trained. What a check of its log says against it (``outranked``) is then
+a note. Where 1 is not complete, as for logs that nobody followed, the same check leaves the verdict open.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..contracts import LedgerRow, Verdict
+
+FAIL: t.Final = "FAIL"
+ERROR: t.Final = "ERROR"
+INCONCLUSIVE: t.Final = "INCONCLUSIVE"
+
+
+class Check(t.NamedTuple):
+    """A check of the verdict.
+
+    ``effects`` are the verdicts that it may argue for; none makes it a note. ``row`` is its row in the ledger.
+    ``outranked`` tells that it is a note where the facts of the run are complete. ``made_for`` is the real log, thread
+    or tool that shows the need.
+    """
+
+    code: str
+    row: LedgerRow | None
+    effects: tuple[Verdict, ...]
+    looks_at: str
+    made_for: str
+    outranked: bool = False
+
+
+_END = "the exit status that the node's launch script or container recorded"
+_LOG = "the node's log"
+_STEPS = "the step lines"
+_SAYS = "what the trainer prints of its arguments"
+
+CHECKS = (
+    # Row "exit status".
+    Check("node_failed", "exit status", (FAIL, ERROR), _END, "ChildFailedError of torchrun, Primus on MI355X"),
+    Check("node_killed", "exit status", (FAIL,), _END, "oom_kill event of a Slurm step, nextflow-io/nextflow#5932"),
+    Check("node_unreachable", "exit status", (ERROR,), "the connection to the node", "a host that went off in a run"),
+    Check("node_bad_answer", "exit status", (ERROR,), "the node's answers", "a shell profile that prints"),
+    Check("node_gone", "exit status", (ERROR,), "the run's folder on the node", "a clean-up job that emptied log_dir"),
+    Check("node_not_started", "exit status", (ERROR,), "the start on the node", "an image that a node cannot pull"),
+    Check("node_running", "exit status", (ERROR,), "the node's last answer", "Ctrl-C at the controller"),
+    Check("node_stopped", "exit status", (ERROR,), "the node's last answer", "stop.yml beside a running training"),
+    Check("node_stalled", "exit status", (FAIL, ERROR), "how long no log grew", "NVIDIA/nccl#1405, LlamaFactory#7396"),
+    Check("exit_status_unknown", "exit status", (INCONCLUSIVE,), "what the user told", "logs copied from a cluster"),
+    Check(
+        "no_end_seen",
+        "exit status",
+        (INCONCLUSIVE,),
+        "the line with which the trainer ends",
+        "train_*.sh of ROCm's Megatron-LM: `exit 0` behind tee says nothing of the trainer",
+    ),
+    # Row "log".
+    Check("other_log", "log", (INCONCLUSIVE,), "the first line of the log", "a log_dir that two runs share"),
+    Check(
+        "other_job", "log", (INCONCLUSIVE,), "NCCL's communicator of all ranks", "two jobs of 8 in place of one of 16"
+    ),
+    Check("log_cut", "log", (INCONCLUSIVE,), "the size of the log while it is followed", "logrotate's copytruncate"),
+    Check("same_log", "log", (INCONCLUSIVE,), _STEPS, "one file copied under the names of two nodes", True),
+    Check("steps_conflict", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the log of the day before", True),
+    Check("clock_back", "log", (INCONCLUSIVE,), "the time stamps of the steps", "two logs joined with cat", True),
+    Check("other_time", "log", (INCONCLUSIVE,), "the time stamps of the steps", "last week's log of one node", True),
+    Check("two_runs", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the log of the day before", True),
+    Check("settings_differ", "log", (INCONCLUSIVE,), _SAYS, "a script that appends to the log of the day before", True),
+    Check("nodes_unknown", "log", (INCONCLUSIVE,), "the config and the logs", "logs of a part of the nodes"),
+    Check("logs_missing", "log", (INCONCLUSIVE,), "the config and the logs", "logs of a part of the nodes"),
+    Check("logs_left_over", "log", (INCONCLUSIVE,), "the config and the logs", "a folder with the logs of two runs"),
+    # Row "sign of life".
+    Check(
+        "no_sign_of_life", "sign of life", (INCONCLUSIVE,), _LOG, "the log of a node that only pulled its image", True
+    ),
+    # Row "steps".
+    Check("no_steps", "steps", (INCONCLUSIVE,), _STEPS, "a trainer that ends with 0 before it trains"),
+    Check("last_step_unknown", "steps", (INCONCLUSIVE,), "config and log", "a log without its head"),
+    Check("last_step_missing", "steps", (FAIL, INCONCLUSIVE), _STEPS, "Slurm's time limit behind `|| true`"),
+    Check("began_anew", "steps", (INCONCLUSIVE,), "starts of processes in the log", "torchrun --max-restarts", True),
+    Check("too_few_samples", "steps", (INCONCLUSIVE,), _STEPS, "a smoke run of 5 steps with a warm-up of 3"),
+    Check("long_warm_up", "steps", (INCONCLUSIVE,), "step times", "a node that is slow until its fans spin up"),
+    # Row "gaps".
+    Check("steps_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a log of which a file was rotated away"),
+    Check("loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "Megatron-LM leaves the loss out where it is NaN"),
+    Check("last_loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "Megatron-LM leaves the loss out where it is NaN"),
+    Check("metric_gaps", "gaps", (INCONCLUSIVE,), _STEPS, "lines torn by several writers", True),
+    Check("metric_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a threshold on a value that this release does not print"),
+    Check("no_loss", "gaps", (INCONCLUSIVE,), _STEPS, "a benchmark mode that trains nothing"),
+    # Row "failures".
+    Check("failure_in_log", "failures", (FAIL,), "lines of a known class", "a script that exits with 0 after a crash"),
+    Check(
+        "failure_at_end",
+        "failures",
+        (INCONCLUSIVE,),
+        "lines of a known class after the last step",
+        "old launch scripts behind tee",
+        True,
+    ),
+    Check(
+        "fault_at_end",
+        "failures",
+        (INCONCLUSIVE,),
+        "lines after the last step that say that memory, a GPU, a disk or a checkpoint is lost",
+        "a checkpoint that a full disk cut off, while the trainer ended with 0",
+    ),
+    Check("machine_fault", "failures", (FAIL,), "kernel log and counters of the node", "Xid 79, wilicc/gpu-burn#1"),
+    # Row "numbers".
+    Check("not_finite", "numbers", (FAIL,), _STEPS, "NaN loss, alibaba/Pai-Megatron-Patch#604"),
+    Check("below_zero", "numbers", (FAIL,), _STEPS, "a clock that was set back within a step"),
+    Check("nan_iterations", "numbers", (FAIL,), "Megatron-LM's count of NaN iterations", "Pai-Megatron-Patch#604"),
+    # Row "skipped".
+    Check("skipped_iterations", "skipped", (FAIL,), "Megatron-LM's count", "a loss scale that never settles"),
+    Check("skipped_unknown", "skipped", (INCONCLUSIVE,), _STEPS, "lines torn by several writers", True),
+    Check(
+        "last_step_skipped", "skipped", (INCONCLUSIVE,), "Megatron-LM's count", "a gradient overflow in the last step"
+    ),
+    Check(
+        "idle_steps", "skipped", (INCONCLUSIVE,), "learning rate, gradient norm, updates", "a decay that ends too early"
+    ),
+    # Row "loss".
+    Check("loss_rises", "loss", (FAIL,), "the loss", "a training that diverges"),
+    Check("loss_negative", "loss", (FAIL,), "the loss", "a cross entropy that overflowed"),
+    Check("loss_differs", "loss", (FAIL,), "the loss on several nodes", "nodes that trained by themselves"),
+    Check("loss_constant", "loss", (INCONCLUSIVE,), "the loss", "a learning rate of 0"),
+    Check("loss_climbs", "loss", (), "the loss", "a warm-up of the learning rate that goes too far"),
+    Check("loss_flat", "loss", (), "the loss", "mock data, and a run from weights, whose loss has nowhere to fall"),
+    Check("loss_not_judged", "loss", (), "the loss", "a smoke run of 10 steps"),
+    Check("loss_spike", "loss", (), "the loss", "spikes of large models, which mostly come back"),
+    Check("loss_too_high", "loss", (), "the loss", "a run of few steps from an unlucky initialization"),
+    # Row "workload".
+    Check("other_workload", "workload", (FAIL,), _SAYS, "a script whose default batch size won over the config's"),
+    Check("rates_disagree", "workload", (INCONCLUSIVE,), "rates against step times", "an edited batch size", True),
+    Check("world_size", "workload", (FAIL,), "the number of ranks in the log", "NNODES of an older shell"),
+    Check("trained_alone", "workload", (FAIL,), "the number of ranks in the log", "MASTER_ADDR=localhost on each node"),
+    Check(
+        "alone_suspected", "workload", (INCONCLUSIVE,), "which nodes print steps", "MASTER_ADDR=localhost on each node"
+    ),
+    Check(
+        "impossible", "workload", (INCONCLUSIVE,), "TFLOP/s against the peak", "FLOPs counted with recomputation twice"
+    ),
+    # Row "network".
+    Check("tcp_transport", "network", (FAIL,), "NCCL's lines and the RDMA counters", "a missing bnxt_re library"),
+    Check("transport_unknown", "network", (INCONCLUSIVE,), "NCCL's lines and the RDMA counters", "NCCL_DEBUG=ERROR"),
+    # Row "time".
+    Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),
+    Check("slows_down", "time", (INCONCLUSIVE,), "step times", "GPUs that get hot"),
+    # Of the run as a whole.
+    Check("threshold_missed", None, (FAIL,), "the worst node", "result_dict of CVS"),
+    Check("threshold_open", None, (INCONCLUSIVE,), "the worst node", "a loss threshold and a run that was cut off"),
+)
+CHECK_OF_CODE = {check.code: check for check in CHECKS}
+ROWS: tuple[LedgerRow, ...] = (*dict.fromkeys(check.row for check in CHECKS if check.row), "last line")

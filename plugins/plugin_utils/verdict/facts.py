@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The facts of a run, which outrank what its logs say: how each node ended, the last step, the trainer's own end."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..contracts import Status
+from .reasons import INCONCLUSIVE, Reasons
+
+if t.TYPE_CHECKING:
+    from .seen import Seen
+
+
+def is_complete(seen: Seen) -> bool:
+    """Return whether the facts of the run show that it trained to its end.
+
+    They are exit status 0 on every node, as the collection itself saw it, the last planned step, and the line with
+    which the trainer ends. An exit status that a user told is no fact: he knows it of a script, mostly. Of one that a
+    script returns from behind ``tee`` the trainer's line tells that it is the trainer's.
+    """
+    if seen.plan.get("logs") or not seen.reached.finished:
+        return False
+    return all(map(_ended_well, seen.statuses)) and not without_end(seen)
+
+
+def without_end(seen: Seen) -> list[str]:
+    """Return the nodes whose job does not show the line with which its trainer ends, if its trainer has one.
+
+    One rank of a job prints it.
+    """
+    if not seen.grammar.over:
+        return []
+    silent = [status["node"] for status in seen.statuses if not status.get("said_end")]
+    return [] if seen.together and len(silent) < len(seen.statuses) else silent
+
+
+def judge_end(seen: Seen, reasons: Reasons) -> None:
+    """Note where nothing but an exit status says that the training came to its end: it may be that of a script."""
+    exited = {status["node"] for status in seen.statuses if _ended_well(status)}
+    silent = [node for node in without_end(seen) if node in exited]
+    if not silent or not seen.reached.finished:
+        return
+    line = seen.grammar.over[0].decode()
+    if seen.together:
+        message = f'No log has the line with which the trainer ends ("{line}"): exit status 0 may be that of a script.'
+        reasons.add(INCONCLUSIVE, "no_end_seen", message)
+        return
+    for node in silent:
+        message = f'The log of {node} lacks the line with which the trainer ends ("{line}").'
+        reasons.add(INCONCLUSIVE, "no_end_seen", message, node)
+
+
+def _ended_well(status: Status) -> bool:
+    return status["status"] == "exited" and status.get("exit_status") == 0

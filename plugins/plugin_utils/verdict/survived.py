@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run lived through, and what its last lines say: notes for the owner of a node, which decide nothing."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...module_utils.logs.signature import Failure, is_warning
+from .reasons import Reasons
+
+if t.TYPE_CHECKING:
+    from .seen import Seen
+
+# Before the first step a trainer tries what it may do without: a library, an address, a device.
+_OF_THE_MACHINE = frozenset(
+    ("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "gpu_slowdown", "node_failure", "killed", "io_error")
+)
+
+
+def note_survived(seen: Seen, reasons: Reasons) -> None:
+    """Note each fault in a log that later steps show to be survived: its node, class, line and the step before it."""
+    for status in seen.statuses:
+        node = status["node"]
+        lines: set[str] = set()
+        for fault in filter(_is_a_fault, status.get("survived", [])):
+            if fault["line"] in lines:
+                continue
+            lines.add(fault["line"])
+            when = "before the first step" if fault["step"] is None else f"after step {fault['step']}"
+            reasons.note(
+                "survived_fault",
+                f"{node} survived a fault {when} ({fault['class']}): {fault['line']}",
+                node,
+                **{name: fault[name] for name in ("class", "line", "step", "remedy")},
+            )
+        _note_restarts(seen, node, reasons)
+
+
+def _is_a_fault(fault: Failure) -> bool:
+    if is_warning(fault):
+        return False
+    return fault["step"] is not None or fault["class"] in _OF_THE_MACHINE
+
+
+def _note_restarts(seen: Seen, node: str, reasons: Reasons) -> None:
+    earlier = seen.earlier.get(node)
+    if earlier is None or earlier.empty:
+        return
+    last, first = int(earlier["step"].iloc[-1]), int(seen.attempts[node]["step"].iloc[0])
+    message = f"The training on {node} restarted after step {last} and went on with step {first}."
+    reasons.note("survived_fault", message, node, **{"class": "restarted", "line": message, "step": last})
+
+
+def note_unusual(seen: Seen, reasons: Reasons) -> None:
+    """Note the lines at the end of a node's log that sound like a failure, for whoever wants to look."""
+    for status in seen.statuses:
+        lines = list(dict.fromkeys(line["line"] for line in status.get("unusual_at_end", [])))
+        if lines:
+            message = f"Unusual last lines on {status['node']}: {' / '.join(lines)}"
+            reasons.note("unusual_last_lines", message, status["node"], lines=lines)
