@@ -18,7 +18,8 @@ _WORDS = re.compile(
     rb"|preempt|evict|reclaim|maintenance|\breboot|restart|out of memory|\boom\b|oom-kill|no space|\bis full\b|quota"
     rb"|exceeded|insufficient|exhausted|corrupt|truncated|\bstale\b|read-only file|\bxid\b|\becc\b|uncorrect|page fault"
     rb"|machine check|overheat|thermal|\bnan\b|mismatch|went down|\bis down\b|terminat|interrupt|\bsig[a-z]{3,5}\b"
-    rb"|exit(?:ed)?(?: with)?(?: (?:code|status))?[ :=]+-?[1-9]|exit ?code\D{0,3}-?[1-9]|\bsignal \d|\brc=-?[1-9]|not known|unexpected"
+    rb"|exit(?:ed)?(?: with)?(?: (?:code|status))?[ :=]+-?[1-9]|exit ?code\D{0,3}-?[1-9]|\bsignal \d"
+    rb"|\brc=-?[1-9]|not known|unexpected"
 )
 
 

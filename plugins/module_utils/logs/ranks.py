@@ -11,10 +11,11 @@ from .text import line_end, line_start
 ANOTHER_HOST = "NCCL process of another host "
 
 _PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
-# Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since
-# 2.18 with its size and id), the host and the process.
+# Of Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since 2.18 with its
+# size and id), the host and the process. "[rank3]:" is none: with torchrun's --role it is the local rank, and each node
+# has one of that number.
 _TELLING = (
-    (b"[rank", re.compile(rb"\[rank-?(\d{1,7})[\]/]"), "rank "),
+    (b"[rank-", re.compile(rb"\[rank-(\d{1,7})/"), "rank "),
     (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
     (
         b" commId 0x",

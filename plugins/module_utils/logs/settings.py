@@ -40,6 +40,8 @@ SETTINGS = (
 ARGUMENTS = (
     *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
     *("dtype", "quantization", "remat_policy", "tokenizer_path"),
+    # When a process said that its training begins or ends.
+    "datetime",
 )
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4

@@ -33,8 +33,9 @@ class Argument(t.NamedTuple):
 
 def judge_arguments(plan: Plan, node: str, texts: Texts, agrees: list[str], reasons: Reasons) -> None:
     """Note each argument in the log of a node that the plan has otherwise, and add to ``agrees`` what it has too."""
+    compared = {name for argument in ARGUMENTS for name in argument.names}
     for name, values in texts.items():
-        if len(values) > 1:
+        if len(values) > 1 and name in compared:
             found = " and ".join(value or "nothing" for value in values)
             message = f"The log of {node} has two values of {name}, {found}: it holds two runs."
             reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})

@@ -162,7 +162,10 @@ def _texts(status: Status) -> list[Failure]:
     changes = status.get("machine_changes")
     known = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
     errors = [failure for failure in known if not is_warning(failure)]
-    return errors or [*known, *status.get("failures_at_end", []), *status.get("unusual_at_end", [])]
+    last = [*status.get("failures_at_end", []), *status.get("unusual_at_end", [])]
+    # That a launcher stops its processes follows from a cause, which another line may suggest.
+    says_more = any(failure["class"] != "sigterm" for failure in known)
+    return errors or (known if says_more else [*known, *last])
 
 
 def is_own(failure: Failure) -> bool:

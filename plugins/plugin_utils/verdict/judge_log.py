@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -116,7 +117,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
         its = named[first][1]
         if (size, name) != (ranks, its):
             message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, but {name} of {size} on {node}."
-            reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
+            reasons.add(INCONCLUSIVE, "other_job", message, node, other=first)
     for status in seen.statuses:
         for other in status.get("ranks", ()):
             if other.startswith(ANOTHER_HOST):
@@ -132,9 +133,28 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
             continue
         usual = float(apart.median())
         off_zone = abs(usual - _ZONE * round(usual / _ZONE))
-        if off_zone > _TOGETHER or abs(usual) > 2 * _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
+        if off_zone > _TOGETHER or abs(usual) > _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
             message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
             reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
+    _judge_dates(seen.statuses, stamped, reasons)
+
+
+def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reasons: Reasons) -> None:
+    """Note a log whose rank says the date of another day than the steps of its job were taken at."""
+    first = min((float(clock.min()) for clock in stamped.values() if len(clock)), default=0.0)
+    last = max((float(clock.max()) for clock in stamped.values() if len(clock)), default=0.0)
+    if first < _FIRST_ABSOLUTE:
+        return
+    for status in statuses:
+        for said in status.get("arguments", {}).get("datetime", []):
+            try:
+                seconds = seconds_of(said.encode())
+            except ValueError:
+                continue
+            if not first - _ZONES < seconds < last + _ZONES:
+                day = datetime.fromtimestamp(first, tz=UTC).date()
+                message = f"The log of {status['node']} is dated {said}, but its job took its steps on {day}."
+                reasons.add(INCONCLUSIVE, "other_time", message, status["node"], dated=said)
 
 
 def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:

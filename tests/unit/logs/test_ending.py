@@ -39,7 +39,7 @@ def test_a_line_that_its_program_calls_a_warning_is_no_failure_whatever_it_says(
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("[rank0]:[E1103 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout", "watchdog"),
+        ("[rank0]:[E1103 02:07:08.4 ProcessGroupNCCL.cpp:7] Watchdog caught collective operation timeout", "watchdog"),
         ("[ 8123.1] NVRM: Xid (PCI:0000:4e:00): 79, pid=7, GPU has fallen off the bus.", "gpu_hang"),
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB", "out_of_memory"),
         ("slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "killed"),
@@ -47,7 +47,7 @@ def test_a_line_that_its_program_calls_a_warning_is_no_failure_whatever_it_says(
 )
 def test_a_line_of_a_known_class_is_a_failure(text: str, failure: str, tmp_path: Path) -> None:
     classes = [found["class"] for found in end_of(f"{text}\n", tmp_path)["failures_at_end"]]
-    assert classes == [failure] or failure == "gpu_hang" and classes[0].startswith("gpu")
+    assert classes == [failure] or (failure == "gpu_hang" and classes[0].startswith("gpu"))
 
 
 UNUSUAL = [
@@ -66,7 +66,7 @@ def test_a_line_that_only_sounds_like_a_failure_is_shown_and_is_none(text: str, 
     assert [found["line"] for found in end["unusual_at_end"]] == [text]
 
 
-@pytest.mark.parametrize("text", ["Training is over.", "I0203 04:05:21.0 78 client.cc:1] Connection closed", "+ exit 0"])
+@pytest.mark.parametrize("text", ["Training is over.", "I0203 04:05:21.0 78 client.cc:1] Socket closed", "+ exit 0"])
 def test_an_ordinary_line_is_not_shown(text: str, tmp_path: Path) -> None:
     assert end_of(f"{text}\n", tmp_path)["unusual_at_end"] == []
 
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_was_begun_has_to_be_written(text: str, failed: bool, 
     ("framework", "text"),
     [
         ("megatron", "[after training is done] datetime: 2026-11-26 20:08:32 \n"),
-        ("megatron", "[2026-02-03 04:06:09] [NODE-0(node-0)] [INFO] [direct] torchrun finished successfully (code 0)\n"),
+        ("megatron", "[2026-02-03 04:06:09] [NODE-0(n0)] [INFO] [direct] torchrun finished successfully (code 0)\n"),
         ("megatron", "throughput per GPU: 400.0\ntokens/GPU/s: 8065.4\n"),
         ("nxdt", "`Trainer.fit` stopped: `max_steps=1` reached.\n"),
     ],
@@ -108,7 +108,13 @@ def test_the_line_with_which_a_trainer_ends_is_found_behind_any_noise(
     noise = "gpu01:705:705 [0] NCCL INFO Channel 00/64 : 0\n" * 200
     assert end_of(text + noise, tmp_path, framework)["said_end"]
     assert not end_of(noise, tmp_path, framework)["said_end"]
-    assert not end_of(noise, tmp_path, framework, steps=text + STEPS[framework])["said_end"], "of an earlier run"
+    more = "".join(STEPS[framework].replace("1/", f"{step}/", 1) for step in range(1, 5))
+    assert not end_of(noise, tmp_path, framework, steps=text + more)["said_end"], "of an earlier run"
+
+
+def test_the_rank_that_says_the_end_may_print_it_before_another_prints_its_last_steps(tmp_path: Path) -> None:
+    text = "[after training is done] datetime: 2026-11-26 20:08:32 \n"
+    assert end_of("", tmp_path, "megatron", steps=text + STEPS["megatron"])["said_end"]
 
 
 def test_a_rank_without_steps_says_its_end_too(tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def test_a_sentence_where_a_log_ends_is_told_by_who_prints_it_or_by_its_words(
     name: str, text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "train.log").write_text(f"noise\n{text}\n")
-    assert [found["class"] for found in end_of_training(str(tmp_path / "train.log"), "megatron")["unusual_at_end"]] == [name]
+    end = end_of_training(str(tmp_path / "train.log"), "megatron")
+    assert [found["class"] for found in end["unusual_at_end"]] == [name]
     assert find_failures(Piece(text.encode())) == [], "a signature has it"
 
 

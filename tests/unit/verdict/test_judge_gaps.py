@@ -8,7 +8,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, Node, codes, judged, line, lines
+from training_logs import ALL, LOGS, SILENT, Node, codes, judged, line, lines
 
 WHOLE = line(10)
 
@@ -149,12 +149,12 @@ def test_what_each_line_has_is_not_missing_every_so_many_steps(field: str, verdi
         re.sub(rf" {field}[^|]*\|", "", line(step, 40)) if step in (9, 21, 33) else line(step, 40)
         for step in range(1, 41)
     ]
-    summary = verdict_on("".join(gone), tmp_path, 40, expected=[])
+    summary = verdict_on("".join(gone), tmp_path, 40, expected=[], **LOGS)
     assert (summary["verdict"], ("metric_gaps", "gpu01") in codes(summary)) == (verdict, verdict != "PASS")
 
 
 def test_what_the_lines_of_one_node_say_is_not_missing_in_all_of_another(tmp_path: Path) -> None:
     nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
-    summary = judged(nodes, tmp_path, framework="maxtext", expected=[])
+    summary = judged(nodes, tmp_path, framework="maxtext", expected=[], **LOGS)
     (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "metric_gaps"]
     assert reason["message"] == "No step line of gpu01 shows its tflops per gpu, but those of gpu00 do."

@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, WORKLOAD, Node, codes, judged, line, lines
+from training_logs import ALL, LOGS, OVER, SILENT, WORKLOAD, Node, codes, judged, line, lines
 
 RESUMED = "  successfully loaded checkpoint from /ckpt [ t 1/1, p 1/1 ] at iteration 1000\n"
 
@@ -37,7 +37,6 @@ FALLING = [9 - step / 5 + (step * step % 31) / 1000 for step in range(30)]
     [
         ([10 - step / 5 for step in range(30)], "PASS", "loss_falls"),
         ([4 + step / 5 for step in range(30)], "FAIL", "loss_rises"),
-        (FLAT, "INCONCLUSIVE", "loss_flat"),
     ],
 )
 def test_a_training_that_begins_anew_has_to_learn(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
@@ -77,26 +76,34 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
     ("losses", "verdict", "code"),
     [
         ([4.0] * 30, "INCONCLUSIVE", "loss_constant"),
-        ([40 - step / 5 for step in range(30)], "INCONCLUSIVE", "loss_too_high"),
-        ([9 - step / 5 + 30 * (step == 20) for step in range(30)], "INCONCLUSIVE", "loss_spike"),
         ([9.0, 8.0, 7.0, 6.0, 9.5], "FAIL", "loss_rises"),
         ([9.0 - step / 4 for step in range(24)] + [3.0 + step for step in range(6)], "FAIL", "loss_rises"),
-        (
-            [9.0 - step / 8 for step in range(15)] + [8.45 + step**2 % 0.07 for step in range(16)],
-            "INCONCLUSIVE",
-            "loss_flat",
-        ),
         ([9.0 - step / 10 for step in range(20)] + [7.0] * 10, "INCONCLUSIVE", "loss_constant"),
         ([9.0 - step / 8 for step in range(20)] + [1e-9] * 10, "INCONCLUSIVE", "loss_constant"),
-        ([9.0 - step / 30 for step in range(29)] + [16.0], "INCONCLUSIVE", "loss_spike"),
-        ([9.0 - step / 30 for step in range(29)] + [10.5], "INCONCLUSIVE", "loss_spike"),
-        ([*FALLING[:20], *FALLING[15:20], *FALLING[25:]], "INCONCLUSIVE", "loss_repeats"),
-        ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "INCONCLUSIVE", "loss_climbs"),
     ],
 )
 def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str, tmp_path: Path) -> None:
     summary = of(learning(losses), tmp_path, iterations=len(losses), warmup_steps=1)
     assert (summary["verdict"], codes(summary)) == (verdict, [(code, "gpu01")])
+
+
+# From weights a loss stays where it is; mock data has nothing to learn; spikes of large models come back.
+@pytest.mark.parametrize(
+    ("losses", "code"),
+    [
+        ([1.91 + (step * step % 21 - 10) / 1000 for step in range(30)], "loss_flat"),
+        ([40 - step / 5 for step in range(30)], "loss_too_high"),
+        ([9 - step / 5 + 30 * (step == 20) for step in range(30)], "loss_spike"),
+        ([9.0 - step / 30 for step in range(29)] + [16.0], "loss_spike"),
+        ([9.0 - step / 8 for step in range(15)] + [8.45 + step**2 % 0.07 for step in range(16)], "loss_flat"),
+        ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "loss_climbs"),
+    ],
+)
+def test_a_loss_that_a_good_training_may_have_is_told_and_not_judged(losses: t.Any, code: str, tmp_path: Path) -> None:
+    for changes in ({}, LOGS):
+        summary = of(learning(losses), tmp_path, iterations=len(losses), warmup_steps=1, **changes)
+        assert summary["verdict"] == "PASS", summary["reasons"]
+        assert (code, "gpu01") in [(note["code"], note.get("node")) for note in summary["notes"]]
 
 
 def test_a_last_loss_that_is_no_further_from_the_others_than_these_are_is_noise(tmp_path: Path) -> None:
@@ -107,15 +114,15 @@ def test_a_last_loss_that_is_no_further_from_the_others_than_these_are_is_noise(
 def test_a_training_that_went_on_and_climbs_at_its_end_says_by_how_much(tmp_path: Path) -> None:
     losses = [4.0 + 0.02 * (step % 3) + max(0, step - 24) / 10 for step in range(30)]
     summary = of(learning(losses, first=1001), tmp_path, iterations=1030, head=RESUMED)
-    assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("loss_climbs", "gpu01")])
-    (reason,) = [one for one in summary["reasons"] if one["code"] == "loss_climbs"]
-    assert reason["message"].endswith(" climbs at its end: its last 3 losses average 4.42, those before 4.02.")
+    (note,) = [one for one in summary["notes"] if one["code"] == "loss_climbs"]
+    assert note["message"].endswith(" climbs at its end: its last 3 losses average 4.42, those before 4.02.")
 
 
-def test_each_of_several_jobs_has_to_learn(tmp_path: Path) -> None:
-    nodes = [Node("gpu00", learning([10 - step / 5 for step in range(30)])), Node("gpu01", learning(FLAT))]
+def test_each_of_several_jobs_is_told_of(tmp_path: Path) -> None:
+    learns, does_not = ([10 - step / 5 for step in range(30)], FLAT)
+    nodes = [Node("gpu00", learning(learns) + OVER), Node("gpu01", learning(does_not) + OVER)]
     summary = judged(nodes, tmp_path, mode="single_node", parameters={"iterations": 30})
-    assert codes(summary) == [("loss_flat", "gpu01")]
+    assert [note.get("node") for note in summary["notes"] if note["code"] == "loss_flat"] == ["gpu01"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +202,7 @@ def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Pa
 
 def test_stamps_of_another_day_than_the_run(tmp_path: Path) -> None:
     stamped = "".join(f"[2026-01-02 03:04:{step:02d}]{line(step)}" for step in range(1, 11))
-    summary = of(stamped, tmp_path, iterations=10)
+    summary = of(stamped, tmp_path, iterations=10, **LOGS)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary)[0] == ("other_time", "gpu01")
 
@@ -208,6 +215,6 @@ def test_token_rates_contradict_the_step_times_from_step_to_step(
         line(step).replace("ms): 100.0 |", f"ms): 100.0 | tokens per GPU (tokens/s/GPU): {rates[step % 2]:.1f} |")
         for step in range(1, 11)
     )
-    summary = of(rated, tmp_path, iterations=10, workload=None)
+    summary = of(rated, tmp_path, iterations=10, workload=None, **LOGS)
     assert summary["verdict"] == verdict, summary["reasons"]
     assert ("rates_disagree" in [code for code, _node in codes(summary)]) == (verdict != "PASS")

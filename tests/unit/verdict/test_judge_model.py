@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, WORKLOAD, Node, judged
+from training_logs import ALL, LOGS, SILENT, WORKLOAD, Node, judged
 
 
 def of_model(settings: dict[str, list[float]], folder: Path, **changes: t.Any) -> dict[str, t.Any]:
@@ -44,7 +44,7 @@ def test_parameters_are_those_of_the_planned_model(settings, changes, found, tmp
 )
 def test_tflops_of_the_steps_are_those_that_a_step_is_said_to_have(said, found, tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"settings": {"tflops_of_step": said}})]
-    summary = judged(nodes, tmp_path)
+    summary = judged(nodes, tmp_path, **LOGS)
     reasons = [reason for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found)] if found else [])
     assert summary["verdict"] == ("INCONCLUSIVE" if found else "PASS")

@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, WORKLOAD, Node, judged, lines, plan_of
+from training_logs import ALL, OVER, SILENT, WORKLOAD, Node, judged, lines, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import judge_transport, judge_world
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
@@ -106,13 +106,15 @@ def test_jobs_of_their_own_and_plans_without_a_workload_are_not_asked(changes: t
 
 
 def test_several_nodes_that_print_the_steps_of_megatron_may_have_trained_alone(tmp_path: Path) -> None:
-    summary = judged([Node("gpu00", lines(range(1, 11), ms=101.0)), Node("gpu01", ALL)], tmp_path, workload=WORKLOAD)
+    summary = judged(
+        [Node("gpu00", lines(range(1, 11), ms=101.0) + OVER), Node("gpu01", ALL)], tmp_path, workload=WORKLOAD
+    )
     assert (summary["verdict"], [one["code"] for one in summary["reasons"]]) == ("INCONCLUSIVE", ["alone_suspected"])
 
 
 def test_their_tflops_give_them_away(tmp_path: Path) -> None:
     """One node alone prints 819.2 TFLOP/s, as it does all 8192 tokens of 10 GFLOP in 100 ms; of two, each 409.6."""
-    alone = lines(range(1, 11), tflops=819.2)
+    alone = lines(range(1, 11), tflops=819.2) + OVER
     summary = judged(
         [Node("gpu00", alone), Node("gpu01", alone.replace("(ms): 100.0", "(ms): 100.1"))], tmp_path, workload=WORKLOAD
     )

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, WORKLOAD, Node, judged, line
+from training_logs import ALL, LOGS, SILENT, WORKLOAD, Node, judged, line
 
 
 def told(nodes: list[Node], folder: Path, **changes) -> list[str]:
@@ -99,7 +99,7 @@ def test_samples_that_do_not_grow_by_the_planned_batch(first, last, step, found,
 def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Path) -> None:
     workload = WORKLOAD | {"peak_tflops_per_gpu": 2000.0} | changes
     log = "".join(line(step, tflops=tflops, ms=ms) for step in range(1, 11))
-    summary = judged([Node("gpu00", SILENT), Node("gpu01", log)], tmp_path, workload=workload, expected=[])
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", log)], tmp_path, workload=workload, expected=[], **LOGS)
     reasons = [reason for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found, rel=0.01)] if found else [])
     if found:
@@ -128,7 +128,7 @@ SIZES = {
 )
 def test_parallel_sizes_make_the_ranks_and_divide_the_batch(sizes, says, tmp_path: Path) -> None:
     first = Node("gpu00", SILENT, told={"world_size": 8, "settings": SIZES | sizes})
-    summary = judged([first, Node("gpu01", ALL)], tmp_path, workload=None)
+    summary = judged([first, Node("gpu01", ALL)], tmp_path, workload=None, **LOGS)
     assert (summary["verdict"] == "PASS") is (says is None), summary["reasons"]
     assert says is None or any(says in reason["message"] for reason in summary["reasons"])
 
@@ -144,7 +144,7 @@ def test_lines_of_another_number_of_iterations_than_the_arguments_say(tmp_path: 
 @pytest.mark.parametrize(("tflops", "says"), [(400.4, False), (160.0, True)])
 def test_all_devices_of_a_job_compute_the_same(tflops: float, says: bool, tmp_path: Path) -> None:
     nodes = [Node("gpu00", ALL), Node("gpu01", "".join(line(step, tflops=tflops) for step in range(1, 11)))]
-    summary = judged(nodes, tmp_path, framework="maxtext", expected=[], workload=None)
+    summary = judged(nodes, tmp_path, framework="maxtext", expected=[], workload=None, **LOGS)
     told = [reason["message"] for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
     message = "A device of gpu01 computes 2 TFLOP, but one of gpu00 computes 5: in one job all compute the same."
     assert told == [message] * says

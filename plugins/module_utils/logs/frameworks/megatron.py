@@ -131,9 +131,13 @@ SETTINGS = (
 
 # arguments.py, by rank 0 only.
 _ARGUMENTS_IN_WORDS = (b"fp16", b"bf16", b"fp8", b"fp8_format", b"recompute_granularity", b"tokenizer_model")
-ARGUMENTS = tuple(
-    Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>[^\r\n]{1,200})" % (argument, argument))
-    for argument in _ARGUMENTS_IN_WORDS
+ARGUMENTS = (
+    *(
+        Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>[^\r\n]{1,200})" % (argument, argument))
+        for argument in _ARGUMENTS_IN_WORDS
+    ),
+    # print_datetime() of training.py, by rank 0.
+    Printed(b"] datetime: ", rb"\] datetime: (?P<datetime>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?=\s)"),
 )
 
 

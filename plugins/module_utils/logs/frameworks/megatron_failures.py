@@ -17,6 +17,12 @@ SIGNATURES = (
         rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
     ),
     Signature(
+        "checkpoint",
+        "The checkpoint was written with other parallel sizes or another layout of the optimizer. Resume with those, "
+        "or without the optimizer's state (--no-load-optim).",
+        rb"Cannot merge two lists with different lengths",
+    ),
+    Signature(
         "sizes",
         "FP8 needs dimensions that are divisible by 8 and 16. Change sequence length, micro batch size or vocabulary "
         "padding (make_vocab_size_divisible_by).",

@@ -72,12 +72,12 @@ SIGNATURES = (
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
         rb"|pinned) memory|NVRM: failed to allocate ",
     ),
-    _code(
+    Signature(
         "child_failed",
         "The GPU cleaned up after a process that ended or was stopped (Xid 45). Look for the cause in that process's "
         "output or in the Xid before this one.",
-        (),
-        xids=b"45",
+        # Where the line names an Xid before it, that one is the cause.
+        XID + rb"45\b(?![^\r\n]{0,300}previous Xid (?!45\b))",
     ),
     _code(
         "gpu_ecc",
@@ -151,7 +151,10 @@ SIGNATURES = (
             *(b"NoKernelImageForDevice", b"NO_BINARY_FOR_GPU", b"NoBinaryForGpu", b"InvalidDeviceFunction"),
             *(b"InvalidKernelImage", b"INVALID_IMAGE", b"InvalidImage"),
         ),
-        (b"no kernel image is available", b"invalid device function", b"device kernel image is invalid"),
+        (
+            *(b"no kernel image is available", b"invalid device function", b"device kernel image is invalid"),
+            b"invalid kernel file",
+        ),
         (b"named symbol not found",),
     ),
     _code(

@@ -102,10 +102,10 @@ TOPICS = (
         "data",
         rb"/core/datasets/|/(?:site|dist)-packages/datasets/|^/datasets/|/grain/|/tensorflow_datasets/|/tfds/"
         rb"|/input_pipeline/|/torch/utils/data/|/pyarrow/|/array_record/|/webdataset/|/streaming/base/"
-        rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$|^/StopIteration$",
+        rb"|/data/\w{0,30}(?:dataset|sampler|loader|collat)\w{0,30}\.py$|/data_iterator\w{0,30}\.py$",
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
-        rb"|\bjsonl\b|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|\b(?:number of"
-        rb"|training|valid) samples|\bepochs?\b|jsondecodeerror|unicodedecodeerror",
+        rb"|\bjsonl\b|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|^stopiteration\b"
+        rb"|\b(?:number of|training|valid) samples|\bepochs?\b|jsondecodeerror|unicodedecodeerror",
         "The training data could not be read or prepared. Read the message; check paths, mounts, columns and format "
         "of the dataset on each node.",
     ),
@@ -193,7 +193,8 @@ TOPICS = (
     ),
     _topic(
         "import_error",
-        b"",
+        # They look for their own native library.
+        rb"/transformer_engine/(?:pytorch|jax|common|paddle)/__init__\.py$",
         rb"\bversions?\b.{0,80}(?:mismatch|incompatib|required?|older|newer|too old|not supported)"
         rb"|\brequires? \S{1,40} ?[<>=]{1,2}|\bversion [\d.]{1,20} or (?:higher|newer|later|above)\b"
         rb"|\bnot available in this .{1,40} version|\bupgrade \w{1,30} to\b|\btorch version does not\b"

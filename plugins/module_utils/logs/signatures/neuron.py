@@ -20,6 +20,12 @@ _LINE += rb"|[^\r\n]{0,300}[Tt]oo many open files)"
 
 SIGNATURES = (
     Signature(
+        "killed",
+        "The Neuron compiler was killed, mostly because the host's memory ran out. Compile fewer graphs at once, give "
+        "the container more memory, or compile on a larger instance and share the cache.",
+        rb"neuronx?-cc failed with -9\b",
+    ),
+    Signature(
         "nan",
         "A NeuronCore computed NaN. Check data, precision (stochastic rounding) and learning rate.",
         rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
