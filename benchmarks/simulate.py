@@ -123,19 +123,19 @@ class SimulatedNode:
         block = {"attempt": 1, "steps": steps, "steps_total": 100_000, "metrics": {}}
         block["metrics"] = {"step_time_ms": [100.0] * len(steps), "loss": [1.0] * len(steps)}
         common: dict[str, t.Any] = {"transports": [], "world_size": None, "settings": {}, "signs": [], "ranks": []}
-        common["conflicts"] = 0
+        common |= {"conflicts": 0, "arguments": {}}
         cursor: dict[str, t.Any] = {
             "offset": self._reported * 90,
             "fingerprint": 1,
             "attempt": 1,
             "step": self._reported,
         }
-        cursor |= {"memory": {}, **common}
+        cursor |= {"memory": {}, "starts": {}, **common}
         return {
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,
             "oom_killed": False, "has_ended": over, "started_at": time.time() - seconds,
             "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._reported * 90,
-            "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], **common,
+            "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], "survived": [], "starts": 1, **common,
             "cursor": {**cursor, "steps_seen": self._reported, "steps_total": 100_000},
         }  # fmt: skip
 

@@ -21,13 +21,14 @@ from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
-from docs import _maxtext, _megatron, _nxdt, _options
+from docs import _checks, _maxtext, _megatron, _nxdt, _options
 
 PAGES = {
     "megatron_config": _megatron,
     "maxtext_config": _maxtext,
     "maxtext_keys": _maxtext,
     "nxdt_config": _nxdt,
+    "checks": _checks,
 }
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("docs")),

@@ -44,7 +44,7 @@ def followed(news: dict) -> dict:
         "log_bytes": 0,
         "blocks": news["rows"].blocks(),
         **dict.fromkeys(nothing),
-        **{name: news[name] for name in ("failures", "starts", "cursor", *SEEN)},
+        **{name: news[name] for name in ("failures", "survived", "starts", "cursor", *SEEN)},
     }
 
 

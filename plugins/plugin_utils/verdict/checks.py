@@ -56,13 +56,13 @@ CHECKS = (
     Check("node_running", "exit status", (ERROR,), "the node's last answer", "Ctrl-C at the controller"),
     Check("node_stopped", "exit status", (ERROR,), "the node's last answer", "stop.yml beside a running training"),
     Check("node_stalled", "exit status", (FAIL, ERROR), "how long no log grew", "NVIDIA/nccl#1405, LlamaFactory#7396"),
-    Check("exit_status_unknown", "exit status", (INCONCLUSIVE,), "what the user told", "logs copied from a cluster"),
+    Check("exit_status_unknown", "exit status", (INCONCLUSIVE,), "what the user passed", "logs copied from a cluster"),
     Check(
         "no_end_seen",
         "exit status",
         (INCONCLUSIVE,),
         "the line with which the trainer ends",
-        "train_*.sh of ROCm's Megatron-LM: `exit 0` behind tee says nothing of the trainer",
+        "training scripts of ROCm: `exit 0` behind tee says nothing of the trainer",
     ),
     # Row "log".
     Check("other_log", "log", (INCONCLUSIVE,), "the first line of the log", "a log_dir that two runs share"),
@@ -92,8 +92,8 @@ CHECKS = (
     Check("long_warm_up", "steps", (INCONCLUSIVE,), "step times", "a node that is slow until its fans spin up"),
     # Row "gaps".
     Check("steps_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a log of which a file was rotated away"),
-    Check("loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "Megatron-LM leaves the loss out where it is NaN"),
-    Check("last_loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "Megatron-LM leaves the loss out where it is NaN"),
+    Check("loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a trainer that leaves the loss out where it is NaN"),
+    Check("last_loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a trainer that leaves the loss out where it is NaN"),
     Check("metric_gaps", "gaps", (INCONCLUSIVE,), _STEPS, "lines torn by several writers", True),
     Check("metric_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a threshold on a value that this release does not print"),
     Check("no_loss", "gaps", (INCONCLUSIVE,), _STEPS, "a benchmark mode that trains nothing"),
@@ -116,14 +116,14 @@ CHECKS = (
     ),
     Check("machine_fault", "failures", (FAIL,), "kernel log and counters of the node", "Xid 79, wilicc/gpu-burn#1"),
     # Row "numbers".
-    Check("not_finite", "numbers", (FAIL,), _STEPS, "NaN loss, alibaba/Pai-Megatron-Patch#604"),
+    Check("not_finite", "numbers", (FAIL,), _STEPS, "a loss of NaN under FP8"),
     Check("below_zero", "numbers", (FAIL,), _STEPS, "a clock that was set back within a step"),
-    Check("nan_iterations", "numbers", (FAIL,), "Megatron-LM's count of NaN iterations", "Pai-Megatron-Patch#604"),
+    Check("nan_iterations", "numbers", (FAIL,), "the trainer's count", "a loss of NaN under FP8"),
     # Row "skipped".
-    Check("skipped_iterations", "skipped", (FAIL,), "Megatron-LM's count", "a loss scale that never settles"),
+    Check("skipped_iterations", "skipped", (FAIL,), "the trainer's count", "a loss scale that never settles"),
     Check("skipped_unknown", "skipped", (INCONCLUSIVE,), _STEPS, "lines torn by several writers", True),
     Check(
-        "last_step_skipped", "skipped", (INCONCLUSIVE,), "Megatron-LM's count", "a gradient overflow in the last step"
+        "last_step_skipped", "skipped", (INCONCLUSIVE,), "the trainer's count", "a gradient overflow in the last step"
     ),
     Check(
         "idle_steps", "skipped", (INCONCLUSIVE,), "learning rate, gradient norm, updates", "a decay that ends too early"

@@ -205,6 +205,7 @@ def test_the_parameters_that_the_report_tells() -> None:
         "fsdp": False,
         "iterations": 30,
         "mock_data": True,
+        "tokenizer": "NousResearch/Meta-Llama-3-8B",
         "script_generation": "v25.5",
         "nic_type": "thor2",
     }

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the page of the checks shows: all of them, by the row of the ledger that they are of."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.checks import CHECKS, Check
+
+
+def values() -> dict[str, t.Any]:
+    """Return the checks by their row, those of the run as a whole last."""
+    rows: dict[str, list[Check]] = {}
+    for check in CHECKS:
+        rows.setdefault((check.row or "the run as a whole").capitalize(), []).append(check)
+    return {"rows": rows}
