@@ -137,11 +137,13 @@ class Node:
     """What the board holds besides."""
 
 
-def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t.Any], StepRows]:
+def status_of(
+    node: Node, folder: Path, node_rank: int = 0, framework: str = "megatron"
+) -> tuple[dict[str, t.Any], StepRows]:
     """Return what the board holds of a node whose log was read to its end, and its step rows."""
     log = folder / f"{node.name}.log"
     log.write_text(node.log, encoding="utf-8")
-    news = read_log(str(log), "megatron", final=True, tokens_per_step_per_gpu=4096, failures="open")
+    news = read_log(str(log), framework, final=True, tokens_per_step_per_gpu=4096, failures="open")
     status = {
         "node": node.name,
         "node_rank": node_rank,
@@ -156,7 +158,7 @@ def status_of(node: Node, folder: Path, node_rank: int = 0) -> tuple[dict[str, t
             name: news[name]
             for name in ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "arguments")
         },
-        **end_of_training(str(log), "megatron"),
+        **end_of_training(str(log), framework),
         "log_run_id": "the-run",
     }
     if node.status in ("exited", "killed"):
@@ -207,7 +209,7 @@ def judged(
     plan = plan_of([node.name for node in nodes], **plan_changes)
     statuses, told = [], {}
     for node, planned in zip(nodes, plan["nodes"], strict=True):
-        status, rows = status_of(node, folder, planned["node_rank"])
+        status, rows = status_of(node, folder, planned["node_rank"], plan.get("log_framework", "megatron"))
         told[node.name] = columns_of(rows.blocks())
         statuses.append(status)
     warm_up = warm_up_of(warmup_steps, told)
