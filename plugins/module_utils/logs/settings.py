@@ -42,6 +42,8 @@ ARGUMENTS = (
     *("dtype", "quantization", "remat_policy", "tokenizer_path"),
     # When a process said that its training begins or ends.
     "datetime",
+    # Where an evaluation printed NaN or infinity.
+    "evaluation_not_finite",
 )
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4

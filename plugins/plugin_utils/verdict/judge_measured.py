@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 # The largest vocabulary in use, for logs that do not say theirs.
 _VOCABULARY = 300_000.0
 # A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
-_WORSE_THAN_GUESSING = 1.2
+_WORSE_THAN_GUESSING = 2.0
 # A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
 _SPIKE, _NEIGHBOURS = 1.5, 7
 # The last loss, which none after it shows to have come back, has jumped where it is so many times those of the fifth

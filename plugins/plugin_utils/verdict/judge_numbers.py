@@ -46,6 +46,10 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
     _judge_evidence(last_steps, reasons)
     _judge_other_fields(last_steps, reasons)
+    for status in seen.statuses:
+        for where in status.get("arguments", {}).get("evaluation_not_finite", []):
+            message = f"An evaluation on {status['node']} is NaN or infinite: {where}."
+            reasons.add(FAIL, "not_finite", message, status["node"])
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for (node,), rows in _groups(nan_iterations, "node"):
         step = int(rows["step"].min())

@@ -1,34 +1,14 @@
-"""Changes that leave a node out of the last attempt or of the job, a save that does not end, and more last words."""
+"""Changes that leave a node out of the last attempt or of the job, and a save that does not end."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from changes import add, at_the_end, chained, on, put, steps_of
+from changes import add, chained, on, put, steps_of
 from good_runs import PRINTS_STEPS, Logs, nccl
 from good_variants import variant
 
-AT_THE_END = (
-    "run.sh: line 12:  4242 Alarm clock             python train.py", "train.sh: line 7: 77 Hangup   torchrun x.py",
-    "bnxt_re0: port 1: link state changed to DOWN", "short write: 1024 of 4096 bytes", "no response from node2",
-    "PCIe link width degraded x16 -> x8", "clock skew of 500 s between nodes", "iter_0000040: truncated file",
-    "task 3 not running", "rank 3 silent for 600 s", "row remap pending on GPU 3", "partial write of iter_0000040",
-    "training is not converging", "checksum of shard 3 differs", "bit flip in layer 3", "HTTP 503 from storage",
-    "403 Forbidden", "bailing out", "rolled back to iteration 30", "reverting to the last good checkpoint",
-    "discarding 12 batches", "GPU 3 offline", "CRC check of shard 3: wrong", "worker pool shrank to 3",
-    "node2 excluded", "removed node2 from the job", "blacklisted node2", "barrier not passed by rank 3",
-    "scp: stalled", "stale NFS handle", "/mnt/ckpt is not mounted", "GPU memory is not freed",
-    "weights were not updated", "mount point gone", "no carrier on ib0", "ib0: link not up", "job abandoned",
-    "stopped manually",
-    "loss is diverging", "gradients exploded", "loss blew up", "anomaly in gradients",
-    "problem detected on rank 3", "skipped 12 steps",
-    "checkpoint is empty", "only 7 GPUs visible", "7 GPUs instead of 8", "expected 8 GPUs, found 7", "return value 255",
-    "nodes: 3 of 4", "alive: 3/4", "gradients do not match", "rank 3 and rank 7 disagree on the loss",
-    "kex_exchange_identification: read: Connection reset", "systemd-shutdown[1]: Syncing filesystems",
-    "Spot instance will be stopped", "Time's up", "walltime reached", "Job hit its wall time", "failed_rank=0",
-    "rank_failed: 0", "failed rank   : 0",
-)  # fmt: skip
 IGNORED = (
     'Exception ignored in: <function X.__del__ at 0x7>\nTraceback (most recent call last):\n  File "/x.py", line 1\n'
 )
@@ -49,8 +29,6 @@ SAVES = {
 
 
 def _ends() -> None:
-    for node, text, framework, change in at_the_end(AT_THE_END):
-        add("attempts", f"{node} {text[:60]!r}", framework, change)
     broken = on("node3", lambda log: f"{log}{IGNORED}RuntimeError: HIP error: unspecified launch failure\n")
     add("attempts", "a GPU that failed as its memory was freed", "megatron", broken)
     gone = on(
@@ -59,7 +37,6 @@ def _ends() -> None:
     variant("what Python ignores as it ends", "megatron", gone)
     for node in ("node1", "node3"):
         variant(f"the store is closed on {node}", "megatron", on(node, lambda log: log + STORE))
-        add("attempts", f"{node} ends behind its store", "megatron", on(node, lambda log: f"{log}{STORE}^C\n"))
 
 
 def _saves() -> None:
@@ -102,7 +79,6 @@ def _attempts() -> None:
 
 
 BEGINS = "[before the start of training step] datetime: 2026-02-03 04:05:06 \n"
-RESTARTS = "torch/distributed/elastic/agent/server/api.py:930] [default] Detected 1 new nodes from group_rank=2; will"
 LOADED = "  successfully loaded checkpoint from /c [ t 1/1, p 1/1 ] at iteration 20\n"
 
 
@@ -111,16 +87,8 @@ def _begins() -> None:
     twice = on("node0", lambda log: log.replace(BEGINS, BEGINS + BEGINS.replace(":06", ":12")))
     add("attempts", "rank 0 begins twice", "megatron", twice)
     add("attempts", "rank 0 begins after its end", "megatron", on("node0", lambda log: log + BEGINS))
-    torchrun = on("node2", lambda log: f"{log}I0203 04:05:20.1 77 {RESTARTS} restart worker group\n")
-    add("attempts", "torchrun begins once more", "megatron", torchrun)
-    never = lambda log: re.sub("(NCCL INFO ncclCommInitRank .*)Init COMPLETE", r"\1- Init START", log)
-    add("attempts", "a communicator that is never complete", "megatron", on("node1", never))
     for node in ("node1", "node3"):
-        last = re.sub(":77:", ":99:", nccl(8, 32).split("\n")[0].replace("node1", node)) + "\n"
-        add("attempts", f"another process on {node}", "megatron", on(node, lambda log, last=last: log + last))
         second = f"{node}:77:99 [0] NCCL INFO ncclCommInitRank comm 0x66 rank 1 nranks 4 cudaDev 0 - Init "
-        begun = on(node, lambda log, second=second: f"{log}{second}START\n")
-        add("attempts", f"a second communicator on {node}", "megatron", begun)
         both = on(node, lambda log, second=second: f"{log}{second}START\n{second}COMPLETE\n")
         variant(f"a second communicator on {node}", "megatron", both)
 
@@ -132,8 +100,6 @@ FULL = "Validation DataLoader 0: 100%|██████████| 5/5 [00:25
 
 def _bars() -> None:
     for framework, node in PRINTS_STEPS.items():
-        part = on(node, lambda log: f"{log.partition(chr(10) + '`Trainer')[0]}{BAR}")
-        add("attempts", "ends within a bar", framework, part)
         variant("a bar at the end", framework, on(node, lambda log: f"{log}{BAR}{FULL}\n"))
 
 

@@ -5,26 +5,8 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, at_the_end, chained, clock, everywhere, on, put, scaled, steps_of
-from good_runs import GOOD, STEPS, Logs, maxtext, nccl
-
-AT_THE_END = (
-    "node/gpu-17 cordoned", "only 31 out of 32 ranks reported", "rank 17 is gone",
-    "WARNING: rank 17 left the job", "worker 3 vanished", "Node node2 went offline", "checkpoint shard 12 is 0 bytes",
-    "container train exited with non-zero status", "ibv_poll_cq: status 12 vendor err 129", "status: 134",
-    "Elastic: scaling down to 3 nodes", "Membership changed: 4 -> 3", "StopIteration", "early exit requested", "^C",
-    "[ 8211.331022] mlx5_core 0000:9a:00.0: Port module event: module 0, Cable unplugged",
-    "mlx5_core 0000:9a:00.0: Port module event: module 0, Cable unplugged", "XFS (nvme0n1): Shutting down filesystem",
-    "RuntimeWarning: invalid value encountered in divide: loss=nan", "\0" * 4096,
-)  # fmt: skip
-
-
-def _ends() -> None:
-    for node, text, framework, change in at_the_end(AT_THE_END):
-        add("evidence", f"{node} {text[:60]!r}", framework, change)
-
-    unavailable = lambda log: log.replace("shutdown result: OK", "shutdown result: UNAVAILABLE: a task went away")
-    add("evidence", "a shutdown that did not succeed", "maxtext", on("node1", unavailable))
+from changes import add, chained, clock, everywhere, on, put, scaled, steps_of
+from good_runs import GOOD, STEPS, Logs, nccl
 
 
 def _absent() -> None:
@@ -61,21 +43,6 @@ def _starts() -> None:
     without = on("node1", lambda log: log + nccl(8, 32).split("\n", 1)[1])
     for name, change in {"same": first, "other": other, "steps": printing, "bootstrap unseen": without}.items():
         add("evidence", f"a second start: {name}", "megatron", change)
-
-
-def _perplexity() -> None:
-    printed = maxtext(perplexity=True)
-    for name, value, step in (
-        ("too high", "99999.000", ""),
-        ("of one step", "9.000", "step: 20,"),
-        ("not finite", "inf", ""),
-    ):
-        change = everywhere(
-            lambda log, value=value, step=step: re.sub(rf"({step}.*perplexity: ).*", rf"\g<1>{value}", log)
-        )
-        add("evidence", f"perplexity {name}", "maxtext", lambda logs, change=change: change(printed))
-    evaluated = " validation loss at iteration 40 | lm loss value: 7.000000E+00 | lm loss PPL: 2.193266E+03 |\n"
-    add("evidence", "perplexity of an evaluation", "megatron", on("node3", lambda log: f"{log}{evaluated}"))
 
 
 def _rates() -> None:
@@ -126,5 +93,5 @@ def _another_model() -> None:
         add("evidence", f"{name} of one", "maxtext", on("node1", change))
 
 
-for _kind in (_ends, _absent, _starts, _perplexity, _learning, _rates, _one_job, _another_model):
+for _kind in (_absent, _starts, _learning, _rates, _one_job, _another_model):
     _kind()

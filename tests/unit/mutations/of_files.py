@@ -19,7 +19,6 @@ AFTER_THE_END = {
     "watchdog": "[rank0]:[E1103 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation"
     " timeout: WorkNCCL(SeqNum=1580, OpType=ALLREDUCE) ran for 600060 milliseconds before timing out.\n",
     "child failed": "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n",
-    "exit code": "  exitcode  : -11 (pid: 92121)\n",
     "heartbeat": "E1103 02:07:08.4 77 client.h:80] UNAVAILABLE: The following tasks are unhealthy (stopped sending"
     " heartbeats):\n/job:jax_worker/replica:0/task:1\n",
     "coordinator": "F1103 02:07:08.4 77 client.h:80] Failed to send RPC to coordination service.\n",
@@ -40,8 +39,6 @@ AFTER_THE_END = {
     "written over": "progress 99%\rtorch.OutOfMemoryError: HIP out of memory.\rprogress 100%              \n",
     "line of NUL": "\x00" * 5000 + "torch.OutOfMemoryError: HIP out of memory.\n",
     "no line end": "torch.OutOfMemoryError: HIP out of memory",
-    "in capitals": "FATAL: TRAINING ABORTED\n",
-    "calls itself info": "INFO: torch.OutOfMemoryError: HIP out of memory.\n",
     "then a good end": "torch.OutOfMemoryError: HIP out of memory.\nTraining finished successfully.\nexit status 0\n",
     "a forged exit marker": TRACEBACK + "trainops.cluster: exit status 0\ntraining_exit_status=0\n",
 }

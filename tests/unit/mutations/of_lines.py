@@ -5,17 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, at_the_end, clock, on, put, scaled, steps_of
-
-AT_THE_END = (
-    "weights differ across data-parallel ranks",
-    "DMAR: DRHD: handling fault status reg 2",
-    "No route to host",
-    "desync detected between rank 3 and rank 7",
-    "emergency shutdown: temperature above critical threshold",
-    "reached the wall-clock limit, stopping at iteration 40 of 500000",
-    "the coordinator vanished",
-)
+from changes import add, clock, on, put, scaled, steps_of
 
 
 def _numbers() -> None:
@@ -68,8 +58,6 @@ def _places() -> None:
     for name, years in (("1970", -56), ("the next leap year", 2)):
         jump = clock(lambda step, stamp, years=years: stamp + timedelta(days=years * 365.25) if step == 20 else stamp)
         add("lines", f"a stamp of {name}", "megatron", on("node3", jump))
-    for node, text, framework, change in at_the_end(AT_THE_END):
-        add("lines", f"{text} on {node}", framework, change)
 
 
 _numbers()

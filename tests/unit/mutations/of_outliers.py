@@ -1,12 +1,10 @@
-"""More changes of the lines of steps: values said twice in any order, losses that are copies, fields of no line."""
+"""More changes of the lines of steps: values said twice in any order, fields of no line."""
 
 from __future__ import annotations
 
-import math
 import re
 
-from changes import FIELDS, LOSS, STEP, Change, add, at_the_end, chained, on, put, scaled, steps_of
-from good_runs import PRINTS_STEPS, STEPS, Logs
+from changes import Change, add, chained, on, put, scaled, steps_of
 
 _ONE = {20}
 
@@ -52,47 +50,6 @@ def _absent() -> None:
     add("absent", "the pace", "nxdt", steps_of("nxdt", _replaced(r"[\d.]+s/it", "?s/it")))
 
 
-def _copied(framework: str, first: int, again: int, count: int) -> None:
-    """Let some losses be those of earlier steps."""
-
-    def apply(logs: Logs) -> Logs:
-        lines = re.findall(rf"{STEP[framework]}.*?{FIELDS[framework]['loss']}", str(logs[PRINTS_STEPS[framework]]))
-        losses = {int(found[0]): found[2] for found in lines}
-        return put(framework, "loss", lambda step, _old: losses[step - again + first], range(again, again + count))(
-            logs
-        )
-
-    add("copied losses", f"{count} of step {first} from {again} on", framework, apply)
-
-
-def _copies() -> None:
-    for framework in ("megatron", "maxtext"):
-        last = STEPS[framework]
-        for first, again, count in ((last - 10, last - 5, 5), (last - 15, last - 9, 6), (4, last - 20, 5)):
-            _copied(framework, first, again, count)
-
-
-AT_THE_END = (
-    "rank failed: 0", "failed ranks: 0", "worker 3 crashed, status: 0", "rank 3 died, failed=0", "lost rank: 0",
-    "parameter mismatch between nodes", "n3 : ok=12 unreachable=1 failed=0", "Owner died", "clocks out of sync",
-    "the optimizer's shard is 0 bytes", "12 of 400 steps were trained", "write: EXDEV",
-    "exit code: 1 failed=0", "Memory fault", "PSU fault",
-)  # fmt: skip
-
-
-def _hump() -> None:
-    for framework, form in LOSS.items():
-        hump = lambda step, old, form=form, total=STEPS[framework]: form.format(
-            9 + 2 * math.sin(math.pi * step / total) + 0.01 * (step * step % 31)
-        )
-        add("copied losses", "ends where it began", framework, put(framework, "loss", hump))
-
-
-def _ends() -> None:
-    for node, text, framework, change in at_the_end(AT_THE_END):
-        add("outliers", f"{node} {text[:60]!r}", framework, change)
-
-
 def _unseeable() -> None:
     """Say what the summary's list of what a PASS does not prove names."""
     swapped = _replaced(r"\(ms\): (\S+) \|(.*?)GPU\): (\S+) \|", r"(ms): \3 |\2GPU): \1 |", _ONE)
@@ -101,5 +58,5 @@ def _unseeable() -> None:
     add("one node", "began once more", "maxtext", begins, unseeable=True)
 
 
-for _kind in (_twice, _of_one_node, _absent, _copies, _hump, _ends, _unseeable):
+for _kind in (_twice, _of_one_node, _absent, _unseeable):
     _kind()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from changes import add, at_the_end, chained, clock, everywhere, on, steps_of
+from changes import add, chained, clock, everywhere, on, steps_of
 from good_runs import PRINTS_STEPS
 
 _EVALUATIONS = {
@@ -45,16 +45,6 @@ def _fields() -> None:
 
 
 def _evaluations() -> None:
-    for name, framework, text in (
-        ("is negative", "megatron", " lm loss value: -3.000000E+00 | lm loss PPL: 4.978707E-02 |"),
-        ("is worse than guessing", "megatron", " lm loss value: 2.500000E+01 | lm loss PPL: 4.851652E+08 |"),
-        ("is worse than guessing", "maxtext", "eval metrics after step: 20, loss=170.000, total_weights=1024.0"),
-        ("is of no tokens", "maxtext", "eval metrics after step: 20, loss=0.000, total_weights=0.0"),
-    ):
-        between = lambda step, line, text=text: f"{line}{text}\n" if step == 20 else line
-        add("unread", f"an evaluation {name}", framework, steps_of(framework, between))
-        last = on(PRINTS_STEPS[framework], lambda log, text=text: f"{log}{text}\n")
-        add("unread", f"an evaluation {name} at the end", framework, last)
     for framework, text in _EVALUATIONS.items():
         between = lambda step, line, text=text: line + text if step == 20 else line
         add("unread", "an evaluation", framework, steps_of(framework, between))
@@ -100,20 +90,8 @@ def _stamps() -> None:
     add("unread", "one node seven minutes later", "maxtext", on("node1", later))
 
 
-AT_THE_END = (
-    "INFO checkpoint save failed", "2026-02-03 04:10:00,123 - INFO - Aborting: lost rank 12", "ERR: ranks out of sync",
-    "[INFO] node3 unreachable, removing it from the job", "INFO:root:Rank 3 hit NaN in the loss", "std::bad_alloc",
-    "x.py:3: UserWarning: checkpoint was not written", "Thread 0x00007f1234567890 (most recent call first):",
-    "n1: E0203 04:10:00.000000 77 x.cc:1] INTERNAL", "I0203 04:10:00.000000 77 x.cc:1] Aborting: task 3 is unhealthy",
-    "JobState=COMPLETED ExitCode=0:9", "n1:77:99 [0] NCCL INFO transport/net.cc:1134 -> 6", "rank 0 failed",
-    "slow_operation_alarm: still waiting for rank 3", "[E] rank 3: x", "no errors before rank 3 died",
-)  # fmt: skip
-
-
 def _ends() -> None:
-    """Say of a failure what nobody listens to: as information, with a prefix, or beside that there was none."""
-    for node, text, framework, change in at_the_end(AT_THE_END):
-        add("unread", f"{node} {text[:60]!r}", framework, change)
+    """Let a process begin behind the last step."""
     for framework, head in {
         "megatron": "using world size: 32, data-parallel size: 32\n",
         "nxdt": "> initializing world size to 128\n",
@@ -124,7 +102,6 @@ def _ends() -> None:
 def _unseeable() -> None:
     """Say what the summary's list of what a PASS does not prove names."""
     for name, argument in (
-        ("another precision", "fp8 ............................................. hybrid"),
         ("fewer heads", "num_attention_heads ............................. 8"),
         ("another feed-forward size", "ffn_hidden_size ................................. 1024"),
     ):

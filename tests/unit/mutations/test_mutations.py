@@ -1,4 +1,4 @@
-"""No change of a good run's logs by somebody who wants a bad run to pass is a PASS, judged from logs or followed live.
+"""No definite change of a good run's logs is a PASS, and every good run passes, judged from logs or followed live.
 
 Those that one rule of the verdict alone sees are tried, and a sample of all; `make mutations` tries all, as CI does
 every week.
@@ -24,7 +24,7 @@ import of_values  # noqa: F401
 import pytest
 import two_ways
 from changes import MUTATIONS, UNSEEABLE, Mutation
-from good_runs import GOOD, Logs, maxtext, megatron, nccl, nxdt
+from good_runs import GOOD, Logs, megatron, nccl, nxdt
 from good_variants import VARIANTS
 from of_model import CONFIGURATION
 from one_rule import ONE_RULE
@@ -43,11 +43,6 @@ UNSEEABLE_TRIED = UNSEEABLE if ALL else Random(14).sample(UNSEEABLE, FEW // 2)
 @pytest.mark.parametrize("framework", GOOD)
 def test_a_good_run_passes(framework: str, way: str) -> None:
     assert WAYS[way](framework, GOOD[framework](seed=3))["verdict"] == "PASS"
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_good_run_that_prints_perplexities_passes(way: str) -> None:
-    assert WAYS[way]("maxtext", maxtext(perplexity=True))["verdict"] == "PASS"
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -75,30 +70,26 @@ def test_another_log_of_a_good_run_passes(variant: Mutation, way: str) -> None:
     assert summary["verdict"] == "PASS", summary["reasons"]
 
 
-def changed(mutation: Mutation, way: str) -> dict[str, t.Any]:
-    """Return the summary of a good run whose logs were changed."""
+def changed(mutation: Mutation) -> dict[str, t.Any]:
+    """Return the summary of a good run whose logs were changed, as report.yml judges it.
+
+    Of a run that was followed no log is changed: what its facts outrank is shown; tests/unit/verdict has that.
+    """
     logs = mutation.apply(GOOD[mutation.framework]())
     assert logs != GOOD[mutation.framework](), "the mutation changes nothing"
-    if way == "live" and any("." in name for name in logs):
-        logs = {name.removesuffix(".out"): text for name, text in logs.items() if not name.endswith(".err")} | {
-            name.removesuffix(".err"): str(logs[name.replace(".err", ".out")]) + str(text)
-            for name, text in logs.items()
-            if name.endswith(".err")
-        }
-    return WAYS[way](mutation.framework, logs)
+    return WAYS["report"](mutation.framework, logs)
 
 
-@pytest.mark.parametrize(("way", "mutation", "code"), ONE_RULE)
-def test_each_rule_sees_what_no_other_one_does(way: str, mutation: str, code: str) -> None:
-    summary = changed(BY_NAME[mutation], way)
+@pytest.mark.parametrize(("mutation", "code"), ONE_RULE)
+def test_each_rule_sees_what_no_other_one_does(mutation: str, code: str) -> None:
+    summary = changed(BY_NAME[mutation])
     assert summary["verdict"] != "PASS"
     assert sorted({reason["code"] for reason in summary["reasons"] if reason["verdict"] != "PASS"}) == code.split()
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("mutation", TRIED, ids=str)
-def test_a_changed_log_does_not_pass(mutation: Mutation, way: str) -> None:
-    assert changed(mutation, way)["verdict"] != "PASS"
+def test_a_changed_log_does_not_pass(mutation: Mutation) -> None:
+    assert changed(mutation)["verdict"] != "PASS"
 
 
 @pytest.mark.parametrize("mutation", UNSEEABLE_TRIED, ids=str)

@@ -78,6 +78,7 @@ def _plan(framework: str) -> str:
 def followed(framework: str, logs: Logs) -> dict[str, t.Any]:
     """Return the summary of a run that was followed to its end, on whose nodes the trainers left these logs."""
     plan = {**json.loads(_plan(framework)), "run_id": RUN_ID}
+    del plan["logs"]
     ended = {
         "status": "exited",
         "exit_status": 0,

@@ -34,7 +34,7 @@ _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|prof
 _MEETING = b"Attempting to initialize the jax distributed system"
 _JSON_KEY = b'"perf/step_time_seconds"'
 _EVALUATED = b"eval metrics after step: "
-_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY, _EVALUATED)
+_NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
 WORLD_SIZE = (Printed(b"Num_devices: ", rb"Num_devices: " + RANKS),)
@@ -78,8 +78,6 @@ ARGUMENTS = (
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
-# "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
-_EVALUATED_TO_NONE = re.compile(_EVALUATED + rb"[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])")
 # The prefix of absl; what follows the time are the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
@@ -128,8 +126,6 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     field counts only when what follows it shows that it is whole; it is NaN where it holds no number, or is there twice
     with two. Tokens per second count padding too.
 
-    An evaluation that is NaN or infinite is one of the other fields of the next step.
-
     ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
     """
@@ -143,15 +139,9 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
         elif text.startswith(b"Config", start):
             found = None
             _remember(text, start, memory)
-        elif text.startswith(_EVALUATED, start):
-            found = None
-            if _EVALUATED_TO_NONE.match(text, start):
-                memory["evaluated_to_none"] = True
         else:
             found = _step(text, start)
         if found:
-            if memory.pop("evaluated_to_none", False):
-                found["metrics"][OTHER_FIELDS] = math.inf
             step: _Found = {
                 "step": found["step"],
                 "metrics": found["metrics"],

@@ -136,6 +136,11 @@ ARGUMENTS = (
         Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>[^\r\n]{1,200})" % (argument, argument))
         for argument in _ARGUMENTS_IN_WORDS
     ),
+    # evaluate_and_print_results() of training.py, by the last rank.
+    Printed(
+        b" loss value: ",
+        rb"(?P<evaluation_not_finite>\w{1,20} loss at iteration \d{1,12}) [^\r\n]* loss value: [-+]?(?i:nan|inf)",
+    ),
     # print_datetime() of training.py, by rank 0.
     Printed(b"] datetime: ", rb"\] datetime: (?P<datetime>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?=\s)"),
 )
