@@ -10,9 +10,10 @@ import pytest
 from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import left_out
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import GRAMMAR, left_out
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import parse as steps_of_piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import add_arguments
 
 PERF = "seconds: 5.250, TFLOP/s/device: 135.5, Tokens/s/device: 8687.5"
 PERF_METRICS = {"step_time_ms": 5250.0, "tflops_per_gpu": 135.5, "tokens_per_sec_per_gpu": 8687.5}
@@ -262,13 +263,11 @@ def test_values_that_are_no_metrics_are_looked_at_for_nan(fields: str, strange: 
     assert ("other_fields" in found["metrics"]) is strange
 
 
-@pytest.mark.parametrize(("loss", "strange"), [("nan", True), ("9.123", False)])
-def test_an_evaluation_that_is_nan_is_one_of_the_next_step(loss: str, strange: bool) -> None:
-    text = f"eval metrics after step: 7, loss={loss}, total_weights=1\ncompleted step: 8, loss: 9.0\n"
-    for ends in (len(text), text.index("completed")):
-        memory: dict[str, Any] = {}
-        steps = [*parse(text[:ends].encode(), memory), *parse(text[ends:].encode(), memory)]
-        assert ["other_fields" in step["metrics"] for step in steps] == [strange]
+@pytest.mark.parametrize(("loss", "found"), [("nan", ["eval metrics after step: 7"]), ("9.123", [])])
+def test_an_evaluation_that_is_nan_is_said_with_its_step(loss: str, found: list[str]) -> None:
+    text = f"eval metrics after step: 7, loss={loss}, total_weights=1\n"
+    arguments = add_arguments({}, GRAMMAR.arguments, Piece(text.encode()))
+    assert arguments.get("evaluation_not_finite", []) == found
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,6 @@ def _skipped() -> None:
 
 
 def _losses() -> None:
-    chance = Random(8)
-    noise = [chance.gauss(0, 1) for _ in range(60)]
     shapes: dict[str, Callable[[float, int], float]] = {
         "rises over its last third": lambda part, step: 11 - 3 * part if part < 0.66 else 9 + 3 * (part - 0.66),
         "whole numbers, the same": lambda part, step: 9.0,
