@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from random import Random
 
 from changes import FIELDS, LOSS, STEP, add, chained, clock, everywhere, on, put, scaled, steps_of
 from good_runs import GOOD, PRINTS_STEPS, STEPS, maxtext, megatron, nxdt

@@ -33,7 +33,6 @@ _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|prof
 # max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
 _MEETING = b"Attempting to initialize the jax distributed system"
 _JSON_KEY = b'"perf/step_time_seconds"'
-_EVALUATED = b"eval metrics after step: "
 _NEEDLES = (b"completed ", b"Config param ", _MEETING, _JSON_KEY)
 
 # max_utils.py: "Num_devices: 16, shape (1, 16, 1)", by every process.
@@ -71,7 +70,13 @@ ARGUMENTS = (
     Printed(
         b"Config param ",
         rb"Config param (?:dtype: (?P<dtype>\w{1,40})|quantization: (?P<quantization>\w{0,40})"
-        rb"|remat_policy: (?P<remat_policy>\w{1,60})|tokenizer_path: (?P<tokenizer_path>[^\r\n]{0,200}))[ \t]*[\r\n]",
+        rb"|remat_policy: (?P<remat_policy>\w{1,60})|tokenizer_path: (?P<tokenizer_path>[^\r\n]{0,200}))"
+        rb"[ \t]*[\r\n]",
+    ),
+    # metric_logger.py: "eval metrics after step: 20, loss=9.123, total_weights=163840.0"
+    Printed(
+        b"eval metrics after step: ",
+        rb"(?P<evaluation_not_finite>eval metrics after step: \d{1,12})[^\r\n]*=[-+]?(?i:nan|inf(?:inity)?)(?=[,\s])",
     ),
 )
 
