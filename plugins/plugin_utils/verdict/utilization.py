@@ -35,9 +35,7 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun
 
 
 def utilization_text(found: Utilization, gpu: str, precision: str) -> str:
-    """Return a utilization, or why there is none, as a sentence."""
-    if found["mfu"] is None:
-        return f"MFU is not known. {found['mfu_reason']}"
+    """Return a known utilization as a sentence."""
     return f"MFU is {found['mfu']:.1%} of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
 
 

@@ -134,8 +134,9 @@ def judge(
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
         reasons.note("stragglers", stragglers["message"])
-        precision = seen.workload["precision"] if seen.workload else ""
-        reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))
+        if utilization["mfu"] is not None:
+            precision = seen.workload["precision"] if seen.workload else ""
+            reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],

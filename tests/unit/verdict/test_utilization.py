@@ -56,9 +56,6 @@ def test_it_is_told_in_a_sentence() -> None:
     assert utilization_text(utilization_of(WORKLOAD, BOTH), "mi300x", "fp8") == (
         "MFU is 8.0% of the peak of mi300x in fp8, by model FLOPs and tokens/s."
     )
-    assert utilization_text(utilization_of(None, BOTH), "cpu", "") == (
-        "MFU is not known. The plan does not state the workload."
-    )
 
 
 def test_the_run_has_the_mfu_of_its_slowest_node_and_each_node_its_own(tmp_path: t.Any) -> None:

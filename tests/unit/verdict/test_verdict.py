@@ -37,7 +37,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "The logs of 2 nodes belong to this run.",
         "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
     ]
-    assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers", "mfu"]
+    assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers"]
     assert summary["first_failure"] is None
 
 
