@@ -75,13 +75,14 @@ class Signature(t.NamedTuple):
     compiled only where one of its literals stands, as few ever are. All of its repeats are bounded, so that what it
     costs grows with the length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames)
     and ``exit_code`` are kept. ``nearness`` is the place in `BLAME` of a text that often follows from a failure of
-    another class.
+    another class. ``sample`` is a line that it matches, which is its test; who prints it, its module says.
     """
 
     failure: str
     remedy: str
     pattern: bytes = b""
     nearness: t.Optional[int] = None
+    sample: str = ""
 
     @property
     def blame(self) -> int:

@@ -12,7 +12,7 @@ from regex_texts import examples, parsed, repeats
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, Signature
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS, TRACEBACK
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
@@ -174,3 +174,9 @@ def test_every_remedy_is_a_sentence_of_one_class() -> None:
     signatures = (*SIGNATURES, PYTHON_ERROR, *SOURCES, *WORDS, *NOUNS)
     assert all(signature.remedy.endswith(".") for signature in signatures)
     assert len({(one.remedy, one.failure) for one in signatures}) == len({one.remedy for one in signatures})
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda one: f"{one.failure}: {one.sample[:60]}")
+def test_the_sample_of_a_row_is_of_its_class_and_has_its_remedy(signature: Signature) -> None:
+    found = find_failures(Piece(f"noise\n{signature.sample}\nnoise\n".encode()))
+    assert [(it["class"], it["remedy"]) for it in found] == [(signature.failure, signature.remedy)]

@@ -15,18 +15,21 @@ SIGNATURES = (
         "has it, check its GPU.",
         rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
         rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
+        sample="ERROR:megatron.core.rerun_state_machine:Unexpected result nan on rank 0",
     ),
     Signature(
         "checkpoint",
         "The checkpoint was written with other parallel sizes or another layout of the optimizer. Resume with those, "
         "or without the optimizer's state (--no-load-optim).",
         rb"Cannot merge two lists with different lengths",
+        sample="Cannot merge two lists with different lengths",
     ),
     Signature(
         "sizes",
         "FP8 needs dimensions that are divisible by 8 and 16. Change sequence length, micro batch size or vocabulary "
         "padding (make_vocab_size_divisible_by).",
         rb"Tensor dimensions are not compatible for FP8|FP8 execution requires ",
+        sample="SomeError: FP8 execution requires ",
     ),
     Signature(
         "settings_refused",
@@ -37,6 +40,7 @@ SIGNATURES = (
         rb"|transformer_engine/\S{1,200}:\d{1,6} in function \w{1,80}(?:\(\))?: (?!NVRTC)"
         rb"|No dot product attention backend is available"
         rb"|Error: Device compute capability [\d.]{1,5} or higher required for ",
+        sample="RuntimeError: /x/transformer_engine/common/odd.cu:7 in function odd: Odd mode",
     ),
     Signature(
         "settings_refused",
@@ -44,12 +48,16 @@ SIGNATURES = (
         "settings.",
         rb"Model size not supported|(?<!\S)[\w.-]{1,60}: error: (?:argument |unrecognized arguments|ambiguous option"
         rb"|the following arguments are required|Parser key|Validation failed|Unrecognized arguments|Key \")",
+        sample='train.py: error: Parser key "odd" is odd',
     ),
     Signature(
         "gpu_error",
         "A GPU computed another result when the step was run again. Drain its node, and test the GPU (dcgmi diag -r "
         "3); replace it if the test fails or the error returns.",
         rb"ERROR[^\r\n]{0,99}Rank (?P<rank>\d{1,9}), node [^\r\n]{1,300}: Possible (?:transient|persistent) error!",
+        sample=(
+            "ERROR:megatron.core.rerun_state_machine:Rank 7, node n, device 3, step 9: Possible persistent error!!"
+        ),
     ),
     Signature(
         "checkpoint",
@@ -57,21 +65,27 @@ SIGNATURES = (
         "and that its format and the model's sizes match this run.",
         rb"'--exit-on-missing-checkpoint' set|[Uu]nable to load (?:optimizer|rng state|iteration) from checkpoint "
         rb"|ERROR: [Ii]nvalid metadata file ",
+        sample="ERROR: Invalid metadata file /x. Exiting",
     ),
     Signature(
         "no_gpu",
         "The trainer sees no GPU. Check the driver on the node, the devices passed in, and that no variable hides "
         "them.",
         rb"Megatron requires CUDA",
+        sample="AssertionError: Megatron requires CUDA.",
     ),
     Signature(
         "data_cache",
         "This node cannot see the first rank's data index. Put the data cache path on storage that all nodes share.",
         rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
+        sample=(
+            "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'"
+        ),
     ),
     Signature(
         "data",
         "There is no dataset at the path. Set data_path to the prefix of a .bin and an .idx file that every node sees.",
         rb"\.idx and \.bin files|files cannot be found at the path prefix|could not find data-path",
+        sample=("AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd"),
     ),
 )

@@ -19,6 +19,7 @@ SIGNATURES = (
         rb"|RAS[^\r\n]{0,200}[Uu]ncorrectable ECC|amdgpu: (?:RAS: )?Uncorrectable error"
         rb"|Poison is consumed by client|bad pages exceeding the threshold"
         rb"|[1-9]\d{0,8} (?:new )?deferred hardware error|GPU is in RMA state|Memory critical error by agent node",
+        sample=("[ 12.1] amdgpu 0000:05:00.0: amdgpu: GPU will not be initialized due to bad page threshold."),
     ),
     Signature(
         "gpu_hang",
@@ -32,6 +33,7 @@ SIGNATURES = (
         rb"|" + _DRIVER + rb"(?:GPU reset end with ret = -|PCI error: detected callback|IP block:\S{1,40} is hung!)"
         rb"|" + _DRIVER + rb"(?:failed to unmap legacy queue|(?:GPU mode|MODE)\d reset)|Resetting wave fronts"
         rb"|VRAM is lost due to GPU",
+        sample="[ 12.1] amdgpu 0000:05:00.0: amdgpu: MODE1 reset",
     ),
     Signature(
         "gpu_memory_fault",
@@ -39,6 +41,7 @@ SIGNATURES = (
         "the GPU (kernel log, RAS counters); otherwise, suspect the container image.",
         rb"Memory access fault by GPU|(?:\]|retry) page fault \(src_id|amdgpu: \w{0,20}PROTECTION_FAULT_STATUS"
         rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT|APERTURE_VIOLATION)",
+        sample=("Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present."),
     ),
     Signature(
         "permission_denied",
@@ -47,6 +50,7 @@ SIGNATURES = (
         rb"/dev/kfd[^\r\n]{0,40}: Permission denied"
         rb"|is not member of \"[^\"\r\n]{1,60}\" group, the default DRM access group",
         nearness=BLAME["no_gpu"] - 1,
+        sample="Unable to open /dev/kfd read-write: Permission denied",
     ),
     Signature(
         "no_gpu",
@@ -59,6 +63,7 @@ SIGNATURES = (
         rb"|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu|\b(?:AMD"
         rb"|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\.|/dev/kfd['\"]?: (?:No such file"
         rb"|Invalid argument|Operation not permitted)",
+        sample="[ 12.1] kfd kfd: amdgpu: skipped device 1:2, PCI rejects atomics 7<0",
     ),
     Signature(
         "no_gpu",
@@ -66,17 +71,20 @@ SIGNATURES = (
         "HIP_VISIBLE_DEVICES.",
         rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
         rb"|failed call to hipInit|librocm reported version is: NOT_FOUND",
+        sample=("E rocm_diagnostics.cc:1] librocm reported version is: NOT_FOUND: was unable to find librocm.so"),
     ),
     Signature(
         "out_of_memory",
         codes.OUT_OF_MEMORY,
         rb"HIP out of memory|HSA_STATUS_ERROR_OUT_OF_RESOURCES",
+        sample="HIP out of memory. Tried to allocate 2.00 GiB.",
     ),
     Signature(
         "driver_mismatch",
         codes.DRIVER_MISMATCH,
         rb"HIP (?:[Ee]rror: |failure:? ')initialization error|\bhipErrorNotInitialized\b|KFD does not support"
         rb"|Incompatible kernel and userspace",
+        sample="RuntimeError: HIP error: initialization error",
     ),
     Signature(
         "wrong_gpu_build",
@@ -85,6 +93,7 @@ SIGNATURES = (
         rb"|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
         rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA"
         rb"|No compatible code objects found for|Cannot find CO in the bundle|Missing CO for these ISAs",
+        sample=("rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942"),
     ),
     Signature(
         "compile",
@@ -92,12 +101,14 @@ SIGNATURES = (
         "has the headers and device libraries of its own ROCm, and that its version supports this GPU.",
         rb"HIPRTC_ERROR_(?:COMPILATION|LINKING|BUILTIN_OPERATION_FAILURE)|Code object build failed"
         rb"|MIOpen\(HIP\): Error \[(?:Compile|Build)|COMGR_STATUS_ERROR|\[aiter\] build \[[^\r\n]{1,300} failed !",
+        sample="  what():  /x/hipoc_program.cpp:304: Code object build failed. Source: y.cpp",
     ),
     Signature(
         "settings_refused",
         "An AITER kernel does not support these sizes, this precision or this GPU. The text after the file name says "
         "which; change it, disable the kernel, or use another image.",
         rb"\[AITER\] [^ \r\n]{1,300}\.(?:cu|cpp|cuh|h|hpp):\d{1,6} (?![^\r\n]{0,400}\[HIP error\])",
+        sample="RuntimeError: [AITER] /x/csrc/odd.cu:99 Unsupported head_size: 7",
     ),
     Signature(
         "io_error",
@@ -105,6 +116,7 @@ SIGNATURES = (
         "MIOPEN_USER_DB_PATH and MIOPEN_CUSTOM_CACHE_DIR to a local disk of the node.",
         rb"accessing SQLite database",
         nearness=12,
+        sample=("MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd"),
     ),
     Signature(
         "gpu_error",
@@ -114,6 +126,7 @@ SIGNATURES = (
         rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
         rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
         rb"|Unable to find any suitable algorithm",
+        sample="MIOpen Error",
     ),
     Signature(
         "gpu_error",
@@ -123,6 +136,7 @@ SIGNATURES = (
         rb"|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): |HIP failure:? "
         rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)|inactivated due to async error|HSA exception: "
         rb"|HIP runtime error: |Triton Error \[HIP\]: |\[HIP error\]\(|\bHIP_ERROR_[A-Z]\w{1,40}",
+        sample="HIP error (/x/odd.hip:7): invalid argument",
     ),
     Signature(
         "gpu_hang",
@@ -132,5 +146,6 @@ SIGNATURES = (
         rb"|\breset failed|unrecoverable"
         rb"|sq_intr: error"
         rb"|destroy queue \d{1,9} failed)",
+        sample="[amdgpu]] *ERROR* ",
     ),
 )

@@ -55,13 +55,14 @@ def _code(
     sayings: tuple[bytes, ...] = (),
     common: tuple[bytes, ...] = (),
     xids: bytes = b"",
+    sample: str = "",
 ) -> Signature:
     """Return the signature of some codes: names, what is said of them, and of that what others say as well."""
     parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
     parts += sayings
     parts += [_LABEL + _words(common)] if common else []
     parts += [XID + _words(xids.split()) + rb"\b"] if xids else []
-    return Signature(failure, remedy, b"|".join(parts))
+    return Signature(failure, remedy, b"|".join(parts), sample=sample)
 
 
 SIGNATURES = (
@@ -71,6 +72,7 @@ SIGNATURES = (
         "give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
         rb"|pinned) memory|NVRM: failed to allocate ",
+        sample="NVRM: failed to allocate vmap() page descriptor table!",
     ),
     Signature(
         "child_failed",
@@ -78,6 +80,7 @@ SIGNATURES = (
         "output or in the Xid before this one.",
         # Where the line names an Xid before it, that one is the cause.
         XID + rb"45\b(?![^\r\n]{0,300}previous Xid (?!45\b))",
+        sample="[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",
     ),
     _code(
         "gpu_ecc",
@@ -86,6 +89,7 @@ SIGNATURES = (
         (b"ECCUncorrectable", b"ECC_UNCORRECTABLE", b"ECCNotCorrectable"),
         (b"uncorrectable ECC error",),
         xids=b"48 63 64 92 94 95 140 156 157 160 161 171 172",
+        sample="[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
     ),
     _code(
         "gpu_error",
@@ -94,6 +98,7 @@ SIGNATURES = (
         (b"uncorrectable NVLink error", b"Invalid access of peer GPU memory"),
         xids=b"54 61 62 74 79 109 110 119 120 121 122 123 136 137 142 143 144 145 146 147 148 149 150 154 155 158 166"
         b" 167",
+        sample="RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or odd",
     ),
     _code(
         "driver_mismatch",
@@ -109,6 +114,7 @@ SIGNATURES = (
             b"not supported in the installed CUDA driver",
         ),
         (b"system not yet initialized",),
+        sample=("CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination"),
     ),
     _code(
         "no_gpu",
@@ -122,6 +128,7 @@ SIGNATURES = (
             *(b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
             *(b"MPS client failed to connect", b"MPS server is not ready"),
         ),
+        sample="E rocm_driver.cc:1] failed call to hipInit: HIP_ERROR_NoDevice",
     ),
     _code(
         "wrong_rank",
@@ -129,6 +136,7 @@ SIGNATURES = (
         "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES.",
         (b"InvalidDevice", b"INVALID_DEVICE"),
         (b"invalid device ordinal",),
+        sample="RuntimeError: HIP error: invalid device ordinal",
     ),
     Signature(
         "stale_process",
@@ -137,12 +145,16 @@ SIGNATURES = (
         rb"Process \d{1,9} has (?:[2-9]|[1-9]\d{1,3})\.\d\d GiB memory in use\. (?:Process \d{1,9} has (?:[2-9]"
         rb"|[1-9]\d{1,3})\.|Including non-PyTorch memory, this process has )",
         nearness=BLAME["out_of_memory"],
+        sample=(
+            "CUDA out of memory. Process 7 has 38.44 GiB memory in use. Process 8 has 39.54 GiB memory in use. Of odd"
+        ),
     ),
     _code(
         "out_of_memory",
         OUT_OF_MEMORY,
         (b"MemoryAllocation", b"OUT_OF_MEMORY", b"OutOfMemory"),
         common=(b"out of memory",),
+        sample="RuntimeError: HIP error: out of memory",
     ),
     _code(
         "wrong_gpu_build",
@@ -156,12 +168,14 @@ SIGNATURES = (
             b"invalid kernel file",
         ),
         (b"named symbol not found",),
+        sample="RuntimeError: HIP error: invalid device function",
     ),
     _code(
         "sizes",
         ASSERT,
         (b"Assert", b"ASSERT"),
         (b"device-side assert triggered",),
+        sample="IndexError: index out of range in self",
     ),
     _code(
         "compile",
@@ -169,12 +183,14 @@ SIGNATURES = (
         "(libnvidia-ptxjitcompiler). Check what the NVIDIA container toolkit mounts.",
         (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
         (b"PTX JIT compiler library not found",),
+        sample="hipErrorJitCompilerNotFound",
     ),
     _code(
         "compile",
         COMPILE,
         (b"InvalidPtx", b"INVALID_PTX", b"JitCompilationDisabled", b"JIT_COMPILATION_DISABLED"),
         (b"PTX JIT compilation",),
+        sample="RuntimeError: CUDA error: a PTX JIT compilation failed",
     ),
     _code(
         "settings_refused",
@@ -185,5 +201,6 @@ SIGNATURES = (
             *(b"when stream is capturing", b"previous error during capture", b"on a capturing blocking stream"),
             *(b"on uncaptured work", b"capture was not ended in the same stream", b"capture sequence"),
         ),
+        sample="RuntimeError: CUDA error: operation not permitted when stream is capturing",
     ),
 )

@@ -11,6 +11,7 @@ SIGNATURES = (
         "The registry is rate-limiting pulls. Log in, pull from a mirror, or load the image on the nodes beforehand.",
         rb"toomanyrequests: |pull rate limit|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry"
         rb"|reading manifest|initializing source)[^\r\n]{0,400}429 Too Many Requests",
+        sample=('Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests'),
     ),
     Signature(
         "image_pull",
@@ -30,6 +31,7 @@ SIGNATURES = (
         rb"|reading blob|fetching blob|unable to copy from source"
         rb"|parsing image configuration))(?![^\r\n]{0,400}[Nn]o space left)|FATAL:   While (?:making image"
         rb"|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest|timeout|registry)",
+        sample=("docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown"),
     ),
     Signature(
         "no_gpu",
@@ -38,18 +40,21 @@ SIGNATURES = (
         rb"error gathering device information while adding custom device|unresolvable CDI devices"
         rb"|Error: [^\r\n]{0,200}(?:CDI (?:host )?devices?|stat nvidia\.com/|nvidia-cdi-hook)"
         rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver",
+        sample="Error: CDI device",
     ),
     Signature(
         "driver_mismatch",
         "The image and the node's GPU driver do not match, or the driver was updated while loaded. Reboot after an "
         "update, update the driver, or use an image for this driver.",
         rb"requirement error: unsatisfied condition: |driver/library version mismatch",
+        sample="nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4",
     ),
     Signature(
         "no_gpu",
         "The NVIDIA container tools cannot use the driver. Check nvidia-smi on the node, the driver's modules and the "
         "container toolkit.",
         rb"nvidia-container-cli(?:\.real)?: (?:initialization|device|driver|ldcache|mount|detection) error",
+        sample="nvidia-container-cli: mount error",
     ),
     Signature(
         "container",
@@ -57,6 +62,7 @@ SIGNATURES = (
         "access to it (group docker, or become).",
         rb"(?:Cannot|permission denied while trying to) connect to the (?:Docker daemon|docker API)"
         rb"|[Ff]ailed to connect to the docker API|[Cc]annot connect to Podman|dial unix \S{1,99}\.sock: connect: ",
+        sample="dial unix /run/odd/odd.sock: connect: connection refused",
     ),
     Signature(
         "container",
@@ -64,34 +70,42 @@ SIGNATURES = (
         "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not request a runtime.",
         rb"[Uu]nknown runtime specified|unknown or invalid runtime name: |no runtime binary found from candidate list"
         rb"|failed to create NVIDIA Container Runtime|nvidia-container-runtime: find runc path",
+        sample="docker: Error response from daemon: unknown or invalid runtime name: nvidia",
     ),
     Signature(
         "container",
         "A container with this name already exists. Find out whose it is, and remove it if it is left over.",
         rb"(?:Conflict\. The container )?name \S{1,200} is already in use by",
+        sample=(
+            'docker: Error response from daemon: Conflict. The container name "/x" is already in use by container 0a.'
+        ),
     ),
     Signature(
         "address_in_use",
         "A port that the container publishes is in use on this node. Stop what an earlier run left there, or choose "
         "another port.",
         rb"failed: port is already allocated",
+        sample="failed: port is already allocated",
     ),
     Signature(
         "container",
         "The image or program was built for another CPU architecture. Use one built for this node's.",
         rb"exec format error|Exec format error",
+        sample="exec /usr/bin/python: exec format error",
     ),
     Signature(
         "permission_denied",
         "The container is not allowed to run its program. Make it executable (chmod +x), and check whether its folder "
         "is mounted noexec.",
         rb"\bexec: \\?\"[^\"\r\n]{1,300}\": permission denied",
+        sample='runc create failed: odd: exec: "/deps/train.sh": permission denied: unknown',
     ),
     Signature(
         "not_found",
         "A program to launch or a folder to mount is missing. Compare the image and the paths with the plan.",
         rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs "
         rb"|\bexec: \\?\"[^\"\r\n]{1,300}\": [^\r\n]{0,300}no such file or directory",
+        sample='OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ),
     Signature(
         "disk_full",
@@ -99,12 +113,14 @@ SIGNATURES = (
         "uses it), or give the engine a larger data folder.",
         rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob|[Rr]eading blob"
         rb"|copying layers|failed to extract|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
+        sample="docker: failed to register layer: write /opt/x: no space left on device.",
     ),
     Signature(
         "container",
         "apptainer or singularity could not start the container. Provide the folder to mount or the hook that the "
         "message names; it is missing on this node.",
         rb"FATAL: {1,6}container creation failed: ",
+        sample="FATAL:   container creation failed: mount /x->/y error: no such file",
     ),
     Signature(
         "container",
@@ -118,5 +134,6 @@ SIGNATURES = (
         rb"|start|exec)? ?(?:failed|error)|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: "
         rb"|preparing container |unable to start container |netavark)|Error: failed to (?:start|create|reserve"
         rb"|generate) container(?![^\r\n]{0,900}[Nn]o space left)|runc (?:create|run) failed: ",
+        sample='Error: "odd" is not a valid restart policy',
     ),
 )

@@ -17,6 +17,7 @@ SIGNATURES = (
         "unlimited; under Slurm, slurmd's limit); for EFA, also load its peer memory or DMA-BUF support.",
         rb"(?:register MR|fi_mr_reg|register memory|memory registration failed)[^\r\n]{0,200}(?:Cannot allocate memory"
         rb"|ENOMEM|-12\b)",
+        sample=("n1:1:2 [3] odd:7 NCCL WARN NET/OFI Couldn't register memory region with regattr. RC: -12, ERROR: odd"),
     ),
     # A warning, after which what needs no RDMA goes on.
     Signature(
@@ -25,11 +26,13 @@ SIGNATURES = (
         "ulimit -l unlimited; under Slurm, slurmd's limit).",
         rb"RLIMIT_MEMLOCK is \d{1,8} bytes",
         BLAME["nccl"] - 1,
+        sample="libibverbs: Warning: RLIMIT_MEMLOCK is 32768 bytes.",
     ),
     Signature(
         "settings_refused",
         "EFA needs a variable on this node's old kernel. Set FI_EFA_FORK_SAFE=1 on all nodes.",
         rb"requires setting FI_EFA_FORK_SAFE",
+        sample=("n1:1:2 [3] odd CCOM WARN Linux kernel 7.1 requires setting FI_EFA_FORK_SAFE=1 environment variable."),
     ),
     Signature(
         "rdma_devices",
@@ -37,6 +40,7 @@ SIGNATURES = (
         "container, pass in /dev/infiniband, and compare the versions of libfabric and the plugin.",
         rb"(?:Couldn't|Could not) find any optimal provider|fi_getinfo\(\) call failed"
         rb"|No eligible providers were found|Ofi plugin is not installed or EFA",
+        sample=("192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider"),
     ),
     # A warning, too, on an instance alone.
     Signature(
@@ -45,6 +49,7 @@ SIGNATURES = (
         "in /dev/infiniband, and compare the versions of libfabric and the plugin.",
         rb"OFI plugin initNet\(\) failed|Unable to find a protocol that worked",
         BLAME["nccl"] - 1,
+        sample=("2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN OFI plugin initNet() failed is EFA enabled?"),
     ),
     Signature(
         "nccl",
@@ -52,6 +57,7 @@ SIGNATURES = (
         "and run again with NCCL_DEBUG=INFO and FI_LOG_LEVEL=warn.",
         rb"WARN: Function: \w{1,80} Line: \d{1,6}: NET/OFI |(?:NCCL|CCOM) WARN NET/OFI (?!WARNING: "
         rb"|[^\r\n]{0,200}(?:[Ii]gnoring|Not configuring))|NET/OFI (?i:[^\r\n]{0,200}(?:" + _FAILS + rb"))",
+        sample="192.0.2.7: WARN: Function: main Line: 7: NET/OFI OFI NCCL failure: 2",
     ),
     Signature(
         "rdma_devices",
@@ -59,12 +65,14 @@ SIGNATURES = (
         "container, and pass in /dev/infiniband.",
         rb"Error: [^\r\n]{0,200}No IB devices found|\bIB device \S{1,40} not found"
         rb"|Unable to find the Infiniband/RoCE device|No ibverbs devices present",
+        sample=" Unable to find the Infiniband/RoCE device",
     ),
     Signature(
         "rdma_devices",
         "UCX cannot find the network device in UCX_NET_DEVICES. Compare it and UCX_TLS with ibv_devices in the "
         "container, and pass in /dev/infiniband.",
         rb"UCX {1,4}ERROR [^\r\n]{0,60}no usable transports/devices|network device '[^'\r\n]{1,99}' is not available",
+        sample="network device 'x' is not available",
     ),
     Signature(
         "nccl",
@@ -80,6 +88,7 @@ SIGNATURES = (
         rb"|\befa(?:_\d{1,4}| [\da-f:.]{12} \w{1,20}): (?!Failed to process command DEREG_MR)(?i:[^\r\n]{0,200}(?:"
         + _FAILS
         + rb"))",
+        sample="At least one pair of MPI processes are unable to reach each other for",
     ),
     # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
     Signature(
@@ -89,6 +98,7 @@ SIGNATURES = (
         rb"[Ll]ocal (?:length|protection|access|QP operation) error|Work Request Flushed Error|[Bb]ad response error"
         rb"|[Rr]emote (?:invalid request|access|operation) error|(?:[Tt]ransport|RNR) retry counter exceeded"
         rb"|Remote aborted|Unresponsive re(?:ceiver|mote)|Unreachable remote|lushed during queue pair destroy",
+        sample="n1: completion of 7: transport retry counter exceeded (12)",
     ),
     Signature(
         "nccl",
@@ -99,6 +109,7 @@ SIGNATURES = (
         rb"|[Qq]ueue [Pp]air|completion queue|protection domain|memory region)\b|Couldn't get context for the device"
         rb"|Unable to [Cc]onnect the HCA|Port number \d{1,3} state is (?!Active)|RDMA connect error|\b(?:ibv_|ucp_|uct_"
         rb"|rdma_)\w{1,40}(?:\([^()\r\n]{0,99}\))?:? (?:error|failed)|failed on ibv_\w",
+        sample=" A completion with Error in odd function",
     ),
     Signature(
         "nccl",
@@ -107,17 +118,20 @@ SIGNATURES = (
         rb"|mlx5_core [^\r\n]{0,60}(?:Link down|health compromised|firmware (?:fatal|internal) error"
         rb"|mlx5_cmd_out_err: )"
         rb"|bnxt_en [^\r\n]{0,60}(?:Link is Down|[Ff]irmware fatal|hwrm req_type [^\r\n]{0,60} error)",
+        sample="Cable unplugged",
     ),
     Signature(
         "nccl",
         "The driver of a network adapter reports an error. Read the kernel log around this line, and compare driver "
         "and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
+        sample="ionic Failed",
     ),
     Signature(
         "nccl",
         "Neuron's collectives failed. Check the EFA driver and devices (fi_info -p efa), the security group, and the "
         "other nodes' logs.",
         rb"CCOM WARN (?![^\r\n]{0,300}[Tt]oo many open files)",
+        sample="2026-Jan-02 03:04:05.6 7:8 [1] odd.cc:7 CCOM WARN an odd thing",
     ),
 )

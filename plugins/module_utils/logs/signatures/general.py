@@ -13,6 +13,7 @@ SIGNATURES = (
         "and slurmd's log.",
         rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR|ropagate"
         rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
+        sample="srun: error: Job allocation 77 has been revoked",
     ),
     Signature(
         "child_failed",
@@ -20,15 +21,18 @@ SIGNATURES = (
         "the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
         rb"|Check failure stack trace|terminate called without|pure virtual method called",
+        sample="F0102 03:04:05.1 77 x.cc:12] Check failed: a == b",
     ),
     Signature(
         "child_failed",
         "A program that the training runs ended with an error. Look for the cause in its earlier output.",
         ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
+        sample="Exit code -1",
     ),
     Signature(
         "container",
         "The container engine reports an error. Read the text after msg and the engine's own log.",
         rb"\blevel=(?:error|fatal) msg=",
+        sample="level=error msg=",
     ),
 )

@@ -11,6 +11,7 @@ SIGNATURES = (
         "Hugging Face is rate-limiting requests. Set a token (HF_TOKEN), wait and retry, or use a local copy or a "
         "cache that the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
         rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests|429 Too Many Requests: ",
+        sample=("huggingface_hub.errors.HfHubHTTPError: 429 Too Many Requests: you have reached your odd rate limit."),
     ),
     Signature(
         "access_denied",
@@ -21,6 +22,7 @@ SIGNATURES = (
         rb"|vision)NotFoundError: |LocalTokenNotFoundError: |HFValidationError: |HfHubHTTPError: 40[13] "
         rb"|Invalid user token|Invalid credentials in Authorization header|Cannot access content at: http"
         rb"|(?m:^[^\r\n]{0,40})(?:401 Unauthorized|403 Forbidden): ",
+        sample="You are trying to access a gated repo.",
     ),
     Signature(
         "tokenizer",
@@ -35,6 +37,7 @@ SIGNATURES = (
         rb"|does not appear to have (?:a file|files) named|Error no file named "
         rb"|Failed to load \w{1,20}(?: Face)? tokenizer from|Unable to instantiate HuggingFace AutoTokenizer"
         rb"|Error: Tokenizer path (?:doesn't exist|'[^'\r\n]{1,300}' does not exist)",
+        sample="FileNotFoundError: Tokenizer path '/odd' does not exist",
     ),
     Signature(
         "data_cache",
@@ -42,6 +45,7 @@ SIGNATURES = (
         "that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
         rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
         rb"|Hub for dataset '[^\r\n]{0,400}: offline mode is enabled",
+        sample="ValueError: Couldn't find cache for odd for config 'en'",
     ),
     Signature(
         "hub_unreachable",
@@ -54,12 +58,14 @@ SIGNATURES = (
         rb"|Timeout)(?:Error)?[:(][^\r\n]{0,99}HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'"
         rb"|50[0234] Server Error: [^\r\n]{0,200}huggingface\.co"
         rb"|HTTPSConnectionPool\(host='[\w.-]{0,60}(?:huggingface\.co|hf\.co)'[^\r\n]{0,99}: Max retries exceeded",
+        sample="RuntimeError: Data processing error: CAS service error : odd",
     ),
     Signature(
         "access_denied",
         "Hugging Face has no model or file under this name, or the token has no access to it. Check name, revision "
         "and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
+        sample="404 Client Error",
     ),
     Signature(
         "access_denied",
@@ -69,11 +75,16 @@ SIGNATURES = (
         rb"|Unauthorized: 401|does not have storage\.[\w.]{1,40} access"
         rb"|: Could not (?:locate|find) the credentials file|(?:PERMISSION_DENIED|UNAUTHENTICATED): Error "
         rb"(?:read|writ)ing (?!local file)|PermissionDeniedError: |HTTP response code 40[13]\b",
+        sample=(
+            'ValueError: PERMISSION_DENIED: Error writing "odd" in gcs driver: Permission '
+            "denied: HTTP response code: 403"
+        ),
     ),
     Signature(
         "not_found",
         "The storage bucket has no such object. Check bucket, path and project.",
         rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found|specified bucket does not exist",
+        sample="ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
     ),
     Signature(
         "hub_unreachable",
@@ -81,16 +92,21 @@ SIGNATURES = (
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)|All \d{1,9} retry attempts failed"
         rb"|exceeded the rate limit for object mutation|: CURL error |api_core\.exceptions\.RetryError: ",
+        sample=("ValueError: UNAVAILABLE: Error reading gs://x/7: All 9 retry attempts failed: Service Unavailable"),
     ),
     Signature(
         "hub_unreachable",
         "A download failed. The text after curl says why; check name, network, proxy and certificates, or fetch it "
         "beforehand.",
         rb"(?m:^)curl: \(\d{1,3}\) ",
+        sample="curl: (1) ",
     ),
     Signature(
         "access_denied",
         "Weights & Biases denies access or cannot be reached. Set WANDB_API_KEY, or WANDB_MODE=offline.",
         rb"wandb\.(?:\w{1,40}\.){0,4}(?:UsageError|CommError|AuthenticationError): ",
+        sample=(
+            "wandb.errors.errors.UsageError: api_key not configured (no-tty). call wandb.login(key=[your_api_key])"
+        ),
     ),
 )

@@ -32,6 +32,9 @@ SIGNATURES = (
         "node_failure",
         "Megascale suspects the chips of the hosts that it names. Exclude these hosts, and start again.",
         rb"caused by bad TPU chips",
+        sample=(
+            "E0430 22:19:02.7 402 odd.cc:377] Megascale detects a hang that is likely caused by bad TPU chips on odd"
+        ),
     ),
     Signature(
         "no_gpu",
@@ -40,6 +43,7 @@ SIGNATURES = (
         rb"|Unknown backend \w{1,20}\. Available|Could not initialize backend '"
         rb"|Backend '\w{1,20}' (?:is not in the list of known|provides no devices|failed to initialize: )"
         rb"|NOT_FOUND: No \w{1,40} device found|No TPU devices were found|Failed to get TPU metadata",
+        sample="RuntimeError: Backend 'odd' provides no devices.",
     ),
     Signature(
         "stale_process",
@@ -47,6 +51,10 @@ SIGNATURES = (
         "/dev/accel open), and remove /tmp/libtpu_lockfile if it is left over.",
         rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
         rb"|/dev/(?:vfio|accel)[^\r\n]{0,60}Device or resource busy",
+        sample=(
+            "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in "
+            "use by process with pid 7."
+        ),
     ),
     Signature(
         "import_error",
@@ -56,12 +64,16 @@ SIGNATURES = (
         rb"compiled with"
         rb"|RuntimeError: (?:Outdated \w{1,20} installation found\.|Unable to load \w{1,20}\. Is it installed\?)"
         rb"|[Mm]ismatched PJRT plugin PJRT API|plugin PJRT API version is|Invalid opaque object size",
+        sample="RuntimeError: Outdated cuDNN installation found.",
     ),
     Signature(
         "illegal_instruction",
         "This node's CPU, or what the virtual machine exposes of it, lacks instructions that jaxlib was built for. "
         "Use another machine type, or a jaxlib built without them.",
         rb"jaxlib was built using",
+        sample=(
+            "RuntimeError: This version of jaxlib was built using AVX9 instructions, which your CPU odd do not support."
+        ),
     ),
     Signature(
         "gpu_error",
@@ -70,6 +82,7 @@ SIGNATURES = (
         rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
         rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution"
         rb"|!!!! FATAL ERROR !!!!|all pending programs will fail",
+        sample="JaxRuntimeError: INTERNAL: E0200: RuntimeUnexpectedCoreHalt:",
     ),
     Signature(
         "gpu_error",
@@ -77,6 +90,7 @@ SIGNATURES = (
         "or the library does not match jaxlib; read the lines before this one.",
         rb"DNN library initialization failed|Could not create cudnn handle",
         BLAME["import_error"] + 1,
+        sample="Could not create cudnn handle",
     ),
     Signature(
         "xla_flags",
@@ -86,6 +100,7 @@ SIGNATURES = (
         rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
         rb"|: (?:No such compile option: '|While setting option )"
         rb'|Could not open file "[^"\r\n]{0,300}" to read flags for environment variable',
+        sample="ERROR: Unknown command line flag 'xla_odd'",
     ),
     Signature(
         "jax_start",
@@ -97,6 +112,7 @@ SIGNATURES = (
         rb"|Unexpected (?:task re(?:gistered|quest)|disconnect request with task=|heartbeat request from task: )"
         rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
         rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation",
+        sample="ValueError: Number of processes must be defined.",
     ),
     Signature(
         "compile",
@@ -104,17 +120,20 @@ SIGNATURES = (
         "Use smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
         rb"\bCompileTime(?:ScopedVmemOom|SparseCoreAllocationFailure)\b|exceeded scoped vmem limit"
         rb"|Ran out of memory in memory space (?:[vs]mem|cmem|sflag|tile_?spmem)",
+        sample="JaxRuntimeError: RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:",
     ),
     Signature(
         "compile",
         _COMPILE,
         rb"\bE\d{4}: CompileTime(?!HbmOom)\w{1,60}",
+        sample=("JaxRuntimeError: INVALID_ARGUMENT: E2003: CompileTimeMosaicUnprovenMemoryAccessAlignment:"),
     ),
     Signature(
         "sizes",
         "The program was compiled for other shapes or another number of devices. Compare batch, mesh and parallel "
         "sizes with those in the message.",
         rb"\bRuntimeProgramInputMismatch\b|Invalid number of devices in device assignment: ",
+        sample="JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:",
     ),
     Signature(
         "out_of_memory",
@@ -123,18 +142,21 @@ SIGNATURES = (
         rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
         rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
         rb"|Ran out of memory (?:in memory space|trying to allocate)",
+        sample="BufferAssignment OOM Debugging.",
     ),
     Signature(
         "address_in_use",
         "The coordinator cannot listen on its port. Stop what an earlier run left there, or choose another port "
         "(JAX_COORDINATOR_PORT), and check that its address belongs to the first node.",
         rb"Failed to add port to server|No address added out of|Failed to start RPC server",
+        sample=("UNKNOWN: Failed to add port to server: No address added out of total 1 resolved for '[::]:1234'"),
     ),
     Signature(
         "name_resolution",
         "This node cannot resolve the coordinator's name. Use an address that every node resolves and reaches "
         "(JAX_COORDINATOR_IP).",
         rb"DNS resolution failed for|the target uri is not valid|Error: Failed to recognize coordinator address ",
+        sample="RuntimeError: Failed to recognize coordinator address odd-0.odd",
     ),
     Signature(
         "watchdog",
@@ -143,6 +165,7 @@ SIGNATURES = (
         rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
         rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
         rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)",
+        sample="JaxRuntimeError: DEADLINE_EXCEEDED: [id=7] Rendezvous timed out: Expected 8 threads",
     ),
     Signature(
         "peer_died",
@@ -155,6 +178,7 @@ SIGNATURES = (
         rb"|Task with incarnation id \d{1,20} is not connected"
         rb"|Barrier failed (?:because|from) a task"
         rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::",
+        sample="XlaRuntimeError: UNAVAILABLE: BarrierError: a task has failed",
     ),
     # Only who has met the others says so.
     Signature(
@@ -162,6 +186,7 @@ SIGNATURES = (
         _COORDINATOR_DIED,
         rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect|WatchTasksAsync failed)"
         rb"[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
+        sample=("agent.cc:9] Coordination agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses"),
     ),
     Signature(
         "rendezvous_timeout",
@@ -174,6 +199,7 @@ SIGNATURES = (
         rb"|Getting local topologies failed|Failed to establish SliceBuilder grpc channel"
         rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
         rb"|Failed to connect to remote server at address: ",
+        sample="Stopping coordination service as cluster registration failed.",
     ),
     Signature(
         "stale_process",
@@ -181,6 +207,7 @@ SIGNATURES = (
         rb"Different local topology for node \d{1,9} has been set previously"
         rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
         rb"|unexpectedly tried to connect while it is already in error",
+        sample=("XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd"),
     ),
     Signature(
         "nccl",
@@ -188,6 +215,7 @@ SIGNATURES = (
         "NCCL_DEBUG=WARN shows more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
         rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
+        sample="JaxRuntimeError: INTERNAL: custom call of all-reduce is odd",
     ),
     Signature(
         "coordinator_died",
@@ -197,18 +225,21 @@ SIGNATURES = (
         rb"|Failed to send RPC to coordination service|Coordination service has stopped"
         rb"|Failed to disconnect from coordination service"
         rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"',
+        sample="ABORTED: Leader incarnation ID mismatch: odd",
     ),
     Signature(
         "peer_died",
         "The coordination service ended this process because another one failed. Check that process's log for the "
         "cause.",
         rb"JAX distributed service detected fatal errors",
+        sample="JAX distributed service detected fatal errors",
     ),
     Signature(
         "compile",
         "XLA could not link a kernel for this GPU. The lines before this one say what is missing; use an image whose "
         "ROCm and jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
+        sample="ld.lld: error: undefined hidden symbol: __odd",
     ),
 )
 
@@ -219,12 +250,14 @@ STATUSES = (
         _NO_DEVICE,
         rb"RuntimeError: Unable to initialize backend|TPU initialization failed: |no supported devices found for",
         BLAME["wrong_rank"] + 1,
+        sample="XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
     ),
     Signature(
         "checkpoint",
         "A checkpoint could not be read or written. Read the message; check the checkpoint's folder, that it is "
         "complete, and that its format and sizes match this run.",
         _STATUS + rb"(?!DATA_LOSS)[A-Z_]{5,20}: (?:Error (?:opening|reading|writing) |[^\r\n]{0,900}='tensorstore/)",
+        sample="ValueError: OUT_OF_RANGE: Odd bounds [source locations='tensorstore/x.cc:7']",
     ),
     Signature(
         "compile",
@@ -234,6 +267,7 @@ STATUSES = (
         rb"|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
+        sample="JaxRuntimeError: NOT_FOUND: No valid config found!",
     ),
     Signature(
         "gpu_error",
@@ -242,28 +276,33 @@ STATUSES = (
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: ",
+        sample="INTERNAL: ",
     ),
     Signature(
         "out_of_memory",
         _OUT_OF_MEMORY,
         _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,900}(?:[Qq]uota|larger than max|requests|[Cc]annot allocate memory"
         rb"|host memory|pinned))",
+        sample="RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED",
     ),
     Signature(
         "rendezvous_timeout",
         _NOT_MET,
         _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: ",
+        sample="DEADLINE_EXCEEDED: Deadline Exceeded",
     ),
     Signature(
         "peer_died",
         "A service or another process of the job no longer answers. Check its log for the cause.",
         _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
         rb"|Cancelled)Error: ",
+        sample="        status = StatusCode.UNAVAILABLE",
     ),
     Signature(
         "access_denied",
         "A service denies access. Give this node credentials for what the message names.",
         _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
+        sample="PERMISSION_DENIED",
     ),
     Signature(
         "sizes",
@@ -271,23 +310,27 @@ STATUSES = (
         "those in the message.",
         _STATUS + rb"INVALID_ARGUMENT: [^\r\n]{0,300}(?:\b[Ss]hap|\b[Ss]ize|[Dd]imension|[Ss]hard|divi|\b[Rr]anks?\b"
         rb"|mismatch)",
+        sample="XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
     ),
     Signature(
         "settings_refused",
         "XLA or a service rejects its input. Read the text after the code; correct the config, or use an image that "
         "supports it.",
         _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
+        sample="INVALID_ARGUMENT",
     ),
     Signature(
         "data",
         "The training data ended, or a record is shorter than its index says. Check that all files are complete and "
         "enough for the steps.",
         _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
+        sample="OUT_OF_RANGE",
     ),
     Signature(
         "jax_start",
         "A process, key or backend exists twice. Look for a leftover process, two nodes with the same number, or JAX "
         "started before jax.distributed.initialize.",
         _STATUS + rb"ALREADY_EXISTS\b",
+        sample="XlaRuntimeError: ALREADY_EXISTS: process 7 is there",
     ),
 )

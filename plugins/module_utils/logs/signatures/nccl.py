@@ -12,12 +12,14 @@ SIGNATURES = (
         "Two ranks use the same GPU. Check processes per node, the local rank by which each process selects its GPU, "
         "and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
         rb"Duplicate GPU detected(?: : rank (?P<rank>\d{1,9}))?|Multiple Ranks are using the same GPU",
+        sample="Duplicate GPU detected : rank 3 and rank 0 both on CUDA device 5000",
     ),
     Signature(
         "memlock",
         "RDMA cannot lock memory. Raise the limit in the container and on the node (--ulimit memlock=-1, ulimit -l "
         "unlimited; under Slurm, slurmd's limit).",
         rb"max locked memory|ibv_(?:reg_mr\w{0,20}|create_cq|create_qp)[^\r\n]{0,200}(?:Cannot allocate memory|ENOMEM)",
+        sample=("n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory"),
     ),
     Signature(
         "rdma_abi_mismatch",
@@ -25,17 +27,23 @@ SIGNATURES = (
         "container.",
         rb"Driver \S{1,99} does not support the kernel ABI of|kernel ABI version \d{1,9} doesn't match"
         rb"|couldn't load driver [^\r\n]{0,200}version `IBVERBS_PRIVATE",
+        sample="libibverbs: Fatal: kernel ABI version 9 doesn't match library version 7.",
     ),
     Signature(
         "disk_full",
         "The container's shared memory (/dev/shm) is full or too small. Enlarge it (--shm-size, or ipc=host).",
         rb"Error while (?:creating|attaching to) shared memory segment|failed to extend /dev/shm"
         rb"|failed to create shared memory file|Could not map \S{1,200} size \d",
+        sample=(
+            "n1:1:2 [4] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x "
+            "(size 9637888), error: No space left on device (28)"
+        ),
     ),
     Signature(
         "out_of_memory",
         "The GPU has too little memory for the communicator. Lower the micro batch size, or NCCL_BUFFSIZE.",
         rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
+        sample="Failed to HIP calloc",
     ),
     Signature(
         "import_error",
@@ -43,11 +51,13 @@ SIGNATURES = (
         "LD_LIBRARY_PATH and RCCL_ROCR_PATH, or use another image.",
         rb"Failed to find ROCm runtime library|Failed to load ROCr missing symbol"
         rb"|PFN functions not found in the library",
+        sample=("n1:1:2 [3] misc/rocmwrap.cc:140 NCCL WARN Failed to find ROCm runtime library in /odd"),
     ),
     Signature(
         "driver_mismatch",
         codes.DRIVER_MISMATCH,
         rb"ROCr Driver version found is|WARN [^\r\n]{0,60}requires CUDA driver [\d.]{1,9} or later",
+        sample=("n1:1:2 [3] misc/rocmwrap.cc:160 NCCL WARN ROCr Driver version found is 1. Minimum requirement is 11"),
     ),
     Signature(
         "network_interface",
@@ -57,12 +67,14 @@ SIGNATURES = (
         rb"|WARN (?:Net : )?No (?:interface found in the same subnet|usable listening interface found)"
         rb"|is neither AF_INET\(2\) nor AF_INET6"
         rb"|Unable to find (?:address|interface) for[: ]|no device found (?:matching|after excluding)",
+        sample="n1:1:2 [0] NCCL WARN NET/Socket : no interface found",
     ),
     Signature(
         "rdma_devices",
         "NCCL_NET asks for RDMA, but NCCL finds no RDMA device. Check ibv_devices in the container and the earlier "
         "output of libibverbs, and pass in /dev/infiniband.",
         rb"network IB not found",
+        sample="n1:1:2 [0] net.cc:580 NCCL WARN Error: network IB not found.",
     ),
     Signature(
         "settings_refused",
@@ -71,6 +83,7 @@ SIGNATURES = (
         rb"Mismatched NCCL version detected|NCCL version mismatch with remote peer|NCCL library is (?:too old"
         rb"|not backwards)|compiled with too old version of NCCL|Invalid NCCL_COMM_ID"
         rb"|Error: network \w{1,40} not found",
+        sample="Invalid NCCL_COMM_ID",
     ),
     Signature(
         "settings_refused",
@@ -82,6 +95,7 @@ SIGNATURES = (
         rb"|WARN FP8 reduction support begins with|unsupported collective\. Please ensure|Attempted to (?:connect"
         rb"|merge) incompatible devices|device is incompatible with the local|Detected mixed local (?:CollNet"
         rb"|Net) device counts",
+        sample="n1:1:2 [3] graph/xml.cc:99 NCCL WARN XML Parse : Unexpected EOF",
     ),
     Signature(
         "gpu_error",
@@ -89,12 +103,14 @@ SIGNATURES = (
         "service) is running and that no other process holds the GPUs, or disable it (NCCL_NVLS_ENABLE=0, "
         "NCCL_MNNVL_ENABLE=0).",
         rb"Failed to bind NVLink SHARP \(NVLS\)|MNNVL \([^)\r\n]{1,60}\) is available but not working",
+        sample="Failed to bind NVLink SHARP (NVLS)",
     ),
     Signature(
         "gpu_error",
         "A GPU of this node or its link to another one does not work. Read the kernel log, check the links "
         "(nvidia-smi topo -m, amd-smi topology), and compare with another node.",
         rb"P2P is disabled between NVLINK connected GPUs|WARN ROCr failure '",
+        sample=("n1:1:2 [3] graph/paths.cc:99 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. Odd."),
     ),
     Signature(
         "wrong_rank",
@@ -102,18 +118,21 @@ SIGNATURES = (
         "node ranks and the number of nodes, and stop processes left over from an earlier run.",
         rb"Bootstrap Root : (?:rank (?P<rank>\d{1,9}) of \d{1,9} ranks has already checked in|mismatch in )"
         rb"|WARN Invalid rank requested : |WARN improper usage of ncclCommInitRank",
+        sample=("n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2"),
     ),
     Signature(
         "killed",
         "The host ran out of memory for NCCL. Use fewer data workers or a smaller cache, or give the container more "
         "memory.",
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
+        sample="Failed to malloc 1",
     ),
     Signature(
         "name_resolution",
         "This node cannot resolve a name that NCCL was given. Use an address that every node resolves and reaches "
         "(NCCL_COMM_ID, MASTER_ADDR).",
         rb"WARN (?:Net : )?error encountered when getting address info",
+        sample="7:8 [1] odd.cc:7 CCOM WARN error encountered when getting address info : odd",
     ),
     Signature(
         "collective_mismatch",
@@ -124,17 +143,20 @@ SIGNATURES = (
         rb"|op\.preamble\.length <= op\.nbytes|symmetric registration check failed"
         rb"|DDP expects same model across all ranks|appears not to match sizes of the same param in process"
         rb"|sync_global_devices name mismatch|Error: [^\r\n]{0,99} is all-gathering [^\r\n]{1,200} while rank ",
+        sample="n1:1:2 [0] NCCL WARN Message truncated : received 1024 bytes instead of 256",
     ),
     Signature(
         "nccl",
         "A peer does not answer (retries exceeded). Check the links, NCCL_IB_GID_INDEX, NCCL_IB_TC and the peer's log.",
         rb"Got completion (?:from peer [^\r\n]{0,200})?with (?:error|status=)(?:[A-Z_]{1,30}\()? ?12\b",
+        sample=("n1:1:2 [4] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1> with status=12 opcode=0 len=0"),
     ),
     Signature(
         "nccl",
         "This node's HCA failed. Read the kernel log, and check the HCA's firmware, driver and link.",
         rb"Got async (?:error )?event ?: (?:local catastrophic error|device fatal|port error)"
         rb"|async fatal event|Got non-fatal async event: port error",
+        sample="async fatal event",
     ),
     Signature(
         "nccl",
@@ -143,6 +165,7 @@ SIGNATURES = (
         rb"Got completion from peer|Got completion with |Got async (?:error )?event|Call to ibv_\w{1,40} failed"
         rb"|local work queue catastrophic error|\bIBV_WC_\w{1,30}|Transport retry count exceeded"
         rb"|nvshmem\S{1,200}:\d{1,6}: (?:non-zero status: \d{1,9}|NULL value) [^\r\n]{1,99} failed",
+        sample="/x/nvshmem/src/odd.cu:77: non-zero status: 7 odd init failed",
     ),
     Signature(
         "peer_died",
@@ -153,6 +176,7 @@ SIGNATURES = (
         rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
         rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"
         rb"|WARN [^\r\n]{0,200}failed : Broken pipe",
+        sample="ConnectionResetError: [Errno 104] Connection reset by peer",
     ),
     Signature(
         "nccl",
@@ -161,6 +185,7 @@ SIGNATURES = (
         rb"NCCL WARN [^\r\n]{0,200}(?:[Cc]onnect(?:ing)? to|[Cc]all to connect|bootstrap)[^\r\n]{0,200}"
         rb"(?:No route to host|[Cc]onnection refused|[Cc]onnection timed out|[Nn]etwork is unreachable"
         rb"|exceeded error retry count)",
+        sample="NCCL WARN bootstrapNo route to host",
     ),
     Signature(
         "gloo",
@@ -168,6 +193,7 @@ SIGNATURES = (
         "look for a rank that did not start.",
         rb"Gloo connectFullMesh failed|gloo/transport/tcp/\w{1,30}\.cc:\d{1,6}\] [^\r\n]{0,200}(?:[Tt]imed out"
         rb"|[Cc]onnect |[Nn]o route)|gloo/\w{1,30}(?:/\w{1,30}){0,3}\.cc:\d{1,6}\] ",
+        sample="RuntimeError: Gloo connectFullMesh failed with [pair.cc:144] no error",
     ),
     Signature(
         "nccl",
@@ -177,6 +203,7 @@ SIGNATURES = (
         rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
         rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
         rb"|remote process exited or there was a network error|Test [NR]CCL failure ",
+        sample="NCCL communication aborted: unhandled system error",
     ),
     Signature(
         "nccl",
@@ -186,5 +213,6 @@ SIGNATURES = (
         rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "
         rb"|not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to|set both to"
         rb"|\bdisabling\b))[^\r\n]",
+        sample="NCCL WARN x",
     ),
 )

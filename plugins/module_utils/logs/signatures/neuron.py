@@ -24,11 +24,13 @@ SIGNATURES = (
         "The Neuron compiler was killed, mostly because the host's memory ran out. Compile fewer graphs at once, give "
         "the container more memory, or compile on a larger instance and share the cache.",
         rb"neuronx?-cc failed with -9\b",
+        sample="neuron-cc failed with -9",
     ),
     Signature(
         "nan",
         "A NeuronCore computed NaN. Check data, precision (stochastic rounding) and learning rate.",
         rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
+        sample="RuntimeError: Failed to execute the model status=1003 message=Numerical Error",
     ),
     Signature(
         "gpu_ecc",
@@ -38,6 +40,7 @@ SIGNATURES = (
         rb"|[Uu]ncorrectable (?:HBM )?memory error (?:is detected|on Neuron Device)"
         rb"|DMA [RT]X engine \d{1,4} is in an abort state"
         rb"|Total Uncorrected ecc err count is [1-9]|\bNeuronHasError_\w",
+        sample="NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
     ),
     Signature(
         "driver_mismatch",
@@ -47,17 +50,20 @@ SIGNATURES = (
         rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
         rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
         rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported|NEFF is invalid",
+        sample='RuntimeError: nrt_load status=10 message="odd"',
     ),
     Signature(
         "import_error",
         "The image lacks Neuron's collectives library. Install aws-neuronx-collectives, or add its folder to "
         "LD_LIBRARY_PATH.",
         rb"Error opening libnccom\.so",
+        sample="NCCL init error: Error opening libnccom.so, cannot use collective operations!",
     ),
     Signature(
         "import_error",
         "The PJRT plugin (libneuronxla, libtpu) and the framework do not match. Install both from one release.",
         rb"The PJRT plugin has PJRT API version",
+        sample=("RuntimeError: odd. The PJRT plugin has PJRT API version 0.7. The framework PJRT API version is 0.6)."),
     ),
     Signature(
         "stale_process",
@@ -65,6 +71,7 @@ SIGNATURES = (
         "(neuron-ls), and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
         nearness=11,
+        sample=("2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available"),
     ),
     Signature(
         "stale_process",
@@ -72,11 +79,13 @@ SIGNATURES = (
         "(rmmod neuron, modprobe neuron).",
         rb"Timestamp program stop timeout|engines are running\. Please restart",
         nearness=11,
+        sample=("2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd nd7 nc1 Timestamp program stop timeout (1000 ms)"),
     ),
     Signature(
         "wrong_rank",
         "There are more processes than NeuronCores. Compare NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"Error: [^\r\n]{1,200} is higher than count \d{1,9} from NEURON_RT_VISIBLE_CORES",
+        sample="ValueError: odd value of 9 is higher than count 7 from NEURON_RT_VISIBLE_CORES 0-6",
     ),
     Signature(
         "settings_refused",
@@ -84,11 +93,13 @@ SIGNATURES = (
         "Set NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc to the same value, and empty the compile cache.",
         rb"Mismatch detected between Runtime configuration and NEFF",
         nearness=BLAME["neuron"] - 1,
+        sample=("2026-Jan-02 03:04:05.6 7:8 ERROR NRT:odd Mismatch detected between Runtime configuration and NEFF."),
     ),
     Signature(
         "settings_refused",
         "PyTorch/XLA does not know which device to use. Set PJRT_DEVICE=NEURON.",
         rb"\$PJRT_DEVICE is not set",
+        sample="RuntimeError: odd: FAILED_PRECONDITION: $PJRT_DEVICE is not set.",
     ),
     Signature(
         "no_gpu",
@@ -99,6 +110,7 @@ SIGNATURES = (
         rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
         rb"|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous|Could not find VNC id|modprobe: (?:FATAL"
         rb"|ERROR): Module neuron not found",
+        sample="modprobe: FATAL: Module neuron not found in directory /lib/modules/7.1",
     ),
     Signature(
         "out_of_memory",
@@ -108,6 +120,7 @@ SIGNATURES = (
         rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
         rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
         rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor",
+        sample="ERROR: [NCC_EOOM001] the odd tensors exceed the limit",
     ),
     Signature(
         "sizes",
@@ -115,6 +128,7 @@ SIGNATURES = (
         "data and vocabulary size.",
         rb"NRT_EXEC_OOB|" + _NUMBER + rb"1006\b|due to out-of-bound access|Out of bounds access on model",
         nearness=30,
+        sample=("2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1006. mode->h_nn=7"),
     ),
     Signature(
         "collective_mismatch",
@@ -123,6 +137,9 @@ SIGNATURES = (
         rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
         rb"|mismatched collectives between the peers",
         nearness=30,
+        sample=(
+            "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7] replica groups (0/1) does not have myself 7"
+        ),
     ),
     Signature(
         "sizes",
@@ -130,6 +147,10 @@ SIGNATURES = (
         "fit the instance's links, such as 8, 32 or 64.",
         rb"failed \(2\) to init a collective algorithm for",
         nearness=30,
+        sample=(
+            "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:enc_odd  [rank 7] failed (2) to init a "
+            "collective algorithm for provided replica group."
+        ),
     ),
     Signature(
         "neuron",
@@ -137,17 +158,26 @@ SIGNATURES = (
         "NEURON_RT_EXEC_TIMEOUT (seconds); if other nodes did not hang, replace the instance.",
         rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
         rb"|Suspected hang after successful execution of collectives",
+        sample=(
+            "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang after successful "
+            "execution of collectives operation 0 (ODD)"
+        ),
     ),
     Signature(
         "neuron",
         "A NeuronCore's notification queue overflowed. Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
         rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
+        sample=(
+            "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_infodump   Failure: "
+            "NRT_EXEC_SW_NQ_OVERFLOW in nrt_execute()"
+        ),
     ),
     Signature(
         "compile",
         "This process waits for another one, which is usually gone, to compile a graph. Empty the compile cache, or "
         "remove its lock files.",
         rb"Another process must be compiling \S{1,400}, been waiting for: (?:[3-9]\d|\d{3,5})\.\d",
+        sample=("INFO ||NEURON_CACHE||: Another process must be compiling /x/model.pb, been waiting for: 91.0 minutes"),
     ),
     Signature(
         "killed",
@@ -155,6 +185,7 @@ SIGNATURES = (
         "graphs at a time.",
         rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
         rb"|RunNeuronCC[^\r\n]{0,900}Signals\.SIGKILL",
+        sample="neuron-ccexit status -9",
     ),
     Signature(
         "compile",
@@ -167,6 +198,7 @@ SIGNATURES = (
         rb"|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)|Got a cached failed neff"
         rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
         rb"|=== BIR verification failed|Too many instructions after unroll",
+        sample="  what():  === BIR verification failed ===",
     ),
     Signature(
         "rendezvous_timeout",
@@ -174,6 +206,7 @@ SIGNATURES = (
         "the interfaces and NEURON_RT_ROOT_COMM_ID.",
         rb"CCOM WARN [^\r\n]{0,300}(?:[Tt]imeout waiting for|[Tt]imed out|Connect to|Connection refused"
         rb"|[Nn]o route)|NEURON_RT_ROOT_COMM_ID[^\r\n]{0,200}(?:invalid|not set|[Ff]ailed)",
+        sample="CCOM WARN No route",
     ),
     # With it the runtime says that the graph was not finished, and may say no more.
     Signature(
@@ -183,6 +216,7 @@ SIGNATURES = (
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
         rb"|nrt_\w{1,40}:? status=5 message=|NRT_EXEC_HW_ERR_COLLECTIVES|" + _NUMBER + rb"1200\b"
         rb"|TDRV:[^\r\n]{1,99} execution timeout \(|Timeout exceeded: Waiting on [\w ]{0,20}proxy task",
+        sample="INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
     ),
     Signature(
         "nccl",
@@ -190,6 +224,7 @@ SIGNATURES = (
         "the security group, and the other nodes' logs.",
         _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
         rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
+        sample='RuntimeError: odd: nrt_execute status=1206 message="odd"',
     ),
     # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
     Signature(
@@ -205,6 +240,7 @@ SIGNATURES = (
         rb"|TDRV not initialized"
         rb"|Failed to initialize devices, error",
         BLAME["watchdog"] + 1,
+        sample="RuntimeError: INTERNAL: From /job:c_localservice/replica:0/task:0:",
     ),
     Signature(
         "neuron",
@@ -217,5 +253,6 @@ SIGNATURES = (
         rb"|Nrt::\w{1,30} failed|\bstatus=\d{1,4} message="
         rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
         rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)",
+        sample="2026-Jan-02 03:04:05.000331  77:88  ERROR  HAL:aws_hal_q_init  cannot start",
     ),
 )

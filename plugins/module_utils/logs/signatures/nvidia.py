@@ -11,6 +11,7 @@ SIGNATURES = (
         "gpu_error",
         codes.FELL_OUT,
         rb"fallen off the bus|GPU is lost|Unable to determine the device handle for GPU",
+        sample="RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or odd",
     ),
     Signature(
         "driver_mismatch",
@@ -19,6 +20,7 @@ SIGNATURES = (
         rb"|NVRM: API mismatch: |CUDA Driver version found is|kernel driver does not match"
         rb"|[Ff]abric [Mm]anager [^\r\n]{0,99} do(?:es)?n't match |RM has detected an NVML/RM version mismatch"
         rb"|NVRM: [^\r\n]{0,99}requires use of the NVIDIA open kernel",
+        sample="Fabric Manager version 7.1 doesn't match odd",
     ),
     Signature(
         "no_gpu",
@@ -37,47 +39,55 @@ SIGNATURES = (
         rb"|No supported gpu backend found|can not run on your system since the accelerator is not available"
         rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
         rb"|Error: [^\r\n]{0,200}torch\.cuda\.is_available\(\) is False",
+        sample="odd: nvml error: driver not loaded",
     ),
     Signature(
         "out_of_memory",
         codes.OUT_OF_MEMORY,
         rb"CUDA out of memory|\b(?:CU[A-Z]{1,12}_STATUS|CUFFT)_(?:ALLOC_FAILED|INSUFFICIENT_RESOURCES"
         rb"|INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)\b",
+        sample="RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
     ),
     Signature(
         "wrong_gpu_build",
         codes.WRONG_BUILD,
         rb"\bCU\w{1,30}_ARCH_MISMATCH\b|Value '\w{1,20}' is not defined for option 'gpu-name'"
         rb"|\bfatal {1,4}: Unsupported gpu architecture",
+        sample="nvcc fatal   : Unsupported gpu architecture 'compute_120'",
     ),
     Signature(
         "import_error",
         "A library is missing or older than the program needs. Use the image that the program was built for.",
         rb"\bCUDNN_STATUS_\w{0,30}(?:VERSION_MISMATCH|LOADING_FAILED|PREREQUISITE_MISSING)\b",
+        sample="RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
     ),
     Signature(
         "wrong_rank",
         "A rank asks for a GPU that it cannot see. Check processes per node, the local ranks, and "
         "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES.",
         rb"on CUDA device \d{1,4} but torch\.cuda\.device_count\(\) is \d|AssertionError: Invalid device id",
+        sample="AssertionError: Invalid device id",
     ),
     Signature(
         "sizes",
         codes.ASSERT,
         rb"IndexError: index out of range in self|[Dd]evice-side assertion\b|, thread: \[[\d,]{1,20}\] Assertion",
         nearness=BLAME["gpu_error"] - 1,
+        sample="IndexError: index out of range in self",
     ),
     Signature(
         "sizes",
         "cuBLASLt has no matrix multiplication for these sizes and this precision. FP8 supports only multiples of 16: "
         "check sequence length, hidden size and micro batch size, or use a newer image.",
         rb"Error: [^\r\n]{0,300}Unable to find suitable cuBLAS GEMM algorithm",
+        sample=("RuntimeError: odd.cu:452 in function cublas_gemm: odd. Unable to find suitable cuBLAS GEMM algorithm"),
     ),
     Signature(
         "gpu_error",
         "A GPU library could not start, usually because GPU memory is full. Lower the micro batch size; check "
         "(nvidia-smi, amd-smi) whether another process uses GPU memory, and whether the library matches the driver.",
         rb"\b(?:CUBLAS|CUDNN|HIPBLAS|CUSOLVER)_STATUS_NOT_INITIALIZED\b",
+        sample="CUDNN_STATUS_NOT_INITIALIZED",
     ),
     Signature(
         "gpu_error",
@@ -95,12 +105,14 @@ SIGNATURES = (
         rb"|GPUassert: |cuDNN Frontend error|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
         rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
         rb"|\bSXid \([^)\r\n]{1,60}\): \d{1,6}",
+        sample="Error odd argument at line 7 in file /x/ops.cu",
     ),
     Signature(
         "gpu_ecc",
         "A GPU on this node has no spare memory rows left for failed ones (nvidia-smi -q -d ROW_REMAPPER). Drain the "
         "node, and replace the GPU.",
         rb"[Rr]ow[- ][Rr]emapping fail(?:ure|ed)|Remapping Failure Occurred {1,20}: Yes",
+        sample="gpu6: row remapping failure pending=1 failed=1",
     ),
     Signature(
         "gpu_error",
@@ -108,5 +120,6 @@ SIGNATURES = (
         "returns after a reset.",
         rb"NVRM: (?!failed to allocate )[^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
         rb"|\bNVMLError_(?:Unknown|ResetRequired|IrqIssue|NoPermission|OperatingSystem|Timeout)\b",
+        sample="pynvml.NVMLError_ResetRequired: odd",
     ),
 )

@@ -13,6 +13,7 @@ SIGNATURES = (
         rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
         rb"|OSError: \S{1,200}: cannot open shared object file"
         rb"|Error: Distributed package doesn't have \w{1,9} built in",
+        sample="/usr/bin/python3: No module named maxtext",
     ),
     Signature(
         "import_error",
@@ -21,6 +22,7 @@ SIGNATURES = (
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
         rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
         rb"|error: subprocess-exited-with-error|error: metadata-generation-failed",
+        sample="ERROR: Cannot install ",
     ),
     Signature(
         "import_error",
@@ -37,6 +39,7 @@ SIGNATURES = (
         rb"|CUDA Setup failed despite|CUDA SETUP ERROR|Error: Failed to load native library: "
         rb"|'NoneType' object has no attribute 'c(?:quantize|adam|get_|gemm)"
         rb"|is required for a normal functioning of this module|got an unexpected keyword argument '",
+        sample="CUDA Setup failed despite GPU being available. odd",
     ),
     Signature(
         "import_error",
@@ -45,6 +48,7 @@ SIGNATURES = (
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
         rb"|module is not found|requires cuda extensions|Could not find shared object file for "
         rb"|ou have installed [`'\"]?\w|library was not found\.|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
+        sample="RuntimeError: apex.odd requires cuda extensions",
     ),
     Signature(
         "data_corrupt",
@@ -61,17 +65,20 @@ SIGNATURES = (
         rb"|Error: Not a \.npy file|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
         rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
         rb"|Error: Failed to interpret file|items requested but only \d",
+        sample="ValueError: mmap length is greater than file size",
     ),
     Signature(
         "child_failed",
         "A training process aborted. Look for the cause in its earlier output; the stack below shows where it was.",
         rb"Fatal Python error: Aborted",
+        sample="Fatal Python error: Aborted",
     ),
     Signature(
         "segmentation_fault",
         "Python itself crashed in native code, usually because libraries in the image do not match each other or the "
         "driver. The stack below this line names the library.",
         rb"Fatal Python error: ",
+        sample="Fatal Python error: ",
     ),
     Signature(
         "name_resolution",
@@ -79,6 +86,7 @@ SIGNATURES = (
         "reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
         rb"gaierror: \[Errno|NameResolutionError|(?:Error"
         rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)",
+        sample="socket.gaierror: [Errno -2] Name or service not known",
     ),
     Signature(
         "wrong_rank",
@@ -86,6 +94,7 @@ SIGNATURES = (
         "node, and check which group the message names.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
         rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world|[^\r\n]{0,99}with process_id < num_processes)",
+        sample="ValueError: Invalid rank 8, rank should be in the interval [0, 7]",
     ),
     Signature(
         "sizes",
@@ -93,6 +102,7 @@ SIGNATURES = (
         "and the global batch size a multiple of micro batch size × data parallel size.",
         rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}(?:divisi?ble by"
         rb"|must be a whole number|invalid implied data parallel degree|multiple of|is not equal to )",
+        sample="RuntimeError: invalid implied data parallel degree: 8 / 3",
     ),
     Signature(
         "sizes",
@@ -101,18 +111,21 @@ SIGNATURES = (
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
         rb"|is invalid for input of size|expects each tensor to be equal size|must equal the product of"
         rb"|\b[Dd]imension \d|[Ii]ncompatible devices for jitted)",
+        sample="ValueError: Dimension 0 of the odd array should be 7",
     ),
     Signature(
         "peer_died",
         "Another process went away. Look for the cause in its log or its earlier output.",
         # An EOFError with a message is of a file.
         rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
+        sample="BrokenPipeError: [Errno 32] Broken pipe",
     ),
     Signature(
         "rendezvous_timeout",
         "Nothing is listening where this rank connects, or there is no route to it. Look for a node that did not "
         "start or failed earlier, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
+        sample="OSError: [Errno 101] Network is unreachable",
     ),
     Signature(
         "data",
@@ -122,6 +135,7 @@ SIGNATURES = (
         rb"|Error: [^\r\n]{0,300} not in the dataset|DataFilesNotFoundError: |FileNotFoundError: (?:Unable to find '"
         rb"|Couldn't find any data file)|Error: Dataset scripts are no longer supported"
         rb"|Training stopped: `next\(self\.data_iterator\)` failed",
+        sample="AssertionError: no sample to consume: 0",
     ),
     Signature(
         "not_found",
@@ -129,6 +143,7 @@ SIGNATURES = (
         rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
         rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
         rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
+        sample="FileNotFoundError: ",
     ),
     Signature(
         "nan",
@@ -137,11 +152,13 @@ SIGNATURES = (
         rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
         rb"|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
         rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b)",
+        sample="Exception: Current loss scale already at minimum - odd.",
     ),
     Signature(
         "checkpoint",
         "A checkpoint was not written in time. Check how fast its storage is on every node, and that all nodes write.",
         rb"completed \d{1,9}/\d{1,9} futures but timed out after",
+        sample="ChainedFuture completed 0/1 futures but timed out after 1199.9 seconds",
     ),
     Signature(
         "checkpoint",
@@ -154,17 +171,20 @@ SIGNATURES = (
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: "
         rb"|compatible with the stored shape)|Training stopped: Checkpointing failed",
+        sample="I0102 x.py:7] Training stopped: Checkpointing failed. Odd",
     ),
     Signature(
         "settings_refused",
         "The program has no such option. Remove it, or correct its name as the message suggests.",
         rb"Unrecognized options: ",
+        sample="│ Unrecognized options: --odd.degree=8   │",
     ),
     Signature(
         "settings_refused",
         "The program has no such setting. Correct the name that Hydra reports, or put + in front of a new one.",
         rb"Could not override '|' is not in struct|Could not append to config"
         rb"|Cannot find primary config|LexerNoViableAlt\w{1,20}: |Error (?:in call to|locating) target '",
+        sample="Could not override 'model.foo'.",
     ),
     Signature(
         "settings_refused",
@@ -180,6 +200,7 @@ SIGNATURES = (
         rb"|environment variable|mutually exclusive|is not supported|only supports?\b|not implemented"
         rb"|spawn' start method|in yaml)|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code"
         rb"|MisconfigurationException: ",
+        sample="ValueError: The rendezvous backend 'odd' is odd",
     ),
     Signature(
         "settings_refused",
@@ -187,16 +208,19 @@ SIGNATURES = (
         "find; HYDRA_FULL_ERROR=1 shows the whole traceback.",
         rb"Set the environment variable HYDRA_FULL_ERROR",
         BLAME["child_failed"],
+        sample="Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.",
     ),
     Signature(
         "sigterm",
         "The process was interrupted (SIGINT) by a person, the scheduler or the launcher.",
         rb"(?m:^(?:\[\w{1,20}\]: ?)?KeyboardInterrupt\b)",
+        sample="KeyboardInterrupt",
     ),
     Signature(
         "child_failed",
         "An exception in native code ended a process. The next line, what(), names it; look for the cause in the "
         "earlier output.",
         rb"terminate called after throwing an instance of",
+        sample="terminate called after throwing an instance of",
     ),
 )

@@ -15,6 +15,7 @@ SIGNATURES = (
         rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
         rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
         rb"|" + _TASK + rb"Out Of Memory",
+        sample="srun: error: n3: task 0: Out Of Memory",
     ),
     Signature(
         "killed",
@@ -22,6 +23,7 @@ SIGNATURES = (
         "task fails or the job ends; if neither happened, check the node's kernel log for the OOM killer.",
         _TASK + rb"Killed",
         BLAME["child_failed"] + 1,
+        sample="srun: error: n3: tasks 2-3,7: Killed",
     ),
     Signature(
         "time_limit",
@@ -29,6 +31,7 @@ SIGNATURES = (
         "the steps had stopped earlier, the log before this line has the cause.",
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
         rb"|job killed after reaching LSF run time",
+        sample=("slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"),
     ),
     Signature(
         "node_failure",
@@ -37,12 +40,14 @@ SIGNATURES = (
         rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
         rb"|step missing)|srun: error: (?:Nodes \S{1,300} are still not ready|Something is wrong with the boot)"
         rb"|(?:Cannot communicate with|can not test connection to) node \d|DUE TO JOB NOT ENDING WITH SIGNALS",
+        sample="srun: error: Node failure on n3",
     ),
     Signature(
         "preempted",
         "Slurm preempted the job for another one or requeued it. Resume from a checkpoint, or use a partition or QOS "
         "that is not preempted.",
         rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
+        sample=("slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***"),
     ),
     Signature(
         "image_pull",
@@ -50,6 +55,7 @@ SIGNATURES = (
         "network, or import it beforehand.",
         rb"pyxis: (?:failed to import docker image|couldn't import )"
         rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )",
+        sample="slurmstepd: error: pyxis: failed to import docker image",
     ),
     Signature(
         "container",
@@ -58,6 +64,7 @@ SIGNATURES = (
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
+        sample="error: pyxis: ",
     ),
     Signature(
         "slurm_start",
@@ -83,6 +90,7 @@ SIGNATURES = (
         rb"|User requested launch of zero|Program for task rank "
         rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))|[^\r\n]{0,60}(?:Slingshot"
         rb"|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)",
+        sample="srun: error: cannot find odd plugin for mpi/odd",
     ),
     Signature(
         "slurm_start",
@@ -91,35 +99,41 @@ SIGNATURES = (
         rb"\bInsufficient\w{0,20}InstanceCapacity\b|\bVcpuLimitExceeded\b|ZONE_RESOURCE_POOL_EXHAUSTED"
         rb"|no more capacity in the zone|quota to satisfy request|\bQUOTA_EXCEEDED\b|\bMaxSpotInstanceCountExceeded\b"
         rb"|does not have enough resources available to fulfill",
+        sample="There is no more capacity in the zone odd-7a",
     ),
     Signature(
         "segmentation_fault",
         "A process crashed in native code, usually because libraries in the image do not match each other or the "
         "driver.",
         _TASK + rb"Segmentation fault",
+        sample="srun: error: x: task 1: Segmentation fault",
     ),
     Signature(
         "bus_error",
         "A process got SIGBUS, usually because shared memory (/dev/shm) is too small or a mapped file was truncated. "
         "Enlarge --shm-size, and check the disk with the data.",
         _TASK + rb"Bus error",
+        sample="srun: error: x: task 1: Bus error",
     ),
     Signature(
         "child_failed",
         "A task of the job failed. Look for the cause in its earlier output.",
         _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted|Floating point|Illegal instr)"
         rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
+        sample="srun: First task exited 1",
     ),
     Signature(
         "scheduler",
         "The training did not fail: the job was cancelled by a person (scancel; sacct -j JOB --format=State says who) "
         "or because of a job that it depends on.",
         rb"\*\*\* JOB \d{1,12} ON \S{1,200} CANCELLED AT \S{1,40} (?:\*\*\*|DUE to SIGNAL Terminated)",
+        sample="slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***",
     ),
     Signature(
         "sigterm",
         "The job was told to stop by Slurm (because a task failed), by a person (scancel) or by a limit.",
         rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
         rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated",
+        sample="*** JOB x CANCELLED AT ",
     ),
 )

@@ -14,6 +14,7 @@ SIGNATURES = (
         rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
         rb"|Cannot allocate memory)"
         rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm",
+        sample=("[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device"),
     ),
     Signature(
         "disk_full",
@@ -22,12 +23,14 @@ SIGNATURES = (
         rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
         rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
         rb"|disk space\b)|Error: \d{1,20} requested and \d{1,20} written",
+        sample="OSError: Not enough disk space. Needed: 7.5 GiB (odd)",
     ),
     Signature(
         "io_error",
         "The shared file system lost an open file. Check whether another node or job replaced it, check the NFS "
         "server, and remount the file system.",
         rb"(?i:stale (?:NFS )?file handle)|\bESTALE\b|\[Errno 116\]",
+        sample="ls: reading directory '/data': Stale NFS file handle",
     ),
     Signature(
         "io_error",
@@ -37,11 +40,13 @@ SIGNATURES = (
         rb"|(?i:read-only file system)|(?i:transport endpoint is not connected)|(?i:structure needs cleaning)"
         rb"|[Nn]o locks available|after transport endpoint shutdown|Communication error on send|: Host is down"
         rb"|\bfuse: (?:device not found|[a-zA-Z]{1,40}: )|fusermount\d?: ",
+        sample="OSError: [Errno 37] No locks available",
     ),
     Signature(
         "open_files",
         "A process reached its limit on open files. Raise it (ulimit -n, --ulimit nofile), or use fewer data workers.",
         rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
+        sample="RuntimeError: received 0 items of ancdata",
     ),
     Signature(
         "permission_denied",
@@ -50,5 +55,6 @@ SIGNATURES = (
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
         rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"
         rb"|(?:PERMISSION_DENIED|Error): [^\r\n]{0,900}: Permission denied(?!: HTTP)",
+        sample="PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ),
 )

@@ -11,6 +11,7 @@ SIGNATURES = (
         "out_of_memory",
         "The GPU ran out of memory. Lower the micro batch size, recompute activations or increase model parallelism.",
         rb"OutOfMemoryError: ",
+        sample="torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory.",
     ),
     Signature(
         "killed",
@@ -18,6 +19,7 @@ SIGNATURES = (
         "fewer workers, give the container more memory or a larger /dev/shm, and read the kernel log.",
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) is killed by signal|TerminatedWorkerError: "
         rb"|subprocesses has abruptly died",
+        sample="RuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.",
     ),
     Signature(
         "killed",
@@ -26,6 +28,7 @@ SIGNATURES = (
         rb"DataLoader worker \(pid(?:\(s\))? [\d, ]{1,99}\) exited unexpectedly|Pin memory thread exited unexpectedly"
         rb"|BrokenProcessPool: ",
         BLAME["python_error"] + 1,
+        sample=("concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly"),
     ),
     Signature(
         "data_corrupt",
@@ -35,6 +38,7 @@ SIGNATURES = (
         rb"|pickle data was truncated)|SafetensorError: [^\r\n]{0,200}(?:MetadataIncompleteBuffer|HeaderTooLarge"
         rb"|InvalidHeader|deserializing header)|EOFError: Ran out of input|Error: [^\r\n]{0,99}corrupt file"
         rb"|storage has wrong byte size|SafetensorsParsingError: ",
+        sample="_pickle.UnpicklingError: invalid load key, 'v'.",
     ),
     Signature(
         "checkpoint",
@@ -43,6 +47,7 @@ SIGNATURES = (
         rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
         rb"|Error: Size mismatch between saved ",
+        sample="_pickle.UnpicklingError: Weights only load failed.",
     ),
     Signature(
         "compile",
@@ -60,6 +65,7 @@ SIGNATURES = (
         rb"|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: |failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)"
         rb"|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+"
         rb"|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]",
+        sample="RuntimeError: odd: NVJITLINK_ERROR_ODD",
     ),
     Signature(
         "settings_refused",
@@ -67,27 +73,34 @@ SIGNATURES = (
         "MASTER_PORT, RANK and WORLD_SIZE.",
         rb"environment variable \w{1,40} expected, but not set|Default process group has not been initialized"
         rb"|Error initializing torch\.distributed using env:// rendezvous",
+        sample="SomeError: environment variable x expected, but not set",
     ),
     Signature(
         "compile",
         "A kernel compiler failed. Try another image, or disable torch.compile or the fused kernel.",
         rb"LLVM ERROR: |fatal error: error in backend",
+        sample="LLVM ERROR: ",
     ),
     Signature(
         "peer_died",
         "The named ranks did not reach the barrier. Check their logs for the cause.",
         rb"Ranks? (?P<rank>\d{1,9})[\d, ]{0,999} failed to pass monitoredBarrier",
+        sample="Rank 1 failed to pass monitoredBarrier",
     ),
     Signature(
         "peer_died",
         "A rank did not reach the barrier, or went away in it. Check the log of the rank that the message names.",
         rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
+        sample=(
+            "RuntimeError: Rank 0 reached monitoredBarrier, but received errors while waiting for odd from rank 5."
+        ),
     ),
     Signature(
         "name_resolution",
         "This node cannot resolve the master's name. Check DNS and /etc/hosts, and use an address that every node "
         "resolves and reaches (MASTER_ADDR).",
         rb"(?:any network address|The (?:IPv4 )?network addresses) of [^\r\n]{0,300}cannot be retrieved",
+        sample=("RuntimeError: The network addresses of (odd, 515) cannot be retrieved (gai error: -2 - odd)."),
     ),
     Signature(
         "rendezvous_timeout",
@@ -100,11 +113,13 @@ SIGNATURES = (
         rb"|wait timeout after \d{1,9} ?ms, keys: [^\r\n]{0,200}(?:worker_count|barrier|torch\.rendezvous"
         rb"|default_pg)|RendezvousStateError: |[Tt]imed out initializing process group in store based barrier"
         rb"|Timeout waiting for key: |TCP client failed to connect/validate to host [^\r\n]{1,300} - timed out ",
+        sample="torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError",
     ),
     Signature(
         "address_in_use",
         "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
         rb"[Aa]ddress already in use|\bEADDRINUSE\b|failed to listen on any local network address",
+        sample="OSError: [Errno 98] Address already in use",
     ),
     Signature(
         "watchdog",
@@ -118,18 +133,21 @@ SIGNATURES = (
         rb"|flight recorder dump signal from|First PG on this rank to signal dumping|timed out in blocking wait"
         rb"|NCCLABORTEDCOMM|Could not acquire GIL within|Timeout at collective: "
         rb"|NCCL communicator was aborted|DeepEP (?:error: )?(?:[\w ]{1,40} )?timeout",
+        sample="RuntimeError: DeepEP error: timeout (odd)",
     ),
     Signature(
         "elastic",
         "torchrun names the rank that failed first on this node. Look for the cause in that rank's earlier output.",
         rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
         rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})",
+        sample=("Root Cause (first observed failure): [0]: rank      : 6 (local_rank: 6) exitcode  : 1 (pid: 9)"),
     ),
     Signature(
         "child_failed",
         "A training process failed. Look for the cause in its earlier output.",
         rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
         rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
+        sample="torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
     ),
     Signature(
         "peer_died",
@@ -140,6 +158,7 @@ SIGNATURES = (
         rb"|RendezvousConnectionError: |failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous"
         rb"|RendezvousGracefulExitError|failed on SocketImpl\([^\r\n]{0,300}: Broken pipe|(?:Runtime|DistStore"
         rb"|DistNetwork)Error: (?:Broken pipe|Socket Timeout|wait timeout after )",
+        sample="[rank3]: torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
     ),
     Signature(
         "sigterm",
@@ -150,5 +169,6 @@ SIGNATURES = (
         rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"
         rb"|(?m:^(?:Terminated|Hangup)\r?$)|: line \d{1,9}: {1,20}\d{1,9} (?:Terminated|Hangup) {2,60}"
         rb"|handling auto-requeue signal|(?:[Rr]eceived|[Cc]aught) signal:? (?:15|SIGHUP|1)\b",
+        sample="  traceback : Signal 1 (SIGHUP) received by PID 77",
     ),
 )
