@@ -63,7 +63,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
         "perplexity_differs",
     ),
     "workload": ("other_workload", "rates_disagree", "world_size", "trained_alone", "alone_suspected", "impossible"),
-    "network": ("tcp_transport", "transport_unknown"),
+    "network": ("tcp_transport", "low_traffic", "transport_unknown"),
     "time": ("pauses", "slows_down"),
 }
 ROWS = (*_CODES, "last line")

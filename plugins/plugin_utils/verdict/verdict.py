@@ -116,7 +116,7 @@ def judge(
     judge_clock_of_run(seen, reasons)
     agrees = judge_workload(seen, reasons)
     judge_world(plan, statuses, by_node, reasons)
-    judge_transport(plan, statuses, reasons)
+    judge_transport(plan, statuses, attempts, reasons)
     judge_physics(seen, reasons)
     judge_thresholds(seen, reasons)
     judge_time(seen, reasons)

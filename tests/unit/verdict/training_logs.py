@@ -194,7 +194,10 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
         "expected": [{"metric": "tflops_per_gpu", "kind": "min", "value": 300.0}],
     } | changes
     single = plan["mode"] == "single_node"
-    plan["nodes"] = [{"node": name, "node_rank": 0 if single else place} for place, name in enumerate(nodes)]
+    env = plan.pop("env", {})
+    plan["nodes"] = [
+        {"node": name, "node_rank": 0 if single else place, "env": env} for place, name in enumerate(nodes)
+    ]
     return plan
 
 
