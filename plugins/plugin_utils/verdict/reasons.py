@@ -46,7 +46,7 @@ _CODES: dict[LedgerRow, tuple[str, ...]] = {
     "sign of life": ("no_sign_of_life",),
     "steps": ("no_steps", "last_step_unknown", "last_step_missing", "began_anew", "too_few_samples", "long_warm_up"),
     "gaps": ("steps_missing", "loss_missing", "last_loss_missing", "metric_gaps", "metric_missing", "no_loss"),
-    "failures": ("failure_at_end", "failure_in_log"),
+    "failures": ("failure_at_end", "failure_in_log", "machine_fault"),
     "numbers": ("not_finite", "below_zero", "nan_iterations"),
     "skipped": ("skipped_iterations", "skipped_unknown", "last_step_skipped", "idle_steps"),
     "loss": (

@@ -7,6 +7,7 @@ PASS needs positive evidence of everything; anything missing leads to another ve
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -31,6 +32,7 @@ from .frame import attempts_of, left_out_of
 from .intervals import METHOD
 from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
+from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
@@ -50,6 +52,7 @@ from .utilization import utilization_of, utilization_text
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from .accelerators_seen import AcceleratorsSeen
     from .warm_up import WarmUp
 
 SCHEMA_VERSION = 3
@@ -62,11 +65,13 @@ def judge(
     records: pd.DataFrame,
     warm_up: WarmUp,
     straggler_deviations: float = DEFAULT_DEVIATIONS,
+    accelerators: Mapping[str, AcceleratorsSeen] | None = None,
 ) -> Summary:
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
-    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` is what was
+    sampled of them, by node. docs/summary.md has each field.
     """
     reasons = Reasons()
     retry = plan.get("retry")
@@ -96,6 +101,7 @@ def judge(
         times=times_spent(attempts, bars=grammar.bars),
         first=first,
         interrupted=first is None and was_interrupted(statuses),
+        accelerators=accelerators or {},
     )
     metrics = with_thresholds(of_run(steps, by_node), seen.bounds)
     judge_nodes(seen, reasons)
@@ -104,6 +110,7 @@ def judge(
     judge_last_step(seen, reasons)
     judge_hidden_failure(seen, reasons)
     judge_failures_at_end(seen, reasons)
+    judge_machine(seen, reasons)
     judge_life(seen, reasons)
     judge_finite(seen, reasons)
     judge_gaps(seen, reasons)
@@ -126,6 +133,7 @@ def judge(
     ledger = ledger_of(seen, agrees, reasons)
     if not seen.interrupted and reasons.verdict() != PASS:
         in_logs = (statuses, reasons.decisive(), together)
+        first = first_of_machine(seen) if first is None else first
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
         reasons.note("stragglers", stragglers["message"])

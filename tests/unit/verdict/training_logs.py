@@ -12,6 +12,7 @@ import pandas as pd
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import failures_at_end
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.accelerators_seen import AcceleratorsSeen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
     records_frame,
@@ -202,7 +203,11 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
 
 
 def judged(
-    nodes: t.Sequence[Node], folder: Path, warmup_steps: int | None = 2, **plan_changes: t.Any
+    nodes: t.Sequence[Node],
+    folder: Path,
+    warmup_steps: int | None = 2,
+    accelerators: t.Mapping[str, AcceleratorsSeen] | None = None,
+    **plan_changes: t.Any,
 ) -> dict[str, t.Any]:
     """Return the summary of a run whose nodes left these logs."""
     plan = plan_of([node.name for node in nodes], **plan_changes)
@@ -213,7 +218,8 @@ def judged(
         statuses.append(status)
     warm_up = warm_up_of(warmup_steps, told)
     steps = steps_frame(plan["nodes"], told, warm_up.steps)
-    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], told), warm_up)
+    records = records_frame(plan["run_id"], plan["nodes"], told)
+    return judge(plan, statuses, steps, records, warm_up, accelerators=accelerators)
 
 
 def codes(summary: dict[str, t.Any]) -> list[tuple[str, str | None]]:
