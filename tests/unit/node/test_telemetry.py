@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import nvidia_readings, readings
+from ansible_collections.trainops.cluster.plugins.module_utils.node import telemetry
+from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.tools import ToolError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import (
+    measured,
+    nvidia_readings,
+    readings,
+)
 
 BOARD = "sys/bus/pci/devices/0000:0c:00.0"
 AMD = {
@@ -19,6 +27,11 @@ AMD = {
     f"{BOARD}/ras/umc_err_count": "ue: 1\nce: 40",
     f"{BOARD}/ras/gfx_err_count": "ue: 2\nce: 0",
     f"{BOARD}/ras/features": "feature mask: 0x7",
+    f"{BOARD}/hwmon/hwmon4/power1_cap": "750000000",
+    f"{BOARD}/pp_dpm_sclk": "0: 132Mhz\n1: 2100Mhz *",
+    f"{BOARD}/gpu_busy_percent": "97",
+    f"{BOARD}/mem_info_vram_used": "150000000000",
+    f"{BOARD}/mem_info_vram_total": "206000000000",
 }
 
 
@@ -29,9 +42,24 @@ def tree(root: Path, files: dict[str, str]) -> str:
     return str(root)
 
 
-def test_an_amd_board_tells_its_hottest_sensor_and_all_uncorrected_errors(tmp_path):
+UNKNOWN = dict.fromkeys(Reading.__annotations__)
+
+
+def test_an_amd_board_tells_its_hottest_sensor_its_limits_its_memory_and_all_errors(tmp_path):
     assert readings(tree(tmp_path, AMD)) == [
-        {"temperature": 63.5, "power": 702.0, "clock": 2100.0, "ecc_uncorrected": 3.0}
+        UNKNOWN
+        | {
+            "temperature": 63.5,
+            "power": 702.0,
+            "power_limit": 750.0,
+            "clock": 2100.0,
+            "clock_limit": 2100.0,
+            "utilization": 97.0,
+            "memory_used": 150e9,
+            "memory_total": 206e9,
+            "ecc_corrected": 40.0,
+            "ecc_uncorrected": 3.0,
+        }
     ]
 
 
@@ -62,25 +90,37 @@ def test_an_amd_board_without_error_counters_has_no_errors_that_are_known(tmp_pa
     assert reading["ecc_uncorrected"] is None
 
 
-# index, temperature, power, clock, uncorrected errors. What stands for a value that is not known, and the sentence for
+# In the order in which they are asked; H200 under load. What stands for a value that is not known, and the sentence for
 # a GPU that is lost, are those that reports of GPUs in such states quote: [Not Supported] of drivers before 445.
-SOUND = "0, 45, 310.22, 1980, 0"
-SOUND_READING = {"temperature": 45.0, "power": 310.22, "clock": 1980.0, "ecc_uncorrected": 0.0}
-UNKNOWN = dict.fromkeys(SOUND_READING)
+SOUND = "0, 65, 690.12, 700.00, 1665, 1980, 100, 136821, 143771, 2, 0, 1, 0x0000000000000004"
+SOUND_READING = {
+    "temperature": 65.0,
+    "power": 690.12,
+    "power_limit": 700.0,
+    "clock": 1665.0,
+    "clock_limit": 1980.0,
+    "utilization": 100.0,
+    "memory_used": 136821.0 * 2**20,
+    "memory_total": 143771.0 * 2**20,
+    "ecc_corrected": 2.0,
+    "ecc_uncorrected": 0.0,
+    "ecc_uncorrected_ever": 1.0,
+    "held_down_by": ["power cap"],
+}
 
 
 @pytest.mark.parametrize(
     ("line", "readings_after"),
     [
-        ("1, 50, [N/A], 1965, [N/A]", [UNKNOWN | {"temperature": 50.0, "clock": 1965.0}]),
-        ("1, [Not Supported], [Not Supported], 1965, [Not Supported]", [UNKNOWN | {"clock": 1965.0}]),
-        ("1, [GPU requires reset], [Unknown Error], [Unknown Error], 2", [UNKNOWN | {"ecc_uncorrected": 2.0}]),
-        ("1, ERR!, N/A, , null", [UNKNOWN]),
+        (f"1, 50, {'[N/A], ' * 10}[N/A]", [UNKNOWN | {"temperature": 50.0}]),
+        (f"1, 50, {'[Not Supported], ' * 10}0x1", [UNKNOWN | {"temperature": 50.0, "held_down_by": ["idle"]}]),
+        (f"1, [GPU requires reset], {'[Unknown Error], ' * 10}0x0", [UNKNOWN | {"held_down_by": []}]),
+        (f"1, ERR!, N/A, , null{', ' * 8}", [UNKNOWN]),
         (
-            "Unable to determine the device handle for GPU1: 0000:34:00.0: Unknown Error\n2, 46, 300, 1980, 0",
-            [UNKNOWN, {"temperature": 46.0, "power": 300.0, "clock": 1980.0, "ecc_uncorrected": 0.0}],
+            "Unable to determine the device handle for GPU1: 0000:34:00.0: Unknown Error\n2" + SOUND[1:],
+            [UNKNOWN, SOUND_READING],
         ),
-        ("index, temperature.gpu, power.draw [W], clocks.current.sm [MHz], ecc", []),
+        (", ".join(["index, temperature.gpu, power.draw [W]", *["x"] * 10]), []),
         ("1, 50, 310", []),
     ],
     ids=["N/A", "not supported", "requires reset", "other words", "a lost GPU", "a header", "a line that was cut"],
@@ -94,8 +134,64 @@ def test_where_nvidia_smi_sees_no_gpu_there_are_no_readings(output):
     assert nvidia_readings(output) == []
 
 
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        ("0x0000000000000000", []),
+        ("0x0000000000000001", ["idle"]),
+        ("0x0000000000000024", ["power cap", "thermal"]),
+        ("0x0000000000000068", ["thermal"]),
+        ("0x0000000000000088", ["power brake"]),
+        ("0x0000000000000008", ["hardware slowdown"]),
+        ("[N/A]", None),
+    ],
+)
+def test_the_mask_of_reasons_is_said_in_words(mask, words):
+    (reading,) = nvidia_readings(SOUND.replace("0x0000000000000004", mask))
+    assert reading["held_down_by"] == words
+
+
+SMI = """#!/bin/sh
+for field in {unknown}; do
+  case "$1" in *$field*) echo "Field \\"$field\\" is not a valid field to query."; exit 2 ;; esac
+done
+echo "$1" >>{asked}
+echo "{line}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("unknown", "line", "missing", "asked"),
+    [
+        ("nothing", SOUND, [], "clocks_event_reasons.active"),
+        ("clocks_event_reasons.active", SOUND, [], "clocks_throttle_reasons.active"),
+        ("clocks_event_reasons.active clocks_throttle_reasons.active", SOUND[:-20], ["held_down_by"], "aggregate"),
+    ],
+    ids=["a driver of today", "before R535", "neither name"],
+)
+def test_a_field_that_a_driver_does_not_know_is_asked_under_its_older_name(
+    unknown, line, missing, asked, tmp_path, monkeypatch
+):
+    smi = tmp_path / "bin/nvidia-smi"
+    smi.parent.mkdir()
+    smi.write_text(SMI.format(unknown=unknown, line=line, asked=tmp_path / "asked"))
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
+    root = tree(tmp_path, {"proc/driver/nvidia/gpus/0000:06:00.0/information": "Model: NVIDIA H200"})
+    assert readings(root) == [SOUND_READING | dict.fromkeys(missing)]
+    assert asked in (tmp_path / "asked").read_text()
+
+
+def test_without_nvidia_smi_there_are_no_readings_and_whoever_wants_to_know_why_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(telemetry, "run_tool", lambda *_: (_ for _ in ()).throw(ToolError("it hangs")))
+    root = tree(tmp_path, {"proc/driver/nvidia/gpus/0000:06:00.0/information": "Model: NVIDIA H200"})
+    assert readings(root) == []
+    with pytest.raises(ToolError, match="it hangs"):
+        measured(root)
+
+
 NEURON = "sys/devices/virtual/neuron_device/neuron0"
-COUNTED = {"temperature": None, "power": None, "clock": None, "ecc_uncorrected": 3.0}
+COUNTED = UNKNOWN | {"ecc_uncorrected": 3.0}
 
 
 @pytest.mark.parametrize("folder", ["stats/hardware", "hardware", "stats/hardware/ecc"])
