@@ -183,7 +183,7 @@ class State(t.TypedDict):
 
 
 class Reading(t.TypedDict):
-    """What an accelerator's driver said at one moment; units and meaning as in `telemetry.readings`."""
+    """What an accelerator's driver said at one moment; units and meaning as in `inspection.sensors.measured`."""
 
     temperature: float | None
     power: float | None

@@ -75,7 +75,9 @@ ROWS: t.Tuple[Row, ...] = (
     _xid(95, "fail", "an uncorrectable memory error was not contained", "pid=411, Uncontained: FBHUB. RST: Yes"),
     _xid(109, "fail", "a context switch timed out; the GPU has to be reset", "pid=411, name=python3, errorString CTX"),
     _xid(110, "fail", "security fault; the GPU has to be reset", "pid=411, SEC_FAULT_ERROR"),
-    _xid(119, "fail", "the GPU's system processor did not answer; reset the GPU", "pid=411, Timeout after 6s of waiting"),
+    _xid(
+        119, "fail", "the GPU's system processor did not answer; reset the GPU", "pid=411, Timeout after 6s of waiting"
+    ),
     _xid(120, "fail", "the GPU's system processor failed; reset the GPU", "pid=411, GSP task exception: unknown"),
     _xid(121, "note", "corrected errors on the link to the CPU", "C2C Link corrected error"),
     _xid(136, "fail", "an NVLink could not be trained; the GPU has to be reset", "NVLink: link training failed"),

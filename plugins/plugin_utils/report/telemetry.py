@@ -52,7 +52,7 @@ def telemetry_frame(samples: Mapping[str, Iterable[Sample]]) -> pd.DataFrame:
     ``held_down_by`` is the reasons as one text. What a run of an earlier release did not sample is not known.
     """
     rows = [
-        (node, sample["time"], number, *map(reading.get, _COLUMNS), _joined(reading.get(_REASONS)))
+        (node, sample["time"], number, *map(reading.get, _COLUMNS), _joined(reading.get("held_down_by")))
         for node, of_node in samples.items()
         for sample in of_node
         for number, reading in enumerate(sample["accelerators"])

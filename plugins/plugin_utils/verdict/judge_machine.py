@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
@@ -52,7 +53,9 @@ MEASURED = {
         "note", "a link went down and came back", "Linux, sysfs-class-infiniband: link_downed; net: carrier_changes"
     ),
     "port_errors": Measured(
-        "note", "errors on network ports, which the transport repeated", "Linux, sysfs-class-infiniband: symbol_error, …"
+        "note",
+        "errors on network ports, which the transport repeated",
+        "Linux, sysfs-class-infiniband: symbol_error, …",
     ),
     "ecc_uncorrected": Measured(
         "note", "uncorrectable ECC errors that no rank died of", "NVIDIA GPU Memory Error Management: error containment"
@@ -92,10 +95,7 @@ def judge_machine(seen: Seen, reasons: Reasons) -> None:
 def first_of_machine(seen: Seen) -> FirstFailure | None:
     """Return the first machine that failed, in the form of `first_failure`, or None where none did."""
     failed = [
-        (fact["seconds"], status, fact)
-        for status in seen.statuses
-        for fact in _facts_of(status)
-        if is_failure(fact)
+        (fact["seconds"], status, fact) for status in seen.statuses for fact in _facts_of(status) if is_failure(fact)
     ]
     if not failed:
         return None
@@ -108,11 +108,9 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
         "message": fact["line"],
         "evidence": [found["line"] for found in _facts_of(status) if is_failure(found)],
         "rank": None,
-        "remedy": f"The kernel of {status['node']} says that {ROW_OF[fact['fact']].means}. Drain the node and repair it.",
+        "remedy": f"Drain the node. Its kernel says: {ROW_OF[fact['fact']].means}.",
         "exit_code": status.get("exit_status"),
-        "echoes": [
-            {"node": node, "class": "node_failure", "message": found["line"]} for node, found in others.items()
-        ],
+        "echoes": [{"node": node, "class": "node_failure", "message": found["line"]} for node, found in others.items()],
     }
 
 
@@ -168,8 +166,8 @@ def _of_accelerators(seen: AcceleratorsSeen | None) -> dict[str, list[str]]:
         for name, counts in seen.errors.items()
     }
     for reason, name in _SLOWED.items():
-        counts = seen.held_down.get(reason, {})
-        found[name] = [f"GPU {number} in {count} of {seen.samples} samples" for number, count in sorted(counts.items())]
+        slowed = sorted(seen.held_down.get(reason, Counter()).items())
+        found[name] = [f"GPU {number} in {count} of {seen.samples} samples" for number, count in slowed]
     return {name: details for name, details in found.items() if details}
 
 

@@ -31,9 +31,7 @@ _SURELY_MORE = 1.6
 _IDLE = 0.5
 
 
-def judge_transport(
-    plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons
-) -> None:
+def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note whether a job that is planned with RDMA used it.
 
     Two sources say so: the counters of the RDMA ports, which hold at least what the training has to exchange, and NCCL
@@ -55,7 +53,9 @@ def judge_transport(
         sent = [moved.sent for moved in proven.values()]
         each = _gigabytes(min(sent)) if len(sent) == 1 else f"{_gigabytes(min(sent))} to {_gigabytes(max(sent))} each"
         least = next(iter(proven.values())).least
-        message = f"RDMA devices of {counted(len(proven), 'node')} sent {each}; this training needs {_gigabytes(least)}."
+        message = (
+            f"RDMA devices of {counted(len(proven), 'node')} sent {each}; this training needs {_gigabytes(least)}."
+        )
         reasons.add(PASS, "transport", message, sent={node: moved.by_device for node, moved in proven.items()})
     elif networks_of:
         names = sorted({name for networks in networks_of.values() for name in networks})
@@ -156,9 +156,7 @@ def rdma_traffic(plan: Plan, status: Status, attempts: Mapping[str, pd.DataFrame
     steps = max((int(rows["step"].max() - rows["step"].min()) for rows in attempts.values()), default=0)
     if not by_device or not steps:
         return None
-    return RdmaTraffic(
-        by_device, least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps)
-    )
+    return RdmaTraffic(by_device, least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps))
 
 
 def traffic_in_words(moved: RdmaTraffic) -> str:

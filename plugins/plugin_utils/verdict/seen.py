@@ -32,7 +32,8 @@ class Seen:
     """What was found about a run; the functions that found it document each field.
 
     By node are the steps of its last attempt (``attempts``) and those before (``earlier``), the statistics of its
-    counted steps (``by_node``), the trend of its loss, the time that was spent, and what was sampled of its accelerators.
+    counted steps (``by_node``), the trend of its loss, the time that was spent, and what was sampled of its
+    accelerators.
     """
 
     plan: Plan

@@ -17,8 +17,11 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.machine_fact
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_each_row_is_found_in_its_sample_and_says_where_it_comes_from(row: Row) -> None:
     found = row_in(row.sample)
-    assert found and found.name == row.name
-    assert row.effect in ("fail", "note") and row.source and row.means
+    assert found
+    assert found.name == row.name
+    assert row.effect in ("fail", "note")
+    assert row.source
+    assert row.means
     assert set(row.ended_by) <= ROW_OF.keys()
 
 

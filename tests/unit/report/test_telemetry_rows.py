@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
-from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import nvidia_readings
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import nvidia_readings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry import (
     telemetry_frame,
     telemetry_plots,

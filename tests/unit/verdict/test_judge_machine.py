@@ -50,7 +50,8 @@ def test_only_what_takes_a_node_out_of_service_keeps_a_run_that_completed_from_p
     else:
         assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
         (note,) = notes(summary)
-        assert note.startswith("gpu01: ") and row.means in note
+        assert note.startswith("gpu01: ")
+        assert row.means in note
 
 
 def test_a_fact_is_told_with_its_device_and_when_it_was(tmp_path: Path) -> None:

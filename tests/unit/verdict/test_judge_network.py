@@ -132,7 +132,8 @@ def test_too_little_traffic_names_the_devices_and_both_sizes() -> None:
     (reason,) = judged_traffic(LITTLE, ENOUGH).decisive()
     assert reason["evidence"]["sent"] == {"bnxt_re0": NEEDED, "bnxt_re1": NEEDED - 1}
     assert reason["evidence"]["least"] == 2 * NEEDED
-    assert "bnxt_re0, bnxt_re1" in reason["message"] and "8.00 GB" in reason["message"]
+    assert "bnxt_re0, bnxt_re1" in reason["message"]
+    assert "8.00 GB" in reason["message"]
 
 
 ON_CPUS = {"hardware": {"os": None, "kernel": None, "cpu": None, "accelerators": None, "nics": []}}

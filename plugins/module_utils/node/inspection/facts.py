@@ -8,7 +8,6 @@ import typing as t
 from collections.abc import Callable
 from functools import partial
 
-from ..telemetry import measured
 from .amd import amd_tool
 from .clock import clock_facts
 from .engines import ENGINES, engine_facts, silent_engine
@@ -17,6 +16,7 @@ from .limits import limit_facts, path_facts
 from .network import hostname_facts, interface_facts, master_facts, port_problem
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
+from .sensors import measured
 from .system import system_facts
 from .tools import ToolError, together
 

@@ -100,9 +100,7 @@ def with_sensors(facts: dict[str, t.Any], said: list[Reading] | ToolError) -> di
     by_board = dict(zip(boards, said)) if len(boards) == len(said) else {}
     if said and not by_board:
         problems.append(f"{len(said)} GPUs have sensors, but the driver has {len(boards)}")
-    sensed = [
-        (device, by_board.get(device["pci_address"] or str(place))) for place, device in enumerate(devices)
-    ]
+    sensed = [(device, by_board.get(device["pci_address"] or str(place))) for place, device in enumerate(devices)]
     with_sensors = [
         {**device, "sensors": sensors, "memory_bytes": device["memory_bytes"] or _memory_bytes(sensors)}
         for device, sensors in sensed

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node import telemetry
 from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
-from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.tools import ToolError
-from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import (
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection import sensors
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import (
     measured,
     nvidia_readings,
     readings,
 )
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.tools import ToolError
 
 BOARD = "sys/bus/pci/devices/0000:0c:00.0"
 AMD = {
@@ -183,7 +183,7 @@ def test_a_field_that_a_driver_does_not_know_is_asked_under_its_older_name(
 
 
 def test_without_nvidia_smi_there_are_no_readings_and_whoever_wants_to_know_why_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(telemetry, "run_tool", lambda *_: (_ for _ in ()).throw(ToolError("it hangs")))
+    monkeypatch.setattr(sensors, "run_tool", lambda *_: (_ for _ in ()).throw(ToolError("it hangs")))
     root = tree(tmp_path, {"proc/driver/nvidia/gpus/0000:06:00.0/information": "Model: NVIDIA H200"})
     assert readings(root) == []
     with pytest.raises(ToolError, match="it hangs"):

@@ -14,12 +14,12 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from .inspection.amd import amd_devices
-from .inspection.files import below, fields, names, number, text
-from .inspection.tools import ToolError, run_tool
+from .amd import amd_devices
+from .files import below, fields, names, number, text
+from .tools import ToolError, run_tool
 
 if t.TYPE_CHECKING:
-    from .contracts import Reading
+    from ..contracts import Reading
 
 _PCI = "/sys/bus/pci/devices"
 _NVIDIA = "/proc/driver/nvidia/gpus"
@@ -87,7 +87,7 @@ def measured(root: str = "/") -> list[Reading]:
 
 
 def _reading(**known: t.Any) -> Reading:
-    """Return a reading of which only this is known."""
+    """Return a reading with these values; the others are not known."""
     reading: dict[str, t.Any] = {name: known.get(name) for name in _ASKED if name != "index"}
     return t.cast("Reading", reading)
 
@@ -129,18 +129,19 @@ def _total(errors: list[dict[str, str]], kind: str) -> float | None:
 
 def _nvidia() -> list[Reading]:
     """Return what nvidia-smi says. A field that it does not know is asked under its older name, or not at all."""
-    asked = dict(_ASKED)
+    asked, problem = dict(_ASKED), ""
     for _try in range(_MOST_TRIES):
         fields_asked = {name: known[0] for name, known in asked.items() if known}
         command = ["nvidia-smi", f"--query-gpu={','.join(fields_asked.values())}", "--format=csv,noheader,nounits"]
         try:
             return nvidia_readings(run_tool(command, _SECONDS)[0], list(fields_asked))
         except ToolError as error:
-            unknown = _UNKNOWN_FIELD.search(str(error))
-            if not unknown:
-                raise
-        asked = {name: known[1:] if known[:1] == (unknown.group(1),) else known for name, known in asked.items()}
-    raise ToolError(f"nvidia-smi does not know {unknown.group(1)}")
+            problem = str(error)
+        refused = _UNKNOWN_FIELD.search(problem)
+        if not refused:
+            break
+        asked = {name: known[1:] if refused.group(1) in known[:1] else known for name, known in asked.items()}
+    raise ToolError(problem)
 
 
 def nvidia_readings(output: str, asked: t.Sequence[str] = tuple(_ASKED)) -> list[Reading]:
