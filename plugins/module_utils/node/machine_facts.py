@@ -41,10 +41,15 @@ class Row(t.NamedTuple):
     ended_by: t.Tuple[str, ...] = ()
 
 
+# Xids of the catalog for which no real log was found.
+_NO_LOG = frozenset({46, 92, 110, 121, 136, 140, 143, 158})
+
+
 def _xid(number: int, effect: str, means: str, said: str, *ended_by: str) -> Row:
     pattern = rf"NVRM: Xid \([^)]*\): {number}\b"
     sample = f"NVRM: Xid (PCI:0000:3b:00): {number}, {said}"
-    return Row(f"xid_{number}", effect, f"{means} (Xid {number})", pattern, "[xid]", sample, ended_by)
+    source = "[xid]; the line has its words, as no log was found" if number in _NO_LOG else "[xid]"
+    return Row(f"xid_{number}", effect, f"{means} (Xid {number})", pattern, source, sample, ended_by)
 
 
 _AMD = r"amdgpu [^ ]+: (?:amdgpu: )?(?:\{\d+\})?"
@@ -65,20 +70,45 @@ ROWS: t.Tuple[Row, ...] = (
         "pid=411, An uncorrectable double bit error (DBE) has been detected on GPU",
         "xid_94",
     ),
-    _xid(62, "fail", "a microcontroller of the GPU halted; the GPU has to be reset", "pid=411, 2028 0000cafe 00000000"),
+    _xid(
+        62,
+        "fail",
+        "a microcontroller of the GPU halted; the GPU has to be reset",
+        "pid=411, 0c83(1870) 00000000 00000000",
+    ),
     _xid(63, "note", "a failed memory row was marked for remapping", "pid=411, Row Remapper: New row marked for remap"),
-    _xid(64, "fail", "a failed memory row could not be remapped", "pid=411, Row Remapper: Failed to mark row"),
-    _xid(74, "fail", "NVLink error; the GPU has to be reset", "pid=411, NVLink: fatal error detected on link 6"),
+    _xid(
+        64,
+        "fail",
+        "a failed memory row could not be remapped",
+        "pid=411, Row Remapper Error: (0x2eebc4100) - All reserved rows are remapped",
+    ),
+    _xid(
+        74,
+        "fail",
+        "NVLink error; the GPU has to be reset",
+        "pid=411, NVLink: fatal error detected on link 6(0x10000, 0x0, 0x0)",
+    ),
     _xid(79, "fail", "the GPU has fallen off the bus; the node has to be rebooted", "GPU has fallen off the bus."),
     _xid(92, "note", "many corrected ECC errors", "pid=411, High single-bit ECC error rate"),
     _xid(94, "note", "an uncorrectable memory error was contained", "pid=411, Contained: CE User Channel. RST: No"),
     _xid(95, "fail", "an uncorrectable memory error was not contained", "pid=411, Uncontained: FBHUB. RST: Yes"),
-    _xid(109, "fail", "a context switch timed out; the GPU has to be reset", "pid=411, name=python3, errorString CTX"),
+    _xid(
+        109,
+        "fail",
+        "a context switch timed out; the GPU has to be reset",
+        "pid=411, Ch 00000008, errorString CTX SWITCH TIMEOUT",
+    ),
     _xid(110, "fail", "security fault; the GPU has to be reset", "pid=411, SEC_FAULT_ERROR"),
     _xid(
         119, "fail", "the GPU's system processor did not answer; reset the GPU", "pid=411, Timeout after 6s of waiting"
     ),
-    _xid(120, "fail", "the GPU's system processor failed; reset the GPU", "pid=411, GSP task exception: unknown"),
+    _xid(
+        120,
+        "fail",
+        "the GPU's system processor failed; reset the GPU",
+        "pid=411, GSP task exception: load access fault",
+    ),
     _xid(121, "note", "corrected errors on the link to the CPU", "C2C Link corrected error"),
     _xid(136, "fail", "an NVLink could not be trained; the GPU has to be reset", "NVLink: link training failed"),
     _xid(140, "fail", "an uncorrectable ECC error was not handled; reset the GPU", "pid=411, Unrecovered ECC error"),
@@ -152,11 +182,19 @@ ROWS: t.Tuple[Row, ...] = (
     Row(
         "amd_poison_consumed",
         "fail",
-        "the GPU used data with an uncorrectable error",
-        _AMD + r"RAS poison (?:is consumed|consumption)",
-        "[ras], amdgpu_ras_interrupt_poison_consumption_handler",
-        _AMD_SAMPLE + "RAS poison is consumed by client 10, kick off gpu reset flow",
+        "the GPU used data with an uncorrectable error, and had to be reset",
+        _AMD + r"(?:RAS )?[Pp]oison (?:is consumed by client \d+, kick off|consumption, fall back to) gpu reset",
+        "[ras]; Linux, drivers/gpu/drm/amd/amdkfd/kfd_int_process_v9.c",
+        _AMD_SAMPLE + "RAS poison consumption, fall back to gpu reset flow: client id 27",
         _RESET_DONE,
+    ),
+    Row(
+        "amd_poison_contained",
+        "note",
+        "a program used data with an uncorrectable error; its queue was removed",
+        _AMD + r"RAS poison consumption, unmap queue flow succeeded",
+        "[ras]; Linux, drivers/gpu/drm/amd/amdkfd/kfd_int_process_v9.c",
+        _AMD_SAMPLE + "RAS poison consumption, unmap queue flow succeeded: client id 27",
     ),
     Row(
         "amd_memory_ue",
