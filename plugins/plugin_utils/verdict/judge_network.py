@@ -61,6 +61,11 @@ def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         names = sorted({name for networks in networks_of.values() for name in networks})
         message = f"NCCL uses {' and '.join(names)} on {counted(len(networks_of), 'node')}."
         reasons.add(PASS, "transport", message, transports=networks_of)
+    for node, moved in traffic_of.items():
+        if node in networks_of and not moved.suffices:
+            named = " and ".join(networks_of[node])
+            message = f"NCCL names {named} on {node}, but {_too_little(moved)}."
+            reasons.note("low_traffic", message, node, sent=moved.by_device, least=moved.least)
     for message in folded_messages(_uneven(node, moved) for node, moved in proven.items() if moved.idle):
         reasons.note("uneven_traffic", message)
 
@@ -79,10 +84,7 @@ def _judge_unproven(
     for node in unproven:
         moved = traffic_of.get(node)
         if moved:
-            message = (
-                f"The RDMA devices of {node} ({', '.join(moved.by_device)}) sent {_gigabytes(moved.sent)}, but this "
-                f"training has to send at least {_gigabytes(moved.least)}: it probably used TCP."
-            )
+            message = f"Nothing shows that {node} used RDMA: {_too_little(moved)}."
             reasons.add(INCONCLUSIVE, "low_traffic", message, node, sent=moved.by_device, least=moved.least)
     unknown = [node for node in unproven if node not in traffic_of]
     if not unknown:
@@ -163,6 +165,14 @@ def traffic_in_words(moved: RdmaTraffic) -> str:
     """Return the traffic of a node in words, for its ledger."""
     devices = counted(len(moved.by_device), "RDMA device")
     return f"{_gigabytes(moved.sent)} sent by {devices}, at least {_gigabytes(moved.least)} needed"
+
+
+def _too_little(moved: RdmaTraffic) -> str:
+    devices = ", ".join(moved.by_device)
+    return (
+        f"its RDMA devices ({devices}) sent {_gigabytes(moved.sent)} of the {_gigabytes(moved.least)} that this "
+        "training has to send at least"
+    )
 
 
 def _uneven(node: str, moved: RdmaTraffic) -> tuple[str, str]:

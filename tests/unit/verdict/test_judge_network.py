@@ -100,7 +100,7 @@ ENOUGH, LITTLE = moved(bnxt_re0=NEEDED, bnxt_re1=NEEDED), moved(bnxt_re0=NEEDED,
     [
         (ENOUGH, ENOUGH, "PASS", [("transport", None)]),
         (ENOUGH, {"transports": ["NET/IB"]}, "PASS", [("transport", None)]),
-        (LITTLE | {"transports": ["NET/IB"]}, ENOUGH, "PASS", [("transport", None)]),
+        (LITTLE | {"transports": ["NET/IB"]}, ENOUGH, "PASS", [("transport", None), ("low_traffic", "gpu00")]),
         (ENOUGH, LITTLE, "INCONCLUSIVE", [("low_traffic", "gpu01")]),
         (ENOUGH, {}, "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
         (moved(bnxt_re0=0, bnxt_re1=0), ENOUGH, "INCONCLUSIVE", [("low_traffic", "gpu00")]),
