@@ -8,6 +8,7 @@ table: `module_utils.node.machine_facts` for what the kernel says, `MEASURED` fo
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 from collections import Counter
@@ -93,25 +94,43 @@ def judge_machine(seen: Seen, reasons: Reasons) -> None:
 
 
 def first_of_machine(seen: Seen) -> FirstFailure | None:
-    """Return the first machine that failed, in the form of `first_failure`, or None where none did."""
+    """Return the first machine that failed, in the form of `first_failure`, or None where none did.
+
+    What was measured comes after what the kernel said, as nobody knows when it happened.
+    """
     failed = [
-        (fact["seconds"], status, fact) for status in seen.statuses for fact in _facts_of(status) if is_failure(fact)
+        (math.inf, status, f"{_means(name)}{_details(details)}") for status, name, details in _failed_by_measure(seen)
     ]
-    if not failed:
+    said = [(fact["seconds"], status, fact["line"]) for status in seen.statuses for fact in _failures_of(status)]
+    ordered = sorted([*said, *failed], key=lambda one: one[0])
+    if not ordered:
         return None
-    _seconds, status, fact = min(failed, key=lambda one: one[0])
-    others = {other["node"]: found for _when, other, found in failed if other["node"] != status["node"]}
+    _seconds, status, message = ordered[0]
+    node = status["node"]
+    others = {other["node"]: text for _when, other, text in reversed(ordered) if other["node"] != node}
+    meanings = dict.fromkeys(ROW_OF[fact["fact"]].means for fact in _failures_of(status))
     return {
-        "node": status["node"],
+        "node": node,
         "node_rank": status.get("node_rank"),
         "class": "node_failure",
-        "message": fact["line"],
-        "evidence": [found["line"] for found in _facts_of(status) if is_failure(found)],
+        "message": message,
+        "evidence": [text for _when, other, text in ordered if other["node"] == node],
         "rank": None,
-        "remedy": f"Drain the node. Its kernel says: {ROW_OF[fact['fact']].means}.",
+        "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or message}.",
         "exit_code": status.get("exit_status"),
-        "echoes": [{"node": node, "class": "node_failure", "message": found["line"]} for node, found in others.items()],
+        "echoes": [{"node": other, "class": "node_failure", "message": text} for other, text in others.items()],
     }
+
+
+def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, list[str]]]:
+    for status in seen.statuses:
+        for name, effect, details in _measured(seen, status):
+            if effect == "fail":
+                yield status, name, details
+
+
+def _failures_of(status: Status) -> list[MachineFact]:
+    return [fact for fact in _facts_of(status) if is_failure(fact)]
 
 
 def _facts_of(status: Status) -> list[MachineFact]:

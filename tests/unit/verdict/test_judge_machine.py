@@ -86,6 +86,8 @@ def test_an_error_that_was_contained_passes_and_both_are_told(tmp_path: Path) ->
 def test_a_link_that_stays_down_fails_and_one_that_came_back_is_told(changes, env, verdict, told, tmp_path) -> None:
     summary = run(tmp_path, env=env, **changes)
     assert (summary["verdict"], len(notes(summary))) == (verdict, told)
+    first = summary["first_failure"]
+    assert (first and first["node"]) == ("gpu01" if verdict == "FAIL" else None)
 
 
 def test_what_many_nodes_say_is_one_note(tmp_path: Path) -> None:
