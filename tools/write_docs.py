@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the files generated from the plan's models; with --check it only lists those that are stale.
+"""Writes the files generated from the plan's models and from tables; with --check it only lists those that are stale.
 
 Pages are templates in tools/docs, each with a module there that returns what is put into it.
 """
@@ -21,7 +21,7 @@ from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
-from docs import _checks, _maxtext, _megatron, _nxdt, _options
+from docs import _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options
 
 PAGES = {
     "megatron_config": _megatron,
@@ -29,6 +29,7 @@ PAGES = {
     "maxtext_keys": _maxtext,
     "nxdt_config": _nxdt,
     "checks": _checks,
+    "machine_facts": _machine_facts,
 }
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("docs")),

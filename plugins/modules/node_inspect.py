@@ -109,7 +109,13 @@ node:
     gpus:
       description:
         - C(vendor), one of V(amd), V(nvidia), V(neuron), V(tpu) and null.
-        - C(devices), each with C(name), C(architecture), C(pci_address), C(numa_node), C(memory_bytes) and C(firmware).
+        - C(devices), each with C(name), C(architecture), C(pci_address), C(numa_node), C(memory_bytes), C(firmware) and
+          C(sensors).
+        - C(sensors) has C(temperature) in degrees Celsius, C(power) and C(power_limit) in W, C(clock) and
+          C(clock_limit) in MHz, C(utilization) in percent, C(memory_used) and C(memory_total) in bytes,
+          C(ecc_corrected) and C(ecc_uncorrected) since the driver was loaded, C(ecc_uncorrected_ever) of the board's
+          life, and C(held_down_by), a list of why the clock is lower than it could be, such as V(power cap),
+          V(thermal) and V(idle). What the driver does not say is null.
         - C(driver) with C(name) and C(version), and C(on_bus), the number of GPUs that the PCI bus shows.
         - C(processes) on the GPUs, each with C(pid), C(command), C(user) and C(run_id), which is null unless the
           process belongs to a run of this collection.

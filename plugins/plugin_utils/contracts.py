@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils.logs.signature import Failure
-from ..module_utils.node.contracts import Hardware, KeptRuns, MachineChanges, Node, RankSeen, Reading
+from ..module_utils.node.contracts import Hardware, KeptRuns, MachineChanges, Node, RankSeen, Reading, Traffic
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
@@ -278,6 +278,7 @@ class Status(t.TypedDict, total=False):
     outages: list[Outage]
     ended_by: Failure
     machine_changes: MachineChanges
+    traffic: dict[str, Traffic]
     ranks_seen: list[RankSeen]
     interrupted: bool
     started_at: float | None

@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from faults import kernel_of_its_own
 from not_run import need, need_root
 from playbook_bench import LOCAL, ROOT, Bench, wait_until
 from ports import free_port
@@ -126,6 +127,62 @@ def test_a_threshold_that_is_missed_fails_the_play_after_the_report_is_written(b
     assert done.summary["metrics"]["step_time_ms"]["met"] is False
     assert (done.run_dir / "report.html").exists()
     assert "it had to be ≤ 0.001 ms" in done.output
+
+
+SILENT_NCCL = {"nccl_ib_hca_list": "mlx5_0", "nccl_debug": "ERROR"}
+"""As users' own configs have it."""
+
+
+def test_a_training_on_cpus_passes_with_a_config_that_names_rdma_devices_and_silences_nccl(bench):
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(**SILENT_NCCL))
+    assert done.status == 0, done.output
+    assert done.summary["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(("sent", "verdict"), [(10**9, "PASS"), (1000, "INCONCLUSIVE")], ids=["enough", "too little"])
+def test_rdma_is_proven_by_the_counters_of_the_ports_while_nccl_says_nothing(bench, sent, verdict):
+    need_root("only root can mount files over those of the kernel")
+    need("unshare")
+    own = kernel_of_its_own(bench)
+    counters = bench.folder / "class/infiniband/mlx5_0/ports/1/counters"
+    gpu = bench.folder / "class/kfd/kfd/topology/nodes/1"
+    gpu.mkdir(parents=True)
+    (gpu / "gpu_id").write_text("5\n")
+    (gpu / "properties").write_text("location_id 3072\ndomain 0\n")
+    for name in ("port_xmit_data", "port_rcv_data"):
+        (counters / name).write_text("7\n")
+    # In words of four bytes, and once both nodes have begun.
+    root = bench.megatron(
+        f'cd {ROOT}/roles/training/files/trainer && bash examples/llama/train_llama3.sh "$@"\n'
+        f"ended=$?; echo {7 + sent // 4} >{counters}/port_xmit_data; exit $ended\n"
+    )
+    hosts = bench.inventory(node0=own, node1=own)
+    done = bench.play("megatron_multinode.yml", hosts, bench.config(**SILENT_NCCL), training_megatron_root=root)
+    assert done.summary["verdict"] == verdict, done.output
+    told = {reason["code"] for reason in done.summary["reasons"]}
+    assert ("transport" in told, "low_traffic" in told) == (verdict == "PASS", verdict != "PASS")
+
+
+@pytest.mark.parametrize(("xid", "verdict"), [(79, "FAIL"), (94, "PASS")], ids=["off the bus", "contained"])
+def test_what_the_kernel_says_of_a_gpu_counts_although_the_run_trained_to_its_end(bench, xid, verdict):
+    need_root("only root can mount files over those of the kernel")
+    need("unshare")
+    own = kernel_of_its_own(bench)
+    root = bench.megatron(
+        f'cd {ROOT}/roles/training/files/trainer && bash examples/llama/train_llama3.sh "$@"\n'
+        "ended=$?; microseconds=$(cut -d. -f1 /proc/uptime)999999\n"
+        f'[ "$TRAINOPS_NODE" = node0 ] || echo "3,1,$microseconds,-;NVRM: Xid (PCI:0000:3b:00): {xid}, pid=7"'
+        f" >>{bench.folder}/kmsg\nexit $ended\n"
+    )
+    done = bench.play(
+        "megatron_multinode.yml", bench.inventory(node0={}, node1=own), bench.config(), training_megatron_root=root
+    )
+    assert done.summary["verdict"] == verdict, done.output
+    (told,) = [one for kind in ("reasons", "notes") for one in done.summary[kind] if one["code"].startswith("machine")]
+    assert told["node"] == "node1"
+    assert f"(Xid {xid})" in told["message"]
+    assert (done.summary["first_failure"] or {}).get("node") == ("node1" if verdict == "FAIL" else None)
+    assert f"(Xid {xid})" in (done.run_dir / "report.html").read_text()
 
 
 def test_single_node_mode_runs_independent_jobs_and_one_failure_stops_no_other(bench):

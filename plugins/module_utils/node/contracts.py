@@ -139,14 +139,26 @@ class Outcome(t.TypedDict):
     engine_problem: t.NotRequired[str]
 
 
+class Traffic(t.TypedDict):
+    """The bytes that an RDMA port moved since a training was started; see `rdma_traffic`."""
+
+    sent: int
+    received: int
+
+
 class Before(t.TypedDict):
-    """What a machine was like before a training; see `machine_changes.noted`."""
+    """What a machine was like before a training; see `machine_changes.noted`.
+
+    ``traffic`` and ``links`` are missing where an earlier release started the training.
+    """
 
     boot_id: str | None
     uptime: float
     memory_kills: int | None
     counters: dict[str, int]
     memory_group: t.NotRequired[str | None]
+    traffic: t.NotRequired[dict[str, list[int]]]
+    links: t.NotRequired[list[str]]
 
 
 class State(t.TypedDict):
@@ -167,15 +179,24 @@ class State(t.TypedDict):
     booted: t.NotRequired[bool]
     full_disk: t.NotRequired[str | None]
     ended_at: t.NotRequired[float | None]
+    traffic: t.NotRequired[dict[str, Traffic]]
 
 
 class Reading(t.TypedDict):
-    """What an accelerator's sensors said; units as in `telemetry.readings`."""
+    """What an accelerator's driver said at one moment; units and meaning as in `inspection.sensors.measured`."""
 
     temperature: float | None
     power: float | None
+    power_limit: float | None
     clock: float | None
+    clock_limit: float | None
+    utilization: float | None
+    memory_used: float | None
+    memory_total: float | None
+    ecc_corrected: float | None
     ecc_uncorrected: float | None
+    ecc_uncorrected_ever: float | None
+    held_down_by: list[str] | None
 
 
 class RankSeen(t.TypedDict):
@@ -188,14 +209,27 @@ class RankSeen(t.TypedDict):
     stack: list[str] | None
 
 
+class MachineFact(t.TypedDict):
+    """What happened to a device of a node during a run; see `machine_facts.facts_in`."""
+
+    fact: str
+    device: str
+    line: str
+    count: int
+    seconds: float
+    recovered: bool
+
+
 class MachineChanges(t.TypedDict):
     """What changed on a node from start to stop; see `machine_changes.changes_since`."""
 
     booted: bool
     counters: dict[str, int]
+    links_down: list[str]
     kernel_log: list[str] | None
     kernel_lines: int
     kernel_failures: list[Failure]
+    facts: list[MachineFact]
 
 
 class Accelerators(t.TypedDict):

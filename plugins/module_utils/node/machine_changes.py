@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What changed on a machine while a run was on it: boots, memory kills, error counters of its network, its kernel log.
+"""What changed on a machine during a run: boots, memory kills, links and error counters of its network, kernel log.
 
 Counters of ports are those of Linux, Documentation/ABI/stable/sysfs-class-infiniband, and a driver's own
 (``hw_counters``); those of interfaces are of Documentation/ABI/testing/sysfs-class-net-statistics. A record of
@@ -17,10 +17,11 @@ import typing as t
 from collections.abc import Iterator
 
 from .inspection.files import below, fields, line, names, number, text
+from .rdma_traffic import bytes_moved
 
 if t.TYPE_CHECKING:
     from ..logs.signature import Failure
-    from .contracts import Before, MachineChanges
+    from .contracts import Before, MachineChanges, MachineFact
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _INFINIBAND = "/sys/class/infiniband"
@@ -47,15 +48,18 @@ def boot_id(root: str = "/") -> str | None:
 
 
 def noted(root: str = "/") -> Before:
-    """Return what is compared later: ``boot_id``, ``uptime`` in seconds, ``memory_kills`` and ``counters``.
+    """Return what is compared later.
 
-    Whoever starts the training then adds its ``memory_group``.
+    ``boot_id``, ``uptime`` in seconds, ``memory_kills``, ``counters``, ``traffic`` (`rdma_traffic.bytes_moved`) and
+    ``links``, the ports and interfaces that have one. Whoever starts the training then adds its ``memory_group``.
     """
     return {
         "boot_id": boot_id(root),
         "uptime": time.monotonic(),
         "memory_kills": _memory_kills(root),
         "counters": _counters(root),
+        "traffic": bytes_moved(root),
+        "links": _links(root),
     }
 
 
@@ -77,9 +81,9 @@ def killed_for_memory(before: Before, by_sigkill: bool, root: str = "/") -> bool
     return by_sigkill if was_here is None else was_here
 
 
-def _killed_in(group: str | None, records: list[tuple[int, str]]) -> bool | None:
+def _killed_in(group: str | None, records: list[_Record]) -> bool | None:
     """Return whether memory ran out for a process of a control group; None where the records do not say for which."""
-    groups = [found.group(1) for _level, message in records for found in [_MEMORY_KILL.match(message)] if found]
+    groups = [found.group(1) for record in records for found in [_MEMORY_KILL.match(record.message)] if found]
     if not groups or not group:
         return None
     # A container may have groups inside of its own. Where the machine is a container, its groups are the end of a path.
@@ -96,24 +100,31 @@ def changes_since(before: Before, root: str = "/") -> MachineChanges:
     """Return what changed since ``before`` was noted.
 
     ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
-    from zero. ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read;
-    ``kernel_lines`` says how many there were, and ``kernel_failures`` what of them is known as a failure, without a
-    process of somebody else that was killed.
+    from zero. ``links_down`` are the ports and interfaces that had a link at the start and have none now.
+    ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read; ``kernel_lines`` says how
+    many there were, ``kernel_failures`` what of them is known as a failure of a log, and ``facts`` what the kernel says
+    happened to the machine (`machine_facts`); both without a process of somebody else that was killed.
     """
     booted = before["boot_id"] != boot_id(root)
     old = {} if booted else before["counters"]
     grown = {name: value - old.get(name, 0) for name, value in _counters(root).items() if value > old.get(name, 0)}
-    records = _kernel_log(root, 0.0 if booted else before["uptime"])
-    said = [message[:_KEPT_CHARACTERS] for level, message in records or () if level <= _WARNING]
+    since = 0.0 if booted else before["uptime"]
+    records = _kernel_log(root, since)
+    said = [record.message[:_KEPT_CHARACTERS] for record in records or () if record.level <= _WARNING]
     failures = _failures(said) if said else []
+    facts = _facts(records, since) if records else []
     if _killed_in(before["memory_group"], records or []) is False:
         failures = [failure for failure in failures if failure["class"] != "killed"]
+        facts = [fact for fact in facts if fact["fact"] != "memory_kill"]
+    links = set(_links(root))
     return {
         "booted": booted,
         "counters": grown,
+        "links_down": [link for link in before.get("links", []) if link not in links],
         "kernel_log": None if records is None else said[:_KEPT_LINES],
         "kernel_lines": len(said),
         "kernel_failures": failures,
+        "facts": facts,
     }
 
 
@@ -125,6 +136,13 @@ def _failures(lines: list[str]) -> list[Failure]:
     return find_failures(Piece("".join(f"{line}\n" for line in lines).encode()))
 
 
+def _facts(records: list[_Record], since: float) -> list[MachineFact]:
+    # Not loaded by what starts a training.
+    from .machine_facts import facts_in  # noqa: PLC0415
+
+    return facts_in((record.seconds - since, record.message) for record in records)
+
+
 def _counters(root: str) -> dict[str, int]:
     found = {}
     for owner, folder in _counter_folders(root):
@@ -133,6 +151,18 @@ def _counters(root: str) -> dict[str, int]:
             if value is not None:
                 found[f"{owner} {name}"] = value
     return found
+
+
+def _links(root: str) -> list[str]:
+    """Return the ports of RDMA devices that are active, and the interfaces of adapters that have a link."""
+    ports = (
+        (f"{device}/{port}", f"{_INFINIBAND}/{device}/ports/{port}/state")
+        for device in names(root, _INFINIBAND)
+        for port in names(root, f"{_INFINIBAND}/{device}/ports")
+    )
+    active = [port for port, state in ports if "ACTIVE" in (line(root, state) or "")]
+    adapters = [name for name in names(root, _NETWORK) if os.path.exists(below(root, f"{_NETWORK}/{name}/device"))]
+    return [*active, *(name for name in adapters if line(root, f"{_NETWORK}/{name}/operstate") == "up")]
 
 
 def _counter_folders(root: str) -> Iterator[tuple[str, str]]:
@@ -147,8 +177,16 @@ def _counter_folders(root: str) -> Iterator[tuple[str, str]]:
             yield interface, f"{_NETWORK}/{interface}/statistics"
 
 
-def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
-    """Return the level and the text of each message since some seconds after boot; None where they cannot be read."""
+class _Record(t.NamedTuple):
+    """A message of the kernel: its severity, the seconds since boot, its text."""
+
+    level: int
+    seconds: float
+    message: str
+
+
+def _kernel_log(root: str, since: float) -> list[_Record] | None:
+    """Return each message since some seconds after boot; None where they cannot be read."""
     try:
         log = os.open(below(root, "/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -159,7 +197,7 @@ def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
         return None
     finally:
         os.close(log)
-    said: list[tuple[int, str]] = []
+    said: list[_Record] = []
     for record in reversed(records):
         found = _RECORD.match(record)
         if not found:
@@ -169,7 +207,7 @@ def _kernel_log(root: str, since: float) -> list[tuple[int, str]] | None:
         if seconds < since - _OUT_OF_ORDER_SECONDS:
             break
         if seconds >= since:
-            said.append((int(priority) & _SEVERITY, message))
+            said.append(_Record(int(priority) & _SEVERITY, seconds, message))
     return said[::-1]
 
 

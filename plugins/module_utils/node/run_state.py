@@ -4,7 +4,8 @@
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
 ``stopped`` (by us). Times are seconds since the epoch by the node's clock. Of what ended otherwise than by our stop,
 ``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
-ended, and ``full_disk`` the folder of the log where nothing more could be written.
+ended, ``full_disk`` the folder of the log where nothing more could be written, and ``traffic`` what its RDMA ports had
+moved by then (`rdma_traffic`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .launch import recorded_end, recorded_outcome
 from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
 from .processes import is_running
+from .rdma_traffic import traffic_since
 
 if t.TYPE_CHECKING:
     from .contracts import Outcome, Place, State
@@ -71,6 +73,8 @@ def read_state(node: Place, run_id: str) -> State | None:
         "booted": booted,
         "full_disk": _full_disk(node),
         "ended_at": _ended_at(node, state),
+        # Now, before somebody else uses the network.
+        "traffic": traffic_since(state["before"]),
     }
     return note_state(node, ended)
 

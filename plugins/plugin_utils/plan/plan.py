@@ -21,7 +21,6 @@ from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
-from .job.rdma import warn_of_silence
 from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
@@ -193,8 +192,6 @@ def _assembled(
     planned = []
     if job:
         planned = [job.for_node(node, place, run_id, settings) for place, node in enumerate(nodes)]
-        if not settings.training_rehearsal:
-            warn_of_silence(job.branch.mode, planned, findings)
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
     if settings.training_on_interrupt == "stop":
         optional["on_interrupt"] = "stop"

@@ -45,7 +45,7 @@ def _alike(name: str, check: Callable[[Look], Cell] | None = None) -> Judge:
 
 # In the order of the table's columns.
 _JUDGES: dict[str, Judge] = {
-    "gpus": _each(check_gpus),
+    "gpus": _alike("gpu_limits", check_gpus),
     "driver": _alike("driver"),
     "idle": _each(check_idle),
     "numa": _each(check_numa),

@@ -57,6 +57,36 @@ def _firmware(look: Look) -> str | None:
     return ", ".join(sorted(found)) or None
 
 
+def _gpus(look: Look) -> str | None:
+    return gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None
+
+
+def _gpu_limits(look: Look) -> str | None:
+    """Return what bounds the speed of the GPUs, as ``power cap 700 W, clock 1980 MHz, memory 140 GiB``.
+
+    Where the GPUs of a node differ, all their values stand there: ``power cap 550/700 W``.
+    """
+    devices = look.facts["gpus"]["devices"] if look.facts["gpus"] else []
+    known = [device["sensors"] for device in devices if device["sensors"]]
+    values = {
+        "power cap {} W": {round(one["power_limit"]) for one in known if one["power_limit"]},
+        "clock {} MHz": {round(one["clock_limit"]) for one in known if one["clock_limit"]},
+        "memory {} GiB": {round(device["memory_bytes"] / 2**30) for device in devices if device["memory_bytes"]},
+    }
+    return ", ".join(text.format("/".join(map(str, sorted(found)))) for text, found in values.items() if found) or None
+
+
+_LOOK_AT = {"amd": "amd-smi static --limit", "nvidia": "nvidia-smi -q -d POWER,CLOCK"}
+
+
+def _gpu_limits_command(look: Look, wanted: str) -> str:
+    vendor = look.facts["gpus"]["vendor"] if look.facts["gpus"] else None
+    cap = wanted.removeprefix("power cap ").removesuffix(" W")
+    if cap.isdigit() and vendor == "nvidia":
+        return f"nvidia-smi --power-limit={cap}"
+    return by_hand(f"find out why this node does not have {wanted}", _LOOK_AT.get(vendor or "", "lspci"))
+
+
 def _mtu(look: Look) -> str | None:
     interfaces = look.facts["network"]["interfaces"] or {}
     named = look.variable(next(iter(SOCKET_VARIABLES))) or proposed_interface(look) or ""
@@ -86,8 +116,8 @@ def _image(look: Look) -> str | None:
 PROPERTIES = {
     "gpus": Property(
         "GPUs:",
-        lambda look: gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None,
-        lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "lspci | grep -Ei 'display|3d'"),
+        lambda look: ", ".join(filter(None, (_gpus(look), _gpu_limits(look)))) or None,
+        _gpu_limits_command,
     ),
     "rdma": Property(
         "RDMA devices:",
@@ -96,6 +126,7 @@ PROPERTIES = {
     ),
     "driver": Property("driver", _drivers, lambda _, wanted: by_hand(f"install {wanted}")),
     "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update the firmware to {wanted}")),
+    "gpu_limits": Property("GPU limits:", _gpu_limits, _gpu_limits_command),
     "mtu": Property("MTU", _mtu, _mtu_command),
     "image": Property(
         "image",

@@ -48,9 +48,17 @@ class _System(TypedDict):
     family: Line | None
 
 
+class _Sensors(TypedDict):
+    power_limit: Finite | None
+    clock_limit: Finite | None
+    ecc_uncorrected: Finite | None
+
+
 class _Gpu(TypedDict):
     name: Line | None
+    memory_bytes: _Bytes | None
     firmware: _Named[Line | None]
+    sensors: _Sensors | None
 
 
 class Process(TypedDict):

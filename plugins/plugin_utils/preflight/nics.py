@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..plan.job.rdma import device_names
 from .facts import Gid, Port, RdmaDevice
 
 
@@ -73,20 +74,10 @@ class Selection(t.NamedTuple):
 
 
 def selected_devices(devices: list[RdmaDevice], names: str | None) -> Selection:
-    """Return what ``NCCL_IB_HCA`` selects.
-
-    Names are beginnings of names, after ``=`` whole names, and after ``^`` those that are left out; ``:port`` may
-    follow each (NCCL, environment variables). Without names all devices are selected.
-    """
-    if not names:
-        return Selection(list(devices), [])
-    leave_out, exact = "^" in names[:2], "=" in names[:2]
-    wanted = [name.partition(":")[0] for name in names.lstrip("^=").split(",") if name]
-
-    def matches(device: RdmaDevice, name: str) -> bool:
-        return bool(device["name"] == name if exact else device["name"].startswith(name))
-
-    named = [device for device in devices if any(matches(device, name) for name in wanted)]
-    if leave_out:
-        return Selection([device for device in devices if device not in named], [])
-    return Selection(named, [name for name in wanted if not any(matches(device, name) for device in devices)])
+    """Return what ``NCCL_IB_HCA`` selects; without names, all devices are selected."""
+    wanted = device_names(names)
+    selected = [device for device in devices if wanted.select(device["name"])]
+    if wanted.left_out:
+        return Selection(selected, [])
+    unknown = [name for name in wanted.named if not any(wanted.match(device["name"], name) for device in devices)]
+    return Selection(selected, unknown)

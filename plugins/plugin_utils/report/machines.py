@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...module_utils.node.contracts import Hardware, MachineChanges, Nic
+from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import Status
 from ..inventory.folded_names import folded
 
@@ -62,18 +63,20 @@ def _joined(first: str | None, second: str | None, between: str = " ") -> str | 
 
 
 def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
-    """Return a row for each kind of change, most kernel lines first; none if nothing changed.
+    """Return a row for each kind of change, what takes a node out of service first; none if nothing changed.
 
     ``nodes`` are their names in short, ``booted`` says whether they rebooted, ``counters`` are words such as
-    ``mlx5_0/1 symbol_error +7``, ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
+    ``mlx5_0/1 symbol_error +7`` and ``mlx5_0/1 has no link``, ``faults`` and ``notes`` what the kernel's messages mean,
+    ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
     """
-    alike: dict[str, tuple[MachineChanges, list[str]]] = {}
+    alike: dict[str, tuple[Row, list[str]]] = {}
     for status in statuses:
         changes = status.get("machine_changes")
-        if changes and (changes["booted"] or changes["counters"] or changes["kernel_log"]):
-            alike.setdefault(json.dumps(changes, sort_keys=True), (changes, []))[1].append(status["node"])
-    found = sorted(alike.values(), key=lambda kind: (not kind[0]["booted"], -kind[0]["kernel_lines"]))
-    return [_change_row(changes, nodes) for changes, nodes in found]
+        if changes and any(changes.get(name) for name in ("booted", "counters", "links_down", "kernel_log", "facts")):
+            row = _change_row(changes)
+            alike.setdefault(json.dumps(row, sort_keys=True), (row, []))[1].append(status["node"])
+    found = sorted(alike.values(), key=lambda kind: (not kind[0]["booted"], not kind[0]["faults"], -kind[0]["lines"]))
+    return [{**row, "nodes": folded(nodes)} for row, nodes in found]
 
 
 def unread_kernel_logs(statuses: Sequence[Status]) -> str:
@@ -83,12 +86,16 @@ def unread_kernel_logs(statuses: Sequence[Status]) -> str:
     return folded(unread)
 
 
-def _change_row(changes: MachineChanges, nodes: list[str]) -> Row:
+def _change_row(changes: MachineChanges) -> Row:
     kept = changes["kernel_log"] or []
+    down = [f"{link} has no link" for link in changes.get("links_down", [])]
+    facts = changes.get("facts", [])
     return {
-        "nodes": folded(nodes),
         "booted": changes["booted"],
-        "counters": [f"{name} +{growth}" for name, growth in sorted(changes["counters"].items())],
+        "counters": [*down, *(f"{name} +{growth}" for name, growth in sorted(changes["counters"].items()))],
+        "faults": list(dict.fromkeys(ROW_OF[fact["fact"]].means for fact in facts if is_failure(fact))),
+        "notes": list(dict.fromkeys(ROW_OF[fact["fact"]].means for fact in facts if not is_failure(fact))),
         "kernel_log": kept,
+        "lines": changes["kernel_lines"],
         "more": changes["kernel_lines"] - len(kept),
     }

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 import typing as t
 from collections.abc import Iterable, Mapping
 
@@ -24,29 +23,54 @@ _PLOTTED = {
     "clock": ("Clock of the slowest accelerator (MHz)", "MHz"),
     "ecc_uncorrected": ("Uncorrectable ECC errors since the first sample", "errors"),
 }
+_COLUMNS = (
+    *("temperature", "power", "power_limit", "clock", "clock_limit", "utilization", "memory_used", "memory_total"),
+    *("ecc_corrected", "ecc_uncorrected", "ecc_uncorrected_ever"),
+)
+_REASONS = "held_down_by"
+_BETWEEN = "; "
 # So many times the usual distance between two samples is none between samples that follow each other.
 _GAP = 4.0
-_values_of = operator.itemgetter(*_PLOTTED)
+# An accelerator computes, and its clock says something, from this utilization on, in percent.
+_BUSY = 50.0
+# Whose driver does not say what holds the clock down is at its power cap from this share of it on.
+_AT_THE_CAP = 0.98
+# Not of interest: what an idle accelerator does, and what somebody set on purpose.
+_ORDINARY = frozenset({"idle", "application clocks", "sync boost", "display clocks"})
+_IN_WORDS = {
+    "power cap": "the power cap",
+    "thermal": "temperature",
+    "power brake": "the power supply",
+    "hardware slowdown": "the hardware",
+}
 Row = dict[str, t.Any]
 
 
 def telemetry_frame(samples: Mapping[str, Iterable[Sample]]) -> pd.DataFrame:
-    """Return a row for each reading: ``node``, ``time`` (since the epoch), ``accelerator`` (its number), and values."""
+    """Return a row for each reading: ``node``, ``time`` (since the epoch), ``accelerator`` (its number), and values.
+
+    ``held_down_by`` is the reasons as one text. What a run of an earlier release did not sample is not known.
+    """
     rows = [
-        (node, sample["time"], number, *_values_of(reading))
+        (node, sample["time"], number, *map(reading.get, _COLUMNS), _joined(reading.get("held_down_by")))
         for node, of_node in samples.items()
         for sample in of_node
         for number, reading in enumerate(sample["accelerators"])
     ]
-    return pd.DataFrame(rows, columns=["node", "time", "accelerator", *_PLOTTED])
+    return pd.DataFrame(rows, columns=["node", "time", "accelerator", *_COLUMNS, _REASONS])
+
+
+def _joined(reasons: list[str] | None) -> str | None:
+    return None if reasons is None else _BETWEEN.join(reasons)
 
 
 def telemetry_rows(frame: pd.DataFrame) -> list[Row]:
     """Return a row for each node, the hottest first.
 
     ``temperature`` is the highest in degrees Celsius and ``hottest`` the accelerator that had it, ``power`` the mean of
-    the node's sum in W, ``clock`` the median in MHz, ``ecc_uncorrected`` how many errors were counted since the first
-    sample; None is not known.
+    the node's sum in W, ``clock`` the median in MHz, ``ecc_uncorrected`` and ``ecc_corrected`` how many errors were
+    counted since the first sample, ``memory`` the largest share of an accelerator's memory that was used, and ``pace``
+    what the clocks of busy accelerators mean, in words; None is not known.
     """
     rows = [_row(str(node), of_node) for node, of_node in frame.groupby("node", sort=False)]
     return sorted(rows, key=lambda row: -(row["temperature"] or 0.0))
@@ -101,7 +125,7 @@ def _pieces(minutes: np.ndarray, values: np.ndarray, limit: int) -> list[list[tu
 
 def _row(node: str, frame: pd.DataFrame) -> Row:
     hottest = frame.set_index("accelerator")["temperature"].astype(float).groupby(level=0).max()
-    errors = frame.groupby("accelerator")["ecc_uncorrected"].agg(lambda counts: counts.max() - counts.min())
+    used = frame["memory_used"].astype(float) / frame["memory_total"].astype(float)
     return {
         "node": node,
         "samples": frame["time"].nunique(),
@@ -109,8 +133,46 @@ def _row(node: str, frame: pd.DataFrame) -> Row:
         "hottest": None if hottest.isna().all() else int(str(hottest.idxmax())),
         "power": _known(frame.groupby("time")["power"].sum(min_count=1).mean()),
         "clock": _known(frame["clock"].astype(float).median()),
-        "ecc_uncorrected": _known(errors.astype(float).sum(min_count=1)),
+        "ecc_uncorrected": _new_errors(frame, "ecc_uncorrected"),
+        "ecc_corrected": _new_errors(frame, "ecc_corrected"),
+        "memory": _known(used.max()),
+        "pace": pace_in_words(frame),
     }
+
+
+def _new_errors(frame: pd.DataFrame, name: str) -> float | None:
+    counts = frame[name].astype(float).groupby(frame["accelerator"])
+    return _known((counts.max() - counts.min()).sum(min_count=1))
+
+
+def pace_in_words(frame: pd.DataFrame) -> str | None:
+    """Return how fast busy accelerators of a node ran, and what held them down, in words; None if that is not known.
+
+    As in ``1,500 to 1,830 MHz of 1,980, held down by the power cap of 700 W``.
+    """
+    busy = frame[frame["utilization"].astype(float).fillna(100.0) >= _BUSY]
+    clocks = busy["clock"].astype(float).dropna()
+    if clocks.empty:
+        return None
+    low, high = clocks.min(), clocks.max()
+    words = f"{low:,.0f} MHz" if f"{low:.0f}" == f"{high:.0f}" else f"{low:,.0f} to {high:,.0f} MHz"
+    limit = busy["clock_limit"].astype(float).max()
+    if pd.isna(limit):
+        return words
+    reasons = _held_down_by(busy) if low < limit else []
+    return f"{words} of {limit:,.0f}" + (f", held down by {' and '.join(reasons)}" if reasons else "")
+
+
+def _held_down_by(busy: pd.DataFrame) -> list[str]:
+    """Return in words what held down the clocks of accelerators, most frequent first."""
+    said = busy[_REASONS].dropna()
+    counts = said[said != ""].str.split(_BETWEEN).explode().value_counts()
+    reasons = [str(reason) for reason in counts.index if reason not in _ORDINARY]
+    cap = busy["power_limit"].astype(float).max()
+    if said.empty and (busy["power"].astype(float) >= _AT_THE_CAP * busy["power_limit"].astype(float)).any():
+        reasons = ["power cap"]
+    of_cap = "" if pd.isna(cap) else f" of {cap:,.0f} W"
+    return [_IN_WORDS.get(reason, reason) + (of_cap if reason == "power cap" else "") for reason in reasons]
 
 
 def _known(value: float) -> float | None:

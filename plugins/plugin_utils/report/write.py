@@ -13,6 +13,7 @@ import pandas as pd
 from ..contracts import Status, Summary
 from ..run.board import Board
 from ..run.whole_file import replacing, write_whole
+from ..verdict.accelerators_seen import accelerators_seen
 from ..verdict.columns import columns_of
 from ..verdict.frame import records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
@@ -74,7 +75,8 @@ def write_report(
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
-    summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations)
+    sampled = {node["node"]: accelerators_seen(board.samples(node["node"])) for node in plan["nodes"]}
+    summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations, sampled)
     is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
     row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None

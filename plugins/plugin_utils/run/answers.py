@@ -16,6 +16,7 @@ from ...module_utils.logs.record import EVIDENCE, METRICS
 from ...module_utils.logs.settings import ARGUMENTS, MOST_VALUES, SETTINGS
 from ...module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ...module_utils.node.contracts import PhaseNeeds
+from ...module_utils.node.machine_facts import ROW_OF
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.phases.collect import COLLECT_BYTES
 from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
@@ -30,6 +31,7 @@ _MOST_LINES = 100
 _MOST_REMOVED = 100_000
 # 16 adapters with some dozens of counters each.
 _MOST_COUNTERS = 4096
+_MOST_REASONS = 16
 
 
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
@@ -47,6 +49,7 @@ Status = t.Literal["not_started", "staged", "running", "exited", "killed", "stop
 FailureClass = t.Annotated[str, AfterValidator(_one_of(one.failure for one in (*SIGNATURES, PYTHON_ERROR, UNNAMED)))]
 SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
 MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
+FactName = t.Annotated[str, AfterValidator(_one_of(ROW_OF))]
 
 ArgumentName = t.Annotated[str, AfterValidator(_one_of(ARGUMENTS))]
 Arguments = dict[ArgumentName, t.Annotated[list[Line], Field(max_length=MOST_VALUES)]]
@@ -170,8 +173,24 @@ class Cursor(_Seen):
 class _Reading(TypedDict):
     temperature: Finite | None
     power: Finite | None
+    power_limit: Finite | None
     clock: Finite | None
+    clock_limit: Finite | None
+    utilization: Finite | None
+    memory_used: Finite | None
+    memory_total: Finite | None
+    ecc_corrected: Finite | None
     ecc_uncorrected: Finite | None
+    ecc_uncorrected_ever: Finite | None
+    held_down_by: t.Annotated[list[Line], Field(max_length=_MOST_REASONS)] | None
+
+
+class _Traffic(TypedDict):
+    sent: Count
+    received: Count
+
+
+_TrafficByPort = t.Annotated[dict[Line, _Traffic], Field(max_length=_MOST_DEVICES)]
 
 
 class _Rank(TypedDict):
@@ -182,12 +201,23 @@ class _Rank(TypedDict):
     stack: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
 
 
+class _Fact(TypedDict):
+    fact: FactName
+    device: Line
+    line: Line
+    count: Count
+    seconds: Finite
+    recovered: bool
+
+
 class _MachineChanges(TypedDict):
     booted: bool
     counters: t.Annotated[dict[Line, Count], Field(max_length=_MOST_COUNTERS)]
+    links_down: t.Annotated[list[Line], Field(max_length=_MOST_DEVICES)]
     kernel_log: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
     kernel_lines: Count
     kernel_failures: t.Annotated[list[_Failure], Field(max_length=_MOST_LINES)]
+    facts: t.Annotated[list[_Fact], Field(max_length=_MOST_LINES)]
 
 
 class Collected(_Answer):
@@ -199,6 +229,7 @@ class Collected(_Answer):
 
 class _Ended(_Done):
     machine_changes: t.NotRequired[_MachineChanges | None]
+    traffic: t.NotRequired[_TrafficByPort]
 
 
 class Stopped(_Ended):
@@ -238,6 +269,7 @@ class Followed(_Done, _Seen):
     pausing: t.NotRequired[bool]
     ranks_seen: t.NotRequired[t.Annotated[list[_Rank], Field(max_length=_MOST_DEVICES)]]
     readings: t.NotRequired[t.Annotated[list[_Reading], Field(max_length=_MOST_DEVICES)]]
+    traffic: t.NotRequired[_TrafficByPort]
     starts: Count
     cursor: Cursor
     finished: t.NotRequired[Finished | None]

@@ -149,7 +149,7 @@ class Phases:
 
         with _COLLECTING:
             collect_log(part, self.board.log_path(node))
-        self.board.update(node, finished=True, **_machine_changes(finished))
+        self.board.update(node, finished=True, **_of_the_machine(finished))
 
     def finish(self, grace_seconds: float) -> Outcome:
         """End what still runs on any node, and copy the log of every node that answers."""
@@ -214,7 +214,7 @@ class Phases:
             if before in _UNFINISHED and not known.get("message"):
                 self.board.update(node, message=str(error))
             raise
-        changes = _machine_changes(answer)
+        changes = _of_the_machine(answer)
         if before in UNENDED:
             ended, ended_at = answer["status"], time.time()
             follows = known.get("interrupted", False)
@@ -229,8 +229,8 @@ class Phases:
         return answer
 
 
-def _machine_changes(answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {name: answer[name] for name in ("machine_changes",) if answer.get(name)}
+def _of_the_machine(answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {name: answer[name] for name in ("machine_changes", "traffic") if answer.get(name)}
 
 
 def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:

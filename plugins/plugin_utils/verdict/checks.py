@@ -115,6 +115,7 @@ CHECKS = (
         "a checkpoint that a full disk cut off, while the trainer ended with 0",
     ),
     Check("machine_fault", "failures", (FAIL,), "kernel log and counters of the node", "Xid 79, wilicc/gpu-burn#1"),
+    Check("machine_note", None, (), "kernel log and counters of the node", "Xid 94, a contained error of memory"),
     # Row "numbers".
     Check("not_finite", "numbers", (FAIL,), _STEPS, "a loss of NaN under FP8"),
     Check("below_zero", "numbers", (FAIL,), _STEPS, "a clock that was set back within a step"),
@@ -151,6 +152,8 @@ CHECKS = (
     ),
     # Row "network".
     Check("tcp_transport", "network", (FAIL,), "NCCL's lines and the RDMA counters", "a missing bnxt_re library"),
+    Check("low_traffic", "network", (INCONCLUSIVE,), "the counters of the RDMA ports", "one HCA of eight in use"),
+    Check("uneven_traffic", None, (), "the counters of the RDMA ports", "one HCA of eight in use"),
     Check("transport_unknown", "network", (INCONCLUSIVE,), "NCCL's lines and the RDMA counters", "NCCL_DEBUG=ERROR"),
     # Row "time".
     Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),

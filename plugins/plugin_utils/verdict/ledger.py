@@ -15,8 +15,8 @@ import numpy as np
 from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
 from ..plan.config.words import counted
-from ..plan.job.rdma import asks_for_rdma
 from .checks import ROWS
+from .judge_network import is_asked, rdma_traffic, traffic_in_words
 from .reasons import INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -78,17 +78,26 @@ def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
     ended_well = status["status"] == "exited" and status.get("exit_status") == 0
     log = f"its first line names run {run_id}" if run_id == plan["run_id"] else None
     sign_of_life = f"prints {signs[0].strip()}" if signs else None
-    needs_network = asks_for_rdma(plan["mode"], plan["nodes"]) and not plan.get("rehearsal")
     lines = [line.strip() for line in status.get("last_lines", []) if line.strip()]
     return {
         "exit status": "0" if ended_well else None,
         "log": "named by the user, unlike any other node's log" if plan.get("logs") else log,
         "sign of life": sign_of_life if status.get("last_step") is None else "prints steps",
         "failures": "none after the last step" if status.get("failures_at_end") == [] else None,
-        "network": " and ".join(status.get("transports") or ())
-        or (None if needs_network else "the plan names no RDMA device"),
+        "network": _network(seen, status),
         "last line": lines[-1][:_MOST_CHARACTERS] if lines else None,
     }
+
+
+def _network(seen: Seen, status: Status) -> str | None:
+    """Return which network a node used, by its counters and its log; None if that is not known and has to be."""
+    moved = rdma_traffic(seen.plan, status, seen.attempts)
+    said = [*([traffic_in_words(moved)] if moved and moved.suffices else []), *(status.get("transports") or ())]
+    if said:
+        return " and ".join(said)
+    if is_asked(seen.plan, seen.statuses):
+        return "the logs do not show it" if seen.plan.get("logs") else None
+    return "no RDMA is needed"
 
 
 def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..contracts import (
     FirstFailure,
@@ -22,6 +22,7 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
+    from .accelerators_seen import AcceleratorsSeen
     from .last_step import Reached
     from .warm_up import WarmUp
 
@@ -31,7 +32,8 @@ class Seen:
     """What was found about a run; the functions that found it document each field.
 
     By node are the steps of its last attempt (``attempts``) and those before (``earlier``), the statistics of its
-    counted steps (``by_node``), the trend of its loss and the time that was spent.
+    counted steps (``by_node``), the trend of its loss, the time that was spent, and what was sampled of its
+    accelerators.
     """
 
     plan: Plan
@@ -49,6 +51,7 @@ class Seen:
     times: Mapping[str, TimeSpent]
     first: FirstFailure | None
     interrupted: bool
+    accelerators: Mapping[str, AcceleratorsSeen] = field(default_factory=dict)
 
     @property
     def together(self) -> bool:

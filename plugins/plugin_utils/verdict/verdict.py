@@ -7,6 +7,7 @@ PASS needs positive evidence of everything; anything missing leads to another ve
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -32,6 +33,7 @@ from .frame import attempts_of, left_out_of
 from .intervals import METHOD
 from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
+from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
@@ -52,9 +54,32 @@ from .utilization import utilization_of, utilization_text
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from .accelerators_seen import AcceleratorsSeen
     from .warm_up import WarmUp
 
 SCHEMA_VERSION = 3
+# In the order in which their reasons are shown.
+_OF_NODES_AND_LOGS = (
+    judge_nodes,
+    judge_outages,
+    judge_log_only,
+    judge_end,
+    judge_last_step,
+    judge_hidden_failure,
+    judge_failures_at_end,
+    judge_machine,
+    judge_life,
+    judge_finite,
+    judge_gaps,
+    judge_skipped,
+    judge_loss,
+    judge_samples,
+    judge_logs,
+    judge_same_log,
+    judge_one_run,
+    judge_clock_of_run,
+)
+_OF_NUMBERS = (judge_physics, judge_thresholds, judge_time)
 
 
 def judge(
@@ -64,11 +89,13 @@ def judge(
     records: pd.DataFrame,
     warm_up: WarmUp,
     straggler_deviations: float = DEFAULT_DEVIATIONS,
+    accelerators: Mapping[str, AcceleratorsSeen] | None = None,
 ) -> Summary:
     """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
 
     ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
-    than ``straggler_deviations`` median absolute deviations make a node a straggler. docs/summary.md has each field.
+    than ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` is what was
+    sampled of them, by node. docs/summary.md has each field.
     """
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
@@ -93,6 +120,7 @@ def judge(
         times=times_spent(attempts, bars=grammar.bars),
         first=first,
         interrupted=first is None and was_interrupted(statuses),
+        accelerators=accelerators or {},
     )
     reasons = Reasons(complete=is_complete(seen))
     retry = plan.get("retry")
@@ -100,29 +128,13 @@ def judge(
         began_with = None if steps.empty else int(steps["step"].min())
         reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
     metrics = with_thresholds(of_run(steps, by_node), seen.bounds)
-    judge_nodes(seen, reasons)
-    judge_outages(seen, reasons)
-    judge_log_only(seen, reasons)
-    judge_end(seen, reasons)
-    judge_last_step(seen, reasons)
-    judge_hidden_failure(seen, reasons)
-    judge_failures_at_end(seen, reasons)
-    judge_life(seen, reasons)
-    judge_finite(seen, reasons)
-    judge_gaps(seen, reasons)
-    judge_skipped(seen, reasons)
-    judge_loss(seen, reasons)
-    judge_samples(seen, reasons)
-    judge_logs(seen, reasons)
-    judge_same_log(seen, reasons)
-    judge_one_run(seen, reasons)
-    judge_clock_of_run(seen, reasons)
+    for judge_one in _OF_NODES_AND_LOGS:
+        judge_one(seen, reasons)
     agrees = judge_workload(seen, reasons)
     judge_world(plan, statuses, by_node, reasons)
-    judge_transport(plan, statuses, reasons)
-    judge_physics(seen, reasons)
-    judge_thresholds(seen, reasons)
-    judge_time(seen, reasons)
+    judge_transport(plan, statuses, attempts, reasons)
+    for judge_one in _OF_NUMBERS:
+        judge_one(seen, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(by_node, straggler_deviations, together=together)
     utilization = utilization_of(seen.workload, metrics)
@@ -131,6 +143,7 @@ def judge(
     note_unusual(seen, reasons)
     if not seen.interrupted and reasons.has_failure():
         in_logs = (statuses, reasons.decisive(), together)
+        first = first_of_machine(seen) if first is None else first
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
         reasons.note("stragglers", stragglers["message"])

@@ -70,6 +70,8 @@ def amd_gpus(root: Path, count: int = 8, device: int = 0x74A1, driver: str | Non
             f"/sys/bus/pci/devices/{address}/numa_node": gpu // 4,
             f"/sys/bus/pci/devices/{address}/vbios_version": "113-M3000100-102",
             f"/sys/bus/pci/devices/{address}/fw_version/mec_fw_version": "0x000000a5",
+            f"/sys/bus/pci/devices/{address}/hwmon/hwmon4/power1_cap": 750000000,
+            f"/sys/bus/pci/devices/{address}/pp_dpm_sclk": "0: 132Mhz\n1: 2100Mhz *",
         }
         files.update(more)
     if driver:

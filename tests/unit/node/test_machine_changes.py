@@ -51,7 +51,15 @@ def record(priority: int, message: str, seconds: float | None = None) -> str:
 
 def test_where_nothing_happened_nothing_changed(machine):
     changes = changes_since(before_start(machine), str(machine))
-    assert changes == {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
+    assert changes == {
+        "booted": False,
+        "counters": {},
+        "links_down": [],
+        "kernel_log": [],
+        "kernel_lines": 0,
+        "kernel_failures": [],
+        "facts": [],
+    }
 
 
 def test_counters_of_trouble_that_grew_are_named_with_their_port_or_interface(machine):
@@ -79,6 +87,37 @@ def test_the_kernel_log_holds_warnings_since_the_start_and_the_failures_among_th
     changes = changes_since(before, str(machine))
     assert changes["kernel_log"] == ["Out of memory: Killed process 4711 (python3) total-vm:1kB"]
     assert changes["kernel_lines"] == 1
+
+
+def test_what_the_kernel_says_of_a_device_is_a_fact_with_its_time_since_the_start(machine):
+    before = before_start(machine)
+    lines = [
+        record(3, "NVRM: Xid (PCI:0000:3b:00): 63, pid=7, Row Remapper: New row marked", before["uptime"] + 60),
+        record(6, "usb 1-1: new device", before["uptime"] + 61),
+        record(3, "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.", before["uptime"] + 90),
+    ]
+    write(machine, {"dev/kmsg": "\n".join(lines)})
+    facts = changes_since(before, str(machine))["facts"]
+    assert [(fact["fact"], fact["device"], fact["seconds"]) for fact in facts] == [
+        ("xid_79", "0000:3b:00", 90.0),
+        ("xid_63", "0000:3b:00", 60.0),
+    ]
+
+
+def test_a_link_that_is_gone_at_the_end_is_named_and_one_that_is_there_again_is_not(machine):
+    links = {f"{PORT}/state": "4: ACTIVE", "sys/class/net/eth0/operstate": "up"}
+    write(machine, links)
+    before = before_start(machine)
+    write(machine, dict.fromkeys(links, "1: DOWN"))
+    assert changes_since(before, str(machine))["links_down"] == ["mlx5_0/1", "eth0"]
+    write(machine, links)
+    assert changes_since(before, str(machine))["links_down"] == []
+
+
+def test_a_run_that_an_earlier_release_started_has_no_links_that_went_down(machine):
+    before = before_start(machine)
+    del before["links"]
+    assert changes_since(before, str(machine))["links_down"] == []
 
 
 def test_a_flood_of_the_kernel_is_bounded_and_counted(machine):

@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 from node_trees import amd_gpus, bare, h100_cx7, mi300x_thor2, mi325x_ainic, write
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.amd import (
     amd_smi_in,
     amd_tool,
     rocm_smi_in,
 )
-from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import gpu_facts, with_tool
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import (
+    gpu_facts,
+    with_sensors,
+    with_tool,
+)
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import measured
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.tools import ToolError
 
 
@@ -216,3 +222,32 @@ def test_without_any_tool_both_are_named() -> None:
 def test_amds_tool_says_nothing_of_others(tmp_path: Path) -> None:
     facts = gpu_facts(str(bare(tmp_path)))
     assert with_tool(facts, ToolError("amd-smi is not installed")) == facts
+
+
+def test_sensors_stand_with_their_device_and_know_the_memory_that_no_file_says(tmp_path: Path) -> None:
+    facts = gpu_facts(str(h100_cx7(tmp_path)))
+    said = [dict.fromkeys(Reading.__annotations__) | {"memory_total": 2.0**30 * place} for place in range(1, 9)]
+    devices = with_sensors(facts, said)["devices"]
+    assert [device["memory_bytes"] for device in devices] == [2**30 * place for place in range(1, 9)]
+    assert [device["sensors"] for device in devices] == said
+
+
+def test_partitions_of_a_board_share_its_sensors_and_keep_their_own_memory(tmp_path: Path) -> None:
+    facts = gpu_facts(str(mi300x_thor2(tmp_path)))
+    facts["devices"] = [device for device in facts["devices"] for _partition in range(2)]
+    said = measured(str(tmp_path))
+    devices = with_sensors(facts, said)["devices"]
+    assert [device["sensors"] for device in devices] == [sensors for sensors in said for _partition in range(2)]
+    assert {device["memory_bytes"] for device in devices} == {206141652992}
+    assert devices[0]["sensors"]["power_limit"] == 750.0
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [(ToolError("nvidia-smi is not installed"), "sensors of the GPUs: nvidia-smi is"), ([{}], "1 GPUs have sensors")],
+    ids=["no tool", "other GPUs"],
+)
+def test_sensors_that_are_not_known_are_null_and_why_is_a_problem(said: t.Any, problem: str, tmp_path: Path) -> None:
+    facts = with_sensors(gpu_facts(str(h100_cx7(tmp_path))), said)
+    assert [(device["sensors"], device["memory_bytes"]) for device in facts["devices"]] == [(None, None)] * 8
+    assert any(problem in one for one in facts["problems"])

@@ -336,7 +336,6 @@ def test_an_index_that_is_left_open_is_not_given_to_the_script_and_is_told(writt
     assert keys(plan["warnings"]) == ["config.nccl_ib_gid_index"]
 
 
-def test_a_level_of_nccl_that_hides_the_network_is_a_warning_but_in_a_rehearsal():
+def test_a_level_of_nccl_that_hides_the_network_is_no_warning_since_the_ports_count_what_they_move():
     config = filled(DISTRIBUTED, {"config/nccl_debug": "ERROR"})
-    assert [warning["key"] for warning in planned(config)["warnings"]] == ["NCCL_DEBUG"]
-    assert planned(config, training_rehearsal=True)["warnings"] == []
+    assert planned(config)["warnings"] == []

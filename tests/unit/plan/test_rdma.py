@@ -4,8 +4,11 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.rdma import asks_for_rdma, warn_of_silence
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.rdma import (
+    asks_for_rdma,
+    device_names,
+    level_that_hides_the_network,
+)
 
 RDMA = {"NCCL_IB_HCA": "bnxt_re0", "NCCL_DEBUG": "INFO"}
 
@@ -37,18 +40,28 @@ def test_a_job_on_one_node_talks_to_nobody():
 
 
 @pytest.mark.parametrize(
-    ("env", "told"),
+    ("env", "hidden"),
+    [(RDMA, None), ({"NCCL_DEBUG": "trace"}, None), ({"NCCL_DEBUG": "ERROR"}, "ERROR"), ({}, "")],
+)
+def test_nccl_names_its_network_at_two_levels_only(env, hidden):
+    assert level_that_hides_the_network(nodes(env)) == hidden
+
+
+DEVICES = ["mlx5_0", "mlx5_1", "mlx5_10", "bnxt_re0"]
+
+
+@pytest.mark.parametrize(
+    ("value", "selected"),
     [
-        (RDMA, []),
-        ({**RDMA, "NCCL_DEBUG": "trace"}, []),
-        ({**RDMA, "NCCL_DEBUG": "ERROR"}, ["ERROR"]),
-        ({"NCCL_IB_HCA": "bnxt_re0"}, [None]),
-        ({"NCCL_DEBUG": "ERROR"}, []),
+        ("mlx5", ["mlx5_0", "mlx5_1", "mlx5_10"]),
+        ("mlx5_1:1,bnxt_re0", ["mlx5_1", "mlx5_10", "bnxt_re0"]),
+        ("=mlx5_1:1", ["mlx5_1"]),
+        ("^mlx5_1", ["mlx5_0", "bnxt_re0"]),
+        ("^=mlx5_1", ["mlx5_0", "mlx5_10", "bnxt_re0"]),
+        ("", DEVICES),
+        (None, DEVICES),
     ],
 )
-def test_a_plan_is_warned_of_whose_logs_will_not_tell_that_rdma_was_used(env, told):
-    findings = Findings()
-    warn_of_silence("multi_node", nodes(env), findings)
-    assert [(finding["key"], finding["value"]) for finding in findings.warnings] == [
-        ("NCCL_DEBUG", value) for value in told
-    ]
+def test_names_of_devices_are_read_as_nccl_reads_them(value, selected):
+    names = device_names(value)
+    assert [device for device in DEVICES if names.select(device)] == selected

@@ -13,9 +13,10 @@ sys.path.insert(0, str(ROOT / "tests" / "data" / "nodes"))
 
 from node_trees import mi300x_thor2
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import gpu_facts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import gpu_facts, with_sensors
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.providers import provider_libraries
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import rdma_devices
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import measured
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.system import system_facts
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
@@ -70,7 +71,7 @@ def base_facts(tree: Path) -> dict[str, Any]:
     root = str(mi300x_thor2(tree))
     return {
         **system_facts(root),
-        "gpus": {**gpu_facts(root), "tool": "amd-smi"},
+        "gpus": {**with_sensors(gpu_facts(root), measured(root)), "tool": "amd-smi"},
         "rdma": {
             "devices": rdma_devices(root),
             "libraries": provider_libraries(root),

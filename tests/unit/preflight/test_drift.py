@@ -11,6 +11,20 @@ def set_driver(node) -> None:
     node["gpus"]["driver"]["version"] = "6.8.5"
 
 
+def set_power_cap(node) -> None:
+    for device in node["gpus"]["devices"]:
+        device["sensors"]["power_limit"] = 550.0
+
+
+def set_power_cap_of_one(node) -> None:
+    node["gpus"]["devices"][3]["sensors"]["power_limit"] = 550.0
+
+
+def set_nvidia_power_cap(node) -> None:
+    set_power_cap(node)
+    node["gpus"]["vendor"] = "nvidia"
+
+
 def set_adapter_driver(node) -> None:
     for device in node["rdma"]["devices"]:
         device["driver_version"] = "1.9.0"
@@ -51,6 +65,24 @@ def set_rdma_mtu(node) -> None:
             "driver",
             "driver amdgpu 6.8.5 here, amdgpu 6.10.5 on 3 of 4 nodes",
             "manual step: install amdgpu 6.10.5",
+        ),
+        (
+            set_power_cap,
+            "gpus",
+            "GPU limits: power cap 550 W here, power cap 750 W on 3 of 4 nodes",
+            "manual step: find out why this node does not have power cap 750 W; to check: amd-smi static --limit",
+        ),
+        (
+            set_power_cap_of_one,
+            "gpus",
+            "GPU limits: power cap 550/750 W here, power cap 750 W on 3 of 4 nodes",
+            "manual step: find out why this node does not have power cap 750 W; to check: amd-smi static --limit",
+        ),
+        (
+            set_nvidia_power_cap,
+            "gpus",
+            "GPU limits: power cap 550 W here, power cap 750 W on 3 of 4 nodes",
+            "nvidia-smi --power-limit=750",
         ),
         (
             set_adapter_driver,

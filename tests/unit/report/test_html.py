@@ -16,6 +16,7 @@ from browser import Browser, Chromium
 from judged_runs import FAILURE
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import SYMBOLS, differences, facts, render
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry import telemetry_frame
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
 Run = dict[str, t.Any]
@@ -358,6 +359,28 @@ def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary
     page = Page(render(summary, plan, NO_STEPS, None, statuses))
     assert [row[0] for row in page.rows["hardware"][1:]] == ["node-000", "node-001"]
     assert "The nodes differ: there are 2 kinds." in page.text
+
+
+def test_what_the_accelerators_did_is_told_with_what_held_them_down(summary: Run, plan: Run) -> None:
+    busy = {"utilization": 100.0, "clock_limit": 1980.0, "power_limit": 700.0, "memory_total": 100.0}
+    samples = [
+        {"time": second, "accelerators": [busy | {"clock": clock, "held_down_by": ["power cap"], "memory_used": 95.0}]}
+        for second, clock in ((0.0, 1500.0), (15.0, 1830.0))
+    ]
+    html = render(summary, plan, NO_STEPS, telemetry=telemetry_frame({"node-000": samples}))
+    (row,) = Page(html).rows["telemetry"][1:]
+    assert row[0] == "node-000"
+    assert {"1,500 to 1,830 MHz of 1,980, held down by the power cap of 700 W", "95 %"} <= set(row)
+
+
+def test_what_the_kernel_said_stands_beside_its_lines(summary: Run, plan: Run) -> None:
+    changes = {"booted": False, "counters": {}, "links_down": ["mlx5_0/1"], "kernel_log": ["NVRM: Xid 79"]}
+    fact = {"fact": "xid_79", "device": "", "line": "x", "count": 1, "seconds": 1.0, "recovered": False}
+    changes |= {"kernel_lines": 1, "kernel_failures": [], "facts": [fact]}
+    page = Page(render(summary, plan, NO_STEPS, None, [{"node": "node-000", "machine_changes": changes}]))
+    (row,) = page.rows["machine-changes"][1:]
+    assert row[:2] == ["node-000", "mlx5_0/1 has no link"]
+    assert "fallen off the bus" in row[2]
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines i
     unread_kernel_logs,
 )
 
-QUIET = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
+QUIET: dict = {"booted": False, "counters": {}, "links_down": [], "kernel_log": [], "kernel_lines": 0}
+QUIET |= {"kernel_failures": [], "facts": []}
 
 
 def status(node: str, **changes) -> dict:
@@ -29,6 +30,28 @@ def test_nodes_to_which_the_same_happened_share_a_row_and_a_boot_comes_first():
         ("gpu65", True, [], [], 0),
         ("gpu66", False, [], ["NVRM: Xid 79"], 11),
         ("gpu[1-64]", False, ["mlx5_0/1 symbol_error +7"], [], 0),
+    ]
+
+
+def fact(name: str, seconds: float, recovered: bool = False) -> dict:
+    return {"fact": name, "device": "", "line": "x", "count": 1, "seconds": seconds, "recovered": recovered}
+
+
+def test_what_the_kernel_says_is_told_in_words_and_a_fault_comes_first():
+    rows = machine_change_rows(
+        [
+            status("gpu1", facts=[fact("edac_ce", 5.0)], kernel_lines=99),
+            status("gpu2", facts=[fact("xid_48", 5.0, recovered=True), fact("xid_94", 6.0)]),
+            status("gpu3", facts=[fact("xid_79", 5.0)]),
+            status("gpu4", facts=[fact("edac_ce", 77.0)], kernel_lines=99),
+            status("gpu5", links_down=["mlx5_0/1"]),
+        ]
+    )
+    assert [(row["nodes"], len(row["faults"]), len(row["notes"]), row["counters"]) for row in rows] == [
+        ("gpu3", 1, 0, []),
+        ("gpu[1,4]", 0, 1, []),
+        ("gpu2", 0, 2, []),
+        ("gpu5", 0, 0, ["mlx5_0/1 has no link"]),
     ]
 
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import nvidia_readings
+from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import nvidia_readings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry import (
     telemetry_frame,
     telemetry_plots,
@@ -13,8 +14,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
 
-def reading(temperature=None, power=None, clock=None, ecc_uncorrected=None) -> dict:
-    return {"temperature": temperature, "power": power, "clock": clock, "ecc_uncorrected": ecc_uncorrected}
+def reading(temperature=None, power=None, clock=None, ecc_uncorrected=None, **others) -> dict:
+    known = {"temperature": temperature, "power": power, "clock": clock, "ecc_uncorrected": ecc_uncorrected}
+    return {**dict.fromkeys(Reading.__annotations__), **known, **others}
 
 
 def test_a_row_for_each_node_the_hottest_first():
@@ -33,6 +35,9 @@ def test_a_row_for_each_node_the_hottest_first():
             "power": 1200.0,
             "clock": 1700.0,
             "ecc_uncorrected": 3.0,
+            "ecc_corrected": None,
+            "memory": None,
+            "pace": "1,300 to 2,100 MHz",
         },
         {
             "node": "gpu1",
@@ -42,6 +47,9 @@ def test_a_row_for_each_node_the_hottest_first():
             "power": 610.0,
             "clock": 2100.0,
             "ecc_uncorrected": 0.0,
+            "ecc_corrected": None,
+            "memory": None,
+            "pace": "2,100 MHz",
         },
     ]
 
@@ -50,6 +58,58 @@ def test_what_a_sensor_does_not_say_is_not_known_and_not_zero():
     (row,) = telemetry_rows(telemetry_frame({"trn1": [{"time": 1.0, "accelerators": [reading(ecc_uncorrected=2.0)]}]}))
     assert [row[name] for name in ("temperature", "hottest", "power", "clock")] == [None] * 4
     assert row["ecc_uncorrected"] == 0.0
+
+
+CAP = {"clock_limit": 1980.0, "power_limit": 700.0, "utilization": 100.0}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (
+            [CAP | {"clock": 1500.0, "held_down_by": ["power cap"]}, CAP | {"clock": 1830.0, "held_down_by": []}],
+            "1,500 to 1,830 MHz of 1,980, held down by the power cap of 700 W",
+        ),
+        (
+            [
+                CAP | {"clock": 1200.0, "held_down_by": ["thermal"]},
+                CAP | {"clock": 1100.0, "held_down_by": ["power cap", "thermal"]},
+            ],
+            "1,100 to 1,200 MHz of 1,980, held down by temperature and the power cap of 700 W",
+        ),
+        ([CAP | {"clock": 1980.0, "held_down_by": ["power cap"]}], "1,980 MHz of 1,980"),
+        # AMD's driver does not say why.
+        (
+            [CAP | {"clock": 1300.0, "power": 699.0, "power_limit": 700.0}],
+            "1,300 MHz of 1,980, held down by the power cap of 700 W",
+        ),
+        ([CAP | {"clock": 1300.0, "power": 400.0}], "1,300 MHz of 1,980"),
+        # Before the first step, and between two.
+        (
+            [CAP | {"clock": 345.0, "utilization": 0.0, "held_down_by": ["idle"]}, CAP | {"clock": 1700.0}],
+            "1,700 MHz of 1,980",
+        ),
+        ([{"clock": 1700.0}], "1,700 MHz"),
+        ([CAP], None),
+    ],
+    ids=["power", "heat", "not held down", "AMD", "AMD below its cap", "idle", "no limit", "no clock"],
+)
+def test_the_clocks_are_told_with_what_held_them_down(values, words):
+    samples = [{"time": float(place), "accelerators": [reading(**one)]} for place, one in enumerate(values)]
+    (row,) = telemetry_rows(telemetry_frame({"gpu1": samples}))
+    assert row["pace"] == words
+
+
+def test_memory_is_the_largest_share_that_was_used():
+    used = [reading(memory_used=used, memory_total=100.0) for used in (40.0, 90.0)]
+    (row,) = telemetry_rows(telemetry_frame({"gpu1": [{"time": 1.0, "accelerators": used}]}))
+    assert row["memory"] == 0.9
+
+
+def test_samples_of_an_earlier_release_have_what_they_had():
+    old = {"temperature": 50.0, "power": 300.0, "clock": 2100.0, "ecc_uncorrected": 0.0}
+    (row,) = telemetry_rows(telemetry_frame({"gpu1": [{"time": 1.0, "accelerators": [old]}]}))
+    assert (row["temperature"], row["memory"], row["pace"]) == (50.0, None, "2,100 MHz")
 
 
 def test_nodes_without_sensors_have_no_rows():
@@ -68,8 +128,10 @@ def lines(chart: str) -> dict[str, int]:
 def test_what_nvidia_smi_said_during_a_run_becomes_a_plot_with_a_line_for_each_node(tmp_path):
     board = Board(tmp_path)
     for second in (0.0, 15.0, 31.0):
-        board.append_readings("gpu1", second, nvidia_readings("0, 41, 702.13, 1980, 0\n1, 63, 690.00, 1200, [N/A]\n"))
-        board.append_readings("gpu2", second, nvidia_readings("0, 44, 650.00, 1980, 0\n"))
+        rest = ", 1980, 100, 900, 1000, 0, 0, 0, 0x4\n"
+        two = f"0, 41, 702.13, 700, 1980{rest}1, 63, 690.00, 700, 1200{rest}"
+        board.append_readings("gpu1", second, nvidia_readings(two))
+        board.append_readings("gpu2", second, nvidia_readings(f"0, 44, 650.00, 700, 1980{rest}"))
     plots, looks = telemetry_plots(telemetry_frame({node: board.samples(node) for node in ("gpu1", "gpu2")}))
     assert [look.node for look in looks] == ["gpu1", "gpu2"]
     assert [title.split()[0] for title, _chart in plots] == ["Temperature", "Power", "Clock"]

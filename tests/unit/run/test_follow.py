@@ -303,6 +303,12 @@ def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
     assert [sample["accelerators"] for sample in board.samples("gpu00")] == [[reading]]
 
 
+def test_what_the_rdma_ports_moved_is_kept_as_it_was_last_heard(board):
+    first, last = ({"mlx5_0/1": {"sent": sent, "received": sent}} for sent in (5, 9))
+    status = follow(Node(answer(traffic=first), answer(), {**ENDED, "traffic": last}), board)
+    assert status["traffic"] == last
+
+
 def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
     counts, followed = [], 0.0
     for days in (1, 7):

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import collect, follow
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import (
@@ -88,6 +89,8 @@ FOLLOWED: dict[str, t.Any] = {
     },
 }
 
+READING = dict.fromkeys(Reading.__annotations__)
+
 
 def changed(path: str, value: t.Any) -> dict[str, t.Any]:
     """Return an answer of the phase follow in which another value stands at a path."""
@@ -147,7 +150,11 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("arguments", {"home": ["/root"]}),
         ("arguments", {"fp8": ["x"] * 9}),
         ("survived", [{}]),
-        ("readings", [{"temperature": float("inf"), "power": None, "clock": None, "ecc_uncorrected": None}]),
+        ("readings", [READING | {"temperature": float("inf")}]),
+        ("readings", [READING | {"held_down_by": ["x"] * 17}]),
+        ("traffic", {"mlx5_0/1": {"sent": -1, "received": 0}}),
+        ("traffic", {"mlx5_0/1": [1, 2]}),
+        ("traffic", {f"mlx5_{number}/1": {"sent": 1, "received": 1} for number in range(300)}),
         ("ranks_seen", [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": ["x"] * 101}]),
         ("cursor", {}),
         ("cursor.memory", {"new_process": [[[]]]}),
@@ -299,13 +306,31 @@ def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeyp
     assert (status["status"], status["message"]) == ("exited", "its log has more than 5 steps: the rest is not kept")
 
 
+FACT = {
+    "fact": "xid_63",
+    "device": "0000:3b:00",
+    "line": "NVRM: Xid (PCI:0000:3b:00): 63, pid=7",
+    "count": 1,
+    "seconds": 60.0,
+    "recovered": False,
+}
+
+
 @pytest.mark.parametrize(
     "changes",
-    [{"counters": {f"eth{number} rx_errors": 1 for number in range(5000)}}, {"kernel_log": ["x"] * 101}],
-    ids=["counters", "kernel log"],
+    [
+        {"counters": {f"eth{number} rx_errors": 1 for number in range(5000)}},
+        {"kernel_log": ["x"] * 101},
+        {"links_down": ["eth0"] * 300},
+        {"facts": [FACT] * 101},
+        {"facts": [FACT | {"fact": "xid_0"}]},
+        {"facts": [FACT | {"seconds": float("nan")}]},
+    ],
+    ids=["counters", "kernel log", "links", "facts", "a fact that is none", "no time"],
 )
 def test_what_changed_on_a_machine_is_bounded(changes: dict[str, t.Any]) -> None:
-    quiet = {"booted": False, "counters": {}, "kernel_log": [], "kernel_lines": 0, "kernel_failures": []}
+    quiet = {"booted": False, "counters": {}, "links_down": [], "kernel_log": [], "kernel_lines": 0}
+    quiet |= {"kernel_failures": [], "facts": [FACT]}
     answer = {"failed": False, "changed": False, "status": "exited"}
     assert accepted(STOP, {**answer, "machine_changes": quiet})["machine_changes"] == quiet
     with pytest.raises(BadAnswerError, match="machine_changes"):

@@ -191,11 +191,20 @@ def test_a_log_that_comes_along_with_the_stop_is_not_asked_for(board):
     assert [board.log_path(node).read_bytes() for node in NODES] == [LOG, LOG[::-1], LOG]
 
 
-CHANGES = {"booted": False, "counters": {}, "kernel_log": ["link down"], "kernel_lines": 1, "kernel_failures": []}
+CHANGES = {
+    "booted": False,
+    "counters": {},
+    "links_down": [],
+    "kernel_log": ["link down"],
+    "kernel_lines": 1,
+    "kernel_failures": [],
+    "facts": [],
+}
+TRAFFIC = {"mlx5_0/1": {"sent": 7, "received": 9}}
 
 
 def finished(data: str = ZIPPED, size: int = len(LOG)) -> dict[str, t.Any]:
-    stopped = {**ANSWERS["stop"], "machine_changes": CHANGES, "log": {"data": data, "size": size}}
+    stopped = {**ANSWERS["stop"], "machine_changes": CHANGES, "traffic": TRAFFIC, "log": {"data": data, "size": size}}
     return {**ANSWERS["follow"], "finished": stopped}
 
 
@@ -207,6 +216,7 @@ def test_a_node_that_finished_where_its_training_ended_is_not_asked_again_until_
     assert cluster.of("stop") == cluster.of("collect") == ["gpu00", "gpu02"]
     assert board.log_path("gpu01").read_bytes() == LOG[::-1]
     assert board.status("gpu01")["machine_changes"] == CHANGES
+    assert board.status("gpu01")["traffic"] == TRAFFIC
     cluster.phases.stage(lambda _node: {})
     cluster.phases.finish(1.0)
     assert cluster.of("stop") == ["gpu00", "gpu00", "gpu01", "gpu02", "gpu02"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from training_logs import ALL, OVER, SILENT, WORKLOAD, Node, judged, lines, plan_of
 
@@ -60,19 +61,109 @@ def test_tcp_fails_where_rdma_is_meant_and_silence_is_told(
 ) -> None:
     reasons = Reasons()
     one, other = networks_by_node
-    judge_transport(plan(env), statuses(gpu00={"transports": one}, gpu01={"transports": other}), reasons)
+    judge_transport(plan(env), statuses(gpu00={"transports": one}, gpu01={"transports": other}), {}, reasons)
     assert (told(reasons), reasons.verdict()) == (expected, verdict)
 
 
 def test_a_rehearsal_is_not_asked_for_its_network() -> None:
     reasons = Reasons()
-    judge_transport(plan(RDMA, rehearsal=True), statuses(gpu00={}, gpu01={}), reasons)
+    judge_transport(plan(RDMA, rehearsal=True), statuses(gpu00={}, gpu01={}), {}, reasons)
     assert told(reasons) == []
+
+
+GIGA = 10**9
+SILENT_ENV = {"NCCL_IB_HCA": "bnxt_re0,bnxt_re1", "NCCL_DEBUG": "ERROR"}
+"""As the users' own configs say it."""
+# 8 billion gradients of two bytes, between two nodes: half of them leave a node, and half of that is surely needed.
+NEEDED = 4 * GIGA
+SIZES = {"tensor_parallelism": 1, "pipeline_parallelism": 1, "gpus_per_node": 8, "iterations": 10}
+
+
+def moved(**sent: int) -> dict[str, t.Any]:
+    return {"traffic": {f"{device}/1": {"sent": size, "received": size} for device, size in sent.items()}}
+
+
+def judged_traffic(one: t.Any, other: t.Any, env: t.Any = None, **changes: t.Any) -> Reasons:
+    """Return the reasons of a job of two nodes that made two steps after its first, with these statuses."""
+    reasons = Reasons()
+    made = plan(env or SILENT_ENV, parameters=SIZES, **changes)
+    made["workload"] = WORKLOAD | {"parameters": 8 * GIGA, "gpus": 16}
+    judge_transport(made, statuses(gpu00=one, gpu01=other), {"gpu01": pd.DataFrame({"step": [1, 2, 3]})}, reasons)
+    return reasons
+
+
+ENOUGH, LITTLE = moved(bnxt_re0=NEEDED, bnxt_re1=NEEDED), moved(bnxt_re0=NEEDED, bnxt_re1=NEEDED - 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict", "expected"),
+    [
+        (ENOUGH, ENOUGH, "PASS", [("transport", None)]),
+        (ENOUGH, {"transports": ["NET/IB"]}, "PASS", [("transport", None)]),
+        (LITTLE | {"transports": ["NET/IB"]}, ENOUGH, "PASS", [("transport", None), ("low_traffic", "gpu00")]),
+        (ENOUGH, LITTLE, "INCONCLUSIVE", [("low_traffic", "gpu01")]),
+        (ENOUGH, {}, "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
+        (moved(bnxt_re0=0, bnxt_re1=0), ENOUGH, "INCONCLUSIVE", [("low_traffic", "gpu00")]),
+        # A device that the plan does not name proves nothing of those that it does.
+        (moved(bnxt_re7=9 * NEEDED), ENOUGH, "INCONCLUSIVE", [("transport_unknown", "gpu00")]),
+        (ENOUGH | {"transports": ["NET/Socket"]}, ENOUGH, "FAIL", [("tcp_transport", "gpu00")]),
+        (moved(bnxt_re0=2 * NEEDED, bnxt_re1=5), ENOUGH, "PASS", [("transport", None), ("uneven_traffic", None)]),
+    ],
+    ids=[
+        "counters",
+        "counters and a log",
+        "a log outdoes counters that count little",
+        "too little",
+        "no counters on one",
+        "none",
+        "another device",
+        "TCP in the log",
+        "uneven",
+    ],
+)
+def test_the_counters_of_the_ports_prove_rdma_without_a_line_of_nccl(
+    one: t.Any, other: t.Any, verdict: str, expected: t.Any
+) -> None:
+    reasons = judged_traffic(one, other)
+    assert (told(reasons), reasons.verdict()) == (expected, verdict)
+
+
+def test_too_little_traffic_names_the_devices_and_both_sizes() -> None:
+    (reason,) = judged_traffic(LITTLE, ENOUGH).decisive()
+    assert reason["evidence"]["sent"] == {"bnxt_re0": NEEDED, "bnxt_re1": NEEDED - 1}
+    assert reason["evidence"]["least"] == 2 * NEEDED
+    assert "bnxt_re0, bnxt_re1" in reason["message"]
+    assert "8.00 GB" in reason["message"]
+
+
+ON_CPUS = {"hardware": {"os": None, "kernel": None, "cpu": None, "accelerators": None, "nics": []}}
+
+
+def test_a_training_on_cpus_does_without_nccl_and_need_not_show_its_network() -> None:
+    assert told(judged_traffic(ON_CPUS, ON_CPUS)) == []
+    assert told(judged_traffic(ON_CPUS, {})) == [("transport_unknown", None)]
+
+
+def test_existing_logs_of_a_silent_nccl_are_a_note_and_of_one_that_should_speak_are_not() -> None:
+    logs = {"folder": "/logs"}
+    assert told(judged_traffic({}, {}, logs=logs)) == [("transport_unknown", None)]
+    assert judged_traffic({}, {}, logs=logs).decisive() == []
+    assert len(judged_traffic({}, {}, env=RDMA, logs=logs).decisive()) == 1
+
+
+def test_a_run_with_the_users_config_passes_by_its_counters(tmp_path: Path) -> None:
+    nodes = [Node("gpu00", SILENT, told=moved(bnxt_re0=GIGA)), Node("gpu01", ALL, told=moved(bnxt_re0=GIGA))]
+    summary = judged(nodes, tmp_path, workload=WORKLOAD, env=SILENT_ENV)
+    assert summary["verdict"] == "PASS"
+    evidence = [node["rows"]["network"]["evidence"] for node in summary["ledger"]]
+    assert all("1.00 GB sent by 1 RDMA device" in text for text in evidence)
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", ALL)], tmp_path, workload=WORKLOAD, env=SILENT_ENV)
+    assert [one["code"] for one in summary["reasons"]] == ["transport_unknown"]
 
 
 def test_the_evidence_holds_how_many_lines_said_so() -> None:
     reasons = Reasons()
-    judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), reasons)
+    judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), {}, reasons)
     (reason,) = reasons.decisive()
     assert reason["evidence"] == {"transports": ["NET/Socket"]}
     assert reason["message"] == ("NCCL uses TCP on gpu00, but the plan uses RDMA: its log names NET/Socket.")

@@ -12,6 +12,7 @@ import pandas as pd
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.accelerators_seen import AcceleratorsSeen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
     records_frame,
@@ -198,12 +199,19 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
         "expected": [{"metric": "tflops_per_gpu", "kind": "min", "value": 300.0}],
     } | changes
     single = plan["mode"] == "single_node"
-    plan["nodes"] = [{"node": name, "node_rank": 0 if single else place} for place, name in enumerate(nodes)]
+    env = plan.pop("env", {})
+    plan["nodes"] = [
+        {"node": name, "node_rank": 0 if single else place, "env": env} for place, name in enumerate(nodes)
+    ]
     return plan
 
 
 def judged(
-    nodes: t.Sequence[Node], folder: Path, warmup_steps: int | None = 2, **plan_changes: t.Any
+    nodes: t.Sequence[Node],
+    folder: Path,
+    warmup_steps: int | None = 2,
+    accelerators: t.Mapping[str, AcceleratorsSeen] | None = None,
+    **plan_changes: t.Any,
 ) -> dict[str, t.Any]:
     """Return the summary of a run whose nodes left these logs."""
     plan = plan_of([node.name for node in nodes], **plan_changes)
@@ -214,7 +222,8 @@ def judged(
         statuses.append(status)
     warm_up = warm_up_of(warmup_steps, told)
     steps = steps_frame(plan["nodes"], told, warm_up.steps)
-    return judge(plan, statuses, steps, records_frame(plan["run_id"], plan["nodes"], told), warm_up)
+    records = records_frame(plan["run_id"], plan["nodes"], told)
+    return judge(plan, statuses, steps, records, warm_up, accelerators=accelerators)
 
 
 def codes(summary: dict[str, t.Any]) -> list[tuple[str, str | None]]:

@@ -13,7 +13,7 @@ SIGNATURES = (
         rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
         rb"|OSError: \S{1,200}: cannot open shared object file"
         rb"|Error: Distributed package doesn't have \w{1,9} built in",
-        sample="/usr/bin/python3: No module named maxtext",
+        sample="/usr/bin/python3: No module named flash_attn",
     ),
     Signature(
         "import_error",

@@ -11,11 +11,12 @@ from functools import partial
 from .amd import amd_tool
 from .clock import clock_facts
 from .engines import ENGINES, engine_facts, silent_engine
-from .gpus import gpu_facts, with_tool
+from .gpus import gpu_facts, with_sensors, with_tool
 from .limits import limit_facts, path_facts
 from .network import hostname_facts, interface_facts, master_facts, port_problem
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
+from .sensors import measured
 from .system import system_facts
 from .tools import ToolError, together
 
@@ -41,6 +42,7 @@ def inspect(
     tasks: dict[str, Callable[[], t.Any]] = {
         "gpus": partial(gpu_facts, root),
         "amd_tool": amd_tool,
+        "sensors": partial(measured, root),
         "verbs": verbs_facts,
         "interfaces": interface_facts,
         "hostname": partial(hostname_facts, system["hostname"] or ""),
@@ -55,7 +57,7 @@ def inspect(
     known = {name: None if isinstance(value, ToolError) else value for name, value in found.items()}
     return {
         **system,
-        "gpus": with_tool(known["gpus"], found["amd_tool"]) if known["gpus"] else None,
+        "gpus": with_sensors(with_tool(known["gpus"], found["amd_tool"]), found["sensors"]) if known["gpus"] else None,
         "rdma": {"devices": devices, "libraries": provider_libraries(root), "verbs": known["verbs"]},
         "network": {
             "interfaces": known["interfaces"],
@@ -74,6 +76,6 @@ def inspect(
 
 
 def _problems(found: dict[str, t.Any], has_rdma: bool) -> dict[str, str]:
-    """Return why tasks said nothing. AMD's tool is reported with the GPUs; without RDMA there need be no libibverbs."""
-    quiet = {"amd_tool"} if has_rdma else {"amd_tool", "verbs"}
+    """Return why tasks said nothing. Tools are reported with the GPUs; without RDMA there need be no libibverbs."""
+    quiet = {"amd_tool", "sensors"} if has_rdma else {"amd_tool", "sensors", "verbs"}
     return {name: str(value) for name, value in found.items() if isinstance(value, ToolError) and name not in quiet}

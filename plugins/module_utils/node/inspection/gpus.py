@@ -13,6 +13,9 @@ from .files import line, names
 from .processes import holders
 from .tools import ToolError
 
+if t.TYPE_CHECKING:
+    from ..contracts import Reading
+
 
 class Vendor(t.NamedTuple):
     """How the accelerators of a vendor are found; each function is given the root folder."""
@@ -81,6 +84,33 @@ def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) ->
         devices = [dict(device, name=device["name"] or seen[number]) for number, device in enumerate(devices)]
     driver = dict(facts["driver"], version=facts["driver"]["version"] or by_tool["driver_version"])
     return dict(facts, devices=devices, driver=driver, tool=by_tool["tool"], problems=problems)
+
+
+def with_sensors(facts: dict[str, t.Any], said: list[Reading] | ToolError) -> dict[str, t.Any]:
+    """Return the facts with what each accelerator says of itself as its ``sensors``, None where that is not known.
+
+    ``said`` is in the order of the boards. The memory of a device is taken from there if its driver has no file of it.
+    """
+    devices, problems = facts["devices"], list(facts["problems"])
+    if isinstance(said, ToolError):
+        problems.append(f"sensors of the GPUs: {said}")
+        said = []
+    # Partitions of a board share its sensors.
+    boards = sorted({device["pci_address"] or str(place) for place, device in enumerate(devices)})
+    by_board = dict(zip(boards, said)) if len(boards) == len(said) else {}
+    if said and not by_board:
+        problems.append(f"{len(said)} GPUs have sensors, but the driver has {len(boards)}")
+    sensed = [(device, by_board.get(device["pci_address"] or str(place))) for place, device in enumerate(devices)]
+    with_sensors = [
+        {**device, "sensors": sensors, "memory_bytes": device["memory_bytes"] or _memory_bytes(sensors)}
+        for device, sensors in sensed
+    ]
+    return dict(facts, devices=with_sensors, problems=problems)
+
+
+def _memory_bytes(sensors: Reading | None) -> int | None:
+    total = sensors["memory_total"] if sensors else None
+    return None if total is None else int(total)
 
 
 def _processes(vendor: Vendor, root: str, problems: list[str]) -> list[dict[str, t.Any]] | None:

@@ -11,6 +11,7 @@ import typing as t
 from ..launch import run_of_log
 from ..phase import Answer, NodeError, RunGoneError
 from ..processes import is_running
+from ..rdma_traffic import traffic_since
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
 
 if t.TYPE_CHECKING:
@@ -32,8 +33,9 @@ def follow(request: Request) -> Answer:
     """Wait until the training ends, at most ``wait_seconds``, and return what the log said since ``cursor``.
 
     With ``start`` what was staged is started before; ``changed`` says whether it was.
-    With ``sample`` the answer holds ``readings`` of the accelerators, too, and with ``look_at_ranks`` what each rank
-    does. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    With ``sample``, and at the end of a training, the answer also holds ``readings`` of the accelerators and
+    ``traffic``, what the RDMA ports moved since the start; with ``look_at_ranks`` what each rank does. ``pausing`` says
+    whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
     With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
     holds what `stop` answers with the log, if that is no warning: this saves a round trip.
     """
@@ -86,10 +88,13 @@ def follow(request: Request) -> Answer:
         answer["log_problem"] = problem
     last_lines = tail(log_file)
     answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
-    if request.get("sample"):
-        from ..telemetry import readings  # noqa: PLC0415
+    if request.get("sample") or state["status"] == "exited":
+        from ..inspection.sensors import readings  # noqa: PLC0415
 
         answer["readings"] = readings()
+        traffic = state.get("traffic") if has_ended else traffic_since(state["before"])
+        if traffic:
+            answer["traffic"] = traffic
     if request.get("look_at_ranks"):
         from ..hang import ranks_here  # noqa: PLC0415
 

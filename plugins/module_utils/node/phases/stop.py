@@ -25,7 +25,8 @@ def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
     Whatever became of the run's folder, what carries the run's labels is ended, and `NodeError` says what is left.
-    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start.
+    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start,
+    and ``traffic`` what the RDMA ports moved until the training ended.
     With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
     """
     node, run_id = request["node"], request["run_id"]
@@ -65,6 +66,8 @@ def stop(request: Request) -> Answer:
         "warnings": warnings,
         "machine_changes": changes_since(state["before"]),
     }
+    if state.get("traffic"):
+        answer["traffic"] = state["traffic"]
     log_file = node["log_file"]
     if request.get("with_log") and os.path.exists(log_file) and os.path.getsize(log_file) <= _SMALL_LOG_BYTES:
         answer["log"] = collect({**request, "offset": 0})

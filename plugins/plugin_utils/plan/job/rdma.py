@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a plan's nodes should use RDMA, and whether NCCL's log level shows if they do."""
+"""Whether a plan's nodes should use RDMA, over which devices, and whether NCCL's log level shows that they do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import typing as t
 from collections.abc import Sequence
 
 from ...contracts import NodePlan
-from ..config.findings import Findings
 
 # A plan that sets one of these uses RDMA, unless it turns RDMA off.
-_RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX")
+_DEVICES = "NCCL_IB_HCA"
+_RDMA_VARIABLES = (_DEVICES, "NCCL_IB_GID_INDEX")
 _RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
 _SWITCHED_OFF = "NCCL_IB_DISABLE"
 _LEVEL = "NCCL_DEBUG"
@@ -48,14 +48,33 @@ def level_that_hides_the_network(nodes: Sequence[NodePlan]) -> str | None:
     return None if level.upper() in _TELLING_LEVELS else level
 
 
-def warn_of_silence(mode: str, nodes: Sequence[NodePlan], findings: Findings) -> None:
-    """Warn if the nodes should use RDMA, but no log would show whether they do."""
-    level = level_that_hides_the_network(nodes) if asks_for_rdma(mode, nodes) else None
-    if level is not None:
-        findings.warn(
-            _LEVEL,
-            level or None,
-            "The nodes should communicate over RDMA, and only NCCL_DEBUG=INFO shows whether they do. Without it a "
-            "run is INCONCLUSIVE at best.",
-            f"Set nccl_debug to INFO, or {_LEVEL} where the config sets variables.",
-        )
+class DeviceNames(t.NamedTuple):
+    """What a value of ``NCCL_IB_HCA`` names.
+
+    Names are beginnings of names, after ``=`` whole names, and after ``^`` those that are left out; ``:port`` may
+    follow each (NCCL, environment variables). None named means all.
+    """
+
+    named: list[str]
+    exact: bool
+    left_out: bool
+
+    def match(self, device: str, name: str) -> bool:
+        """Return whether one of the names is that of a device."""
+        return device == name if self.exact else device.startswith(name)
+
+    def select(self, device: str) -> bool:
+        """Return whether NCCL uses a device."""
+        return not self.named or any(self.match(device, name) for name in self.named) is not self.left_out
+
+
+def device_names(value: str | None) -> DeviceNames:
+    """Return what a value of ``NCCL_IB_HCA`` names."""
+    text = value or ""
+    named = [name.partition(":")[0] for name in text.lstrip("^=").split(",") if name]
+    return DeviceNames(named, "=" in text[:2], "^" in text[:2])
+
+
+def devices_of(node: NodePlan) -> DeviceNames:
+    """Return the RDMA devices that the plan of a node names."""
+    return device_names(node.get("env", {}).get(_DEVICES))

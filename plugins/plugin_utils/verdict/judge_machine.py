@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happened to the machines of a run, as measured on them: the second rank of evidence.
+
+Nothing that a log says is looked at here. What ended a rank or takes a node out of service fails the run, even if it
+trained to its end; what was contained, corrected or recovered is a note for the owner of the node. Which is which is a
+table: `module_utils.node.machine_facts` for what the kernel says, `MEASURED` for counters, links and sensors.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ...module_utils.node.machine_facts import ROW_OF, is_failure
+from ..contracts import FirstFailure, Status
+from ..inventory.folded_names import folded
+from ..plan.config.words import counted
+from ..plan.job.rdma import device_names, devices_of
+from .broken_links import broken_links
+from .reasons import FAIL, Reasons
+
+if t.TYPE_CHECKING:
+    import pandas as pd
+
+    from ...module_utils.node.contracts import MachineFact
+    from .accelerators_seen import AcceleratorsSeen
+    from .seen import Seen
+
+_CODE, _NOTE = "machine_fault", "machine_note"
+
+
+class Measured(t.NamedTuple):
+    """Something that is measured on a node: its effect, what it means in words, and the source that says so."""
+
+    effect: str
+    means: str
+    source: str
+
+
+MEASURED = {
+    "booted": Measured("fail", "the node rebooted", "Linux, /proc/sys/kernel/random/boot_id"),
+    "port_down": Measured(
+        "fail",
+        "an RDMA port that the run uses lost its link and did not get it back",
+        "Linux, Documentation/ABI/stable/sysfs-class-infiniband: state",
+    ),
+    "link_gone": Measured(
+        "note", "an interface lost its link and did not get it back", "Linux, sysfs-class-net: operstate"
+    ),
+    "link_back": Measured(
+        "note", "a link went down and came back", "Linux, sysfs-class-infiniband: link_downed; net: carrier_changes"
+    ),
+    "port_errors": Measured(
+        "note",
+        "errors on network ports, which the transport repeated",
+        "Linux, sysfs-class-infiniband: symbol_error, …",
+    ),
+    "ecc_uncorrected": Measured(
+        "note", "uncorrectable ECC errors that no rank died of", "NVIDIA GPU Memory Error Management: error containment"
+    ),
+    "ecc_corrected": Measured("note", "corrected ECC errors", "NVIDIA GPU Memory Error Management"),
+    "thermal": Measured(
+        "note", "slowed down by temperature", "NVML, nvmlClocksEventReasons: HW and SW thermal slowdown"
+    ),
+    "power_brake": Measured(
+        "note", "slowed down by the power supply", "NVML, nvmlClocksEventReasons: HW power brake slowdown"
+    ),
+}
+# What corrupts or loses packets. Congestion (ECN, CNP, discards, waits) is on the page alone: it is how networks work.
+_ERRORS = re.compile(
+    "symbol_error|link_integrity|port_rcv_errors|phy_errors|crc_errors|retry_exc|max_retry_exceeded|unrecoverable_err"
+)
+# Of the reasons that samples give for a lower clock.
+_SLOWED = {"thermal": "thermal", "power brake": "power_brake"}
+_NAMED = 4
+
+
+def judge_machine(seen: Seen, reasons: Reasons) -> None:
+    """Note what happened to the machines: a reason for what fails a run, one for each node, and notes for the rest."""
+    notes: dict[str, dict[str, list[str]]] = {}
+    for status in seen.statuses:
+        node = status["node"]
+        for name, effect, details in [*_kernel_facts(seen, status), *_measured(seen, status)]:
+            if effect == "fail":
+                message = f"{node}: {_means(name)}{_details(details)}."
+                reasons.add(FAIL, _CODE, message, node, fact=name, lines=_lines(status, name))
+            else:
+                notes.setdefault(name, {}).setdefault(node, []).extend(details)
+    for name, by_node in notes.items():
+        _note(seen, name, by_node, reasons)
+
+
+def first_of_machine(seen: Seen) -> FirstFailure | None:
+    """Return the first machine that failed, in the form of `first_failure`, or None where none did.
+
+    What was measured comes after what the kernel said, as nobody knows when it happened.
+    """
+    failed = [
+        (math.inf, status, f"{_means(name)}{_details(details)}") for status, name, details in _failed_by_measure(seen)
+    ]
+    said = [(fact["seconds"], status, fact["line"]) for status in seen.statuses for fact in _failures_of(status)]
+    ordered = sorted([*said, *failed], key=lambda one: one[0])
+    if not ordered:
+        return None
+    _seconds, status, message = ordered[0]
+    node = status["node"]
+    others = {other["node"]: text for _when, other, text in reversed(ordered) if other["node"] != node}
+    meanings = dict.fromkeys(ROW_OF[fact["fact"]].means for fact in _failures_of(status))
+    return {
+        "node": node,
+        "node_rank": status.get("node_rank"),
+        "class": "node_failure",
+        "message": message,
+        "evidence": [text for _when, other, text in ordered if other["node"] == node],
+        "rank": None,
+        "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or message}.",
+        "exit_code": status.get("exit_status"),
+        "echoes": [{"node": other, "class": "node_failure", "message": text} for other, text in others.items()],
+    }
+
+
+def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, list[str]]]:
+    for status in seen.statuses:
+        for name, effect, details in _measured(seen, status):
+            if effect == "fail":
+                yield status, name, details
+
+
+def _failures_of(status: Status) -> list[MachineFact]:
+    return [fact for fact in _facts_of(status) if is_failure(fact)]
+
+
+def _facts_of(status: Status) -> list[MachineFact]:
+    changes = status.get("machine_changes")
+    return changes.get("facts", []) if changes else []
+
+
+def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, list[str]]]:
+    """Yield name, effect and details of each fact of a node's kernel log: a fact of two devices comes twice."""
+    for fact in _facts_of(status):
+        details = [fact["device"], _when(seen, status, fact["seconds"]), _times(fact["count"])]
+        effect = "fail" if is_failure(fact) else "note"
+        if fact["recovered"]:
+            details.append("recovered")
+        yield fact["fact"], effect, [", ".join(filter(None, details))]
+
+
+def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, list[str]]]:
+    """Yield name, effect and details of what was measured on a node."""
+    found = {**_of_network(seen, status), **_of_accelerators(seen.accelerators.get(status["node"]))}
+    changes = status.get("machine_changes")
+    if changes and changes["booted"]:
+        found = {"booted": []}
+    for name, details in found.items():
+        yield name, MEASURED[name].effect, details
+
+
+def _of_network(seen: Seen, status: Status) -> dict[str, list[str]]:
+    changes = status.get("machine_changes")
+    if not changes:
+        return {}
+    planned = next((devices_of(node) for node in seen.plan["nodes"] if node["node"] == status["node"]), None)
+    used = planned or device_names(None)
+    down = changes.get("links_down", [])
+    ports = [port for port in down if "/" in port and used.select(port.partition("/")[0])]
+    errors = {name: grown for name, grown in changes["counters"].items() if _ERRORS.search(name)}
+    back = {name: grown for name, grown in broken_links(status).items() if name.partition(" ")[0] not in down}
+    found = {
+        "port_down": ports,
+        "link_gone": [link for link in down if link not in ports],
+        "link_back": _counts(back),
+        "port_errors": _counts(errors),
+    }
+    return {name: details for name, details in found.items() if details}
+
+
+def _of_accelerators(seen: AcceleratorsSeen | None) -> dict[str, list[str]]:
+    if seen is None:
+        return {}
+    found = {
+        name: [f"GPU {number}: {count}" for number, count in sorted(counts.items()) if count]
+        for name, counts in seen.errors.items()
+    }
+    for reason, name in _SLOWED.items():
+        slowed = sorted(seen.held_down.get(reason, Counter()).items())
+        found[name] = [f"GPU {number} in {count} of {seen.samples} samples" for number, count in slowed]
+    return {name: details for name, details in found.items() if details}
+
+
+def _note(seen: Seen, name: str, by_node: Mapping[str, list[str]], reasons: Reasons) -> None:
+    """Note what happened to some nodes: of one with its details, of several with their names alone."""
+    evidence = {node: details[:_NAMED] for node, details in list(by_node.items())[:_NAMED]}
+    if len(by_node) == 1:
+        ((node, details),) = by_node.items()
+        lines = next((_lines(status, name) for status in seen.statuses if status["node"] == node), [])
+        reasons.note(_NOTE, f"{node}: {_means(name)}{_details(details)}.", node, fact=name, lines=lines)
+        return
+    of_nodes = f"{folded(by_node)} ({counted(len(by_node), 'node')})"
+    reasons.note(_NOTE, f"{of_nodes}: {_means(name)}.", fact=name, details=evidence)
+
+
+def _means(name: str) -> str:
+    return ROW_OF[name].means if name in ROW_OF else MEASURED[name].means
+
+
+def _details(details: list[str]) -> str:
+    known = [detail for detail in details if detail]
+    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
+    return f": {'; '.join([*known[:_NAMED], *more])}" if known else ""
+
+
+def _lines(status: Status, name: str) -> list[str]:
+    return [fact["line"] for fact in _facts_of(status) if fact["fact"] == name][:_NAMED]
+
+
+def _counts(counters: Mapping[str, int]) -> list[str]:
+    return [f"{name} +{grown}" for name, grown in sorted(counters.items(), key=lambda one: -one[1])]
+
+
+def _times(count: int) -> str:
+    return f"{count} times" if count > 1 else ""
+
+
+def _when(seen: Seen, status: Status, seconds: float) -> str:
+    """Return when something happened: so long after the start, and at which step if the step times say so."""
+    step = _step_at(seen, status, seconds)
+    minutes = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    return f"{minutes} after the start" + (f", about step {step}" if step is not None else "")
+
+
+def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:
+    """Return the step that was trained so long after the start, counted back from the end by the step times."""
+    started_at, ended_at = status.get("started_at"), status.get("ended_at")
+    rows: pd.DataFrame | None = seen.attempts.get(status["node"])
+    if rows is None and seen.together:
+        rows = next(iter(seen.attempts.values()), None)
+    if rows is None or started_at is None or ended_at is None or "step_time_ms" not in rows:
+        return None
+    times = rows["step_time_ms"].to_numpy() / 1e3
+    before_end = ended_at - started_at - seconds
+    # How long before the end each step began.
+    began = times[::-1].cumsum()[::-1]
+    during = rows["step"].to_numpy()[(began >= before_end) & (began - times <= before_end)]
+    return int(during[0]) if len(during) else None
