@@ -132,7 +132,7 @@ PREFIXES = (
         rb"\[rank(?P<local_rank>\d{1,5})\]:",
         b"[rank0]:[titan] 2026-11-26 10:00:00,123 - root - INFO - step:  1  loss: 8.1",
         "the same; torchtitan's run_train.sh names the role rank",
-        sure=rb"\[rank\d{1,5}\]:(?! |\[[EWIF]\d|\[rank\d|[EWIFV]\d{4} |$)",
+        sure=rb"\[rank\d{1,5}\]:(?! |\[[EWIF][\d ]|\[rank\d|[EWIFV]\d{4} |$)",
         surely=0.05,
     ),
     Prefix(

@@ -8,13 +8,22 @@ import re
 from .find import Piece
 from .text import line_end, line_start
 
+_MOST_LINES = 64
 ANOTHER_HOST = "NCCL process of another host "
 
 _PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
-# Of torchrun and Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since
-# 2.18 with its size and id), the host and the process.
+# Of PyTorch and Primus at the start of a line, of Lightning's distributed.py, and of NCCL, which names the rank in a
+# communicator (since 2.18 with its size and id), the host and the process. torchrun --tee writes the rank of its node
+# there, with the name of a role, which may be "rank", right in front of the text: [rank0]:text.
 _TELLING = (
-    (b"[rank", re.compile(rb"\[rank-?(\d{1,7})[\]/]"), "rank "),
+    (
+        b"[rank",
+        re.compile(
+            rb"(?:(?<=\n)|(?<=\r)|\A)(?:\d{1,7}: |\[[^\]\r\n]{1,60}\]:? ?){0,4}?"
+            rb"\[rank-?(\d{1,7})(?:/\d|\](?:: |:\[[EWIF][\d ]|:[EWIFV]\d{4} ))"
+        ),
+        "rank ",
+    ),
     (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
     (
         b" commId 0x",
@@ -31,11 +40,24 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
     for needle, pattern, kind in _TELLING:
         if any(line.startswith(kind) for line in found):
             continue
-        place = piece.find(needle, 0)
-        match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))
+        match = _first(piece, needle, pattern)
         if match:
             found.append(kind + b" of ".join(match.groups()).decode("ascii"))
     return found + _of_another_host(found, piece)
+
+
+def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    """Return what matches in the first of the lines with the needle; a few are looked at."""
+    text, place = piece.text, piece.find(needle, 0)
+    for _line in range(_MOST_LINES):
+        if place < 0:
+            break
+        end = line_end(text, place)
+        match = pattern.search(text, line_start(text, place), end)
+        if match:
+            return match
+        place = piece.find(needle, end)
+    return None
 
 
 def _of_another_host(found: list[str], piece: Piece) -> list[str]:
