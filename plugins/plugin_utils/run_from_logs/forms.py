@@ -75,31 +75,52 @@ def plain_logs(run: LoggedRun, nodes: int | None, scratch: Path) -> PlainLogs:
     found = PlainLogs(notes=list(run.notes))
     numbers = itertools.count()
 
-    def split(file: Path) -> dict[str, LogFile]:
+    def split(file: Path, of_output: Mapping[_Label, _Node]) -> _Split:
         folder = scratch / str(next(numbers))
         folder.mkdir()
         try:
-            return _split(file, run.parts.get(file, []), nodes, folder, found.notes)
+            return _split(file, run.parts.get(file, []), nodes, folder, found.notes, of_output)
         except OSError as error:
             problem = f"it cannot be read: {error.strerror or error}"
             (folder / "empty").touch()
-            return {"": LogFile(folder / "empty", file, problem=problem)}
+            return _Split({"": LogFile(folder / "empty", file, problem=problem)}, {})
 
     for node, files in run.files.items():
         for file in files:
-            by_node = split(file)
-            for label, log in by_node.items():
-                found.nodes.setdefault(label or node, []).append(log)
-            first = next(iter(by_node))
+            outputs = split(file, {})
+            for name, log in outputs.logs.items():
+                found.nodes.setdefault(name or node, []).append(log)
+            first = next(iter(outputs.logs.values()))
             for error in run.errors.get(file, ()):
-                for label, log in split(error).items():
-                    whose = by_node.get(label, by_node[first])
+                for name, log in split(error, outputs.nodes).logs.items():
+                    whose = outputs.logs.get(name, first)
                     found.errors.setdefault(whose.path, []).append(log)
     return found
 
 
-def _split(file: Path, older: Sequence[Path], nodes: int | None, folder: Path, notes: list[str]) -> dict[str, LogFile]:
-    """Return the plain logs of a file by node; a log of one node has the name "", as the file's name is its node's."""
+class _Node(t.NamedTuple):
+    """A node in a log of several: its name, and whether several tasks of it print there."""
+
+    name: str
+    is_shared: bool
+
+
+class _Split(t.NamedTuple):
+    """The plain logs of a file by node, and the node of each label; a log of one node has the name ""."""
+
+    logs: dict[str, LogFile]
+    nodes: dict[_Label, _Node]
+
+
+def _split(
+    file: Path,
+    older: Sequence[Path],
+    nodes: int | None,
+    folder: Path,
+    notes: list[str],
+    of_output: Mapping[_Label, _Node],
+) -> _Split:
+    """Return the plain logs of a file. The standard error of a job has the nodes that its output has."""
     parts = [*older, file]
     if older and _is_whole(file):
         names = ", ".join(part.name for part in older)
@@ -107,13 +128,16 @@ def _split(file: Path, older: Sequence[Path], nodes: int | None, folder: Path, n
         parts = [file]
     prefixes = prefixes_of(list(_some_lines(parts)))
     if not prefixes and len(parts) == 1 and not is_packed(file):
-        return {"": LogFile(file, file)}
-    writer = _Writer(folder, prefixes, _nodes_of(parts, prefixes, nodes))
+        return _Split({"": LogFile(file, file)}, {})
+    by_label = _nodes_of(parts, prefixes, nodes)
+    if not by_label.keys() - of_output.keys():
+        by_label = dict(of_output)
+    writer = _Writer(folder, prefixes, by_label)
     writer.write(parts)
-    if prefixes and len(writer.names) > 1:
+    if len(writer.names) > 1 and not of_output:
         what = " and ".join(dict.fromkeys(prefix.name for prefix in prefixes))
         notes.append(f"{file.name} holds the logs of {counted(len(writer.names), 'node')}, told apart by {what}.")
-    return writer.logs(file)
+    return _Split(writer.logs(file), by_label)
 
 
 def _is_whole(file: Path) -> bool:
@@ -131,7 +155,8 @@ def _is_whole(file: Path) -> bool:
 def _chunks(parts: Iterable[Path]) -> Iterator[bytes]:
     for part in parts:
         with opened(part) as stream:
-            while chunk := stream.read(_CHUNK_BYTES):
+            # Of a file that is cut off, read() returns nothing.
+            while chunk := stream.read1(_CHUNK_BYTES):
                 yield chunk
 
 
@@ -175,13 +200,6 @@ def _labels(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> _Labels:
                 if label is not None and hosts.setdefault(label, None) is None:
                     hosts[label] = line.told.host or host_named_in(line.text)
     return _Labels(hosts, by_host)
-
-
-class _Node(t.NamedTuple):
-    """A node in a log of several: its name, and whether several tasks of it print there."""
-
-    name: str
-    is_shared: bool
 
 
 def _nodes_of(parts: Sequence[Path], prefixes: Sequence[Prefix], nodes: int | None) -> dict[_Label, _Node]:

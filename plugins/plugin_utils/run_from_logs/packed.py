@@ -6,6 +6,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib.util
+import io
 import lzma
 import typing as t
 import zlib
@@ -37,6 +38,6 @@ def unpacked_name(file: Path) -> str:
     return file.stem if is_packed(file) else file.name
 
 
-def opened(file: Path) -> t.BinaryIO:
+def opened(file: Path) -> io.BufferedReader:
     """Open a file to read what it holds; raises OSError."""
-    return t.cast("t.BinaryIO", _OPENERS.get(file.suffix, open)(file, "rb"))
+    return t.cast("io.BufferedReader", _OPENERS.get(file.suffix, open)(file, "rb"))

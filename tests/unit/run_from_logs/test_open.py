@@ -379,7 +379,11 @@ def test_other_faults_of_a_config_are_faults_here_too(judged):
 
 def test_a_config_of_another_framework_than_the_logs_is_not_applied(judged):
     summary = judged({"node0.log": maxtext(range(9))}, with_config(config_text()))
-    assert (summary["verdict"], summary["framework"], summary["nodes"][0]["last_step"]) == ("INCONCLUSIVE", "maxtext", 8)
+    assert (summary["verdict"], summary["framework"], summary["nodes"][0]["last_step"]) == (
+        "INCONCLUSIVE",
+        "maxtext",
+        8,
+    )
     (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "other_workload"]
     assert re.search("training_framework is megatron, but .*node0.log has steps of maxtext", reason["message"])
 
