@@ -20,6 +20,7 @@ from .text import plain
 _MOST_PREFIXES = 4
 # Of a line without an end, so much is taken at a time.
 _LINE_BYTES = 1 << 20
+_MOST_HEADS = 4096
 
 _compiled = lru_cache(maxsize=None)(re.compile)
 
@@ -176,9 +177,11 @@ class PrefixReader:
 
     def __init__(self, prefixes: Sequence[Prefix]) -> None:
         """Begin where a log begins."""
-        self._prefixes = prefixes
+        self._prefixes = [(_compiled(prefix.pattern), prefix.kept) for prefix in prefixes]
         self._rest = b""
         self._within: t.Optional[Told] = None
+        # Most lines begin as others do.
+        self._told: dict[bytes, Told] = {}
 
     def read(self, chunk: bytes, final: bool = False) -> Iterator[Line]:
         """Yield the lines that a piece completes; a ``final`` piece completes the last one."""
@@ -196,35 +199,42 @@ class PrefixReader:
     def _line(self, line: bytes, end: bytes) -> Line:
         if self._within is not None:
             return Line(self._within, line + end)
-        return taken_off(line, end, self._prefixes)
+        line = plain(line)
+        matches = []
+        place = behind = 0
+        for pattern, kept in self._prefixes:
+            match = pattern.match(line, behind)
+            if not match:
+                break
+            matches.append(match)
+            behind = match.end()
+            if not kept:
+                place = behind
+            if match.lastgroup == "partial":
+                end = b""
+        if not matches:
+            of_srun = _OF_SRUN.match(line)
+            return Line(_told([of_srun]) if of_srun else _NOTHING, line + end)
+        head = line[:behind]
+        told = self._told.get(head)
+        if told is None:
+            if len(self._told) == _MOST_HEADS:
+                self._told.clear()
+            told = self._told[head] = _told(matches)
+        return Line(told, line[place:] + end)
 
 
-def taken_off(line: bytes, end: bytes, prefixes: Sequence[Prefix]) -> Line:
-    """Return a line without the prefixes that it has, and what they say; ``end`` is its line end."""
-    line = plain(line)
+def _told(matches: Sequence[re.Match[bytes]]) -> Told:
     said: dict[str, t.Any] = {}
-    place = 0
-    for prefix in prefixes:
-        match = _compiled(prefix.pattern).match(line, place)
-        if not match:
-            break
-        found = match.groupdict()
-        if found.pop("partial", None):
-            end = b""
-        said.update((name, value) for name, value in found.items() if value is not None and name not in said)
-        if not prefix.kept:
-            place = match.end()
-    if not said:
-        of_srun = _OF_SRUN.match(line)
-        said = of_srun.groupdict() if of_srun else {}
-    if not said:
-        return Line(_NOTHING, line + end)
+    for match in matches:
+        said.update((name, value) for name, value in match.groupdict().items() if value and name not in said)
+    said.pop("partial", None)
     if "host" in said:
         said["host"] = said["host"].decode("ascii", "replace")
     for name in _NUMBERS:
         if name in said:
             said[name] = int(said[name])
-    return Line(Told(**said), line[place:] + end)
+    return Told(**said)
 
 
 def prefixes_of(lines: Sequence[bytes]) -> tuple[Prefix, ...]:
@@ -246,7 +256,7 @@ def prefixes_of(lines: Sequence[bytes]) -> tuple[Prefix, ...]:
 
 def host_named_in(text: bytes) -> str | None:
     """Return the host that a line without prefixes says it was printed on, None where it says none."""
-    match = _OF_HOST.match(text)
+    match = _OF_HOST.match(text) if b" NCCL " in text or text.startswith(b"[NODE-") else None
     return None if match is None else (match["host"] or match["primus"]).decode("ascii", "replace")
 
 

@@ -13,11 +13,17 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.prefixes imp
     Told,
     host_named_in,
     prefixes_of,
-    taken_off,
 )
 
 ROWS = {prefix.name: prefix for prefix in PREFIXES}
 TIME = b"2026-11-26T10:00:00.123456789Z"
+
+
+def taken_off(line: bytes, *prefixes) -> Line:
+    (found,) = PrefixReader(prefixes).read(line, final=True)
+    return found
+
+
 # By the name of each row, what its sample says.
 SAID = {
     "containerd and CRI-O": Told(time=TIME),
@@ -40,9 +46,9 @@ SAID = {
 def test_each_row_is_recognized_by_its_sample_and_says_what_it_says(name):
     sample = ROWS[name].sample
     assert prefixes_of([sample] * 3) == (ROWS[name],)
-    told, text = taken_off(sample, b"\n", [ROWS[name]])
+    told, text = taken_off(sample, ROWS[name])
     assert told == SAID[name]
-    assert text in (b"iteration 1/ 10 |\n", sample.partition(b":")[2] + b"\n", sample + b"\n")
+    assert text in (b"iteration 1/ 10 |", sample.partition(b":")[2], sample)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +64,7 @@ def test_each_row_is_recognized_by_its_sample_and_says_what_it_says(name):
 def test_prefixes_stand_around_each_other_and_have_colours(lines, names, text):
     prefixes = prefixes_of(lines)
     assert [prefix.name for prefix in prefixes] == names
-    assert taken_off(lines[0], b"", prefixes).text == text
+    assert taken_off(lines[0], *prefixes).text == text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_a_line_that_the_container_runtime_cut_is_one_again():
 
 def test_a_line_of_srun_itself_is_of_the_node_that_it_names():
     line = b"srun: error: mi300-1: tasks 8-15: Exited with exit code 1"
-    assert taken_off(line, b"\n", [ROWS["srun --label"]]) == (Told(host="mi300-1", task=8), line + b"\n")
+    assert taken_off(line, ROWS["srun --label"]) == (Told(host="mi300-1", task=8), line)
 
 
 @pytest.mark.parametrize(

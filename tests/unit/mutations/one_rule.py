@@ -24,7 +24,7 @@ ONE_RULE = [
     ("live", "gap-nxdt-two", "steps_missing"),
     ("report", "gaps-nxdt-loss: the last", "last_loss_missing"),
     ("live", "gaps-nxdt-loss: one", "loss_missing"),
-    ("report", "silent-nxdt-node1 head", "no_sign_of_life"),
+    ("report", "silent-nxdt-node1 a line end", "no_sign_of_life"),
     ("live", "evidence-megatron-rank 0 without its end", "no_sign_of_life"),
     ("report", "attempts-megatron-rank 0 begins twice", "began_anew"),
     ("live", "evidence-megatron-another communicator", "other_log"),
