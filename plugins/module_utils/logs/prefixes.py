@@ -149,6 +149,7 @@ PREFIXES = (
         rb"\[\d{8} \d\d:\d\d:\d\d\]\[rank-(?P<rank>\d{1,7})/(?P<world>\d{1,7})\]",
         b"[20261126 10:00:00][rank-8/16][INFO    ] [--------trainer.py:120] : iteration 1/ 10 |",
         "Primus, primus/core/utils/logger.py",
+        least=0.01,
         kept=True,
     ),
 )

@@ -2,25 +2,24 @@
 """Makes one plain log per node of the forms in which logs are kept.
 
 A log may be compressed, rotated into several files, and have a prefix in front of each line; a file may hold the logs
-of all nodes, told apart by their prefixes. Such logs are written anew in a scratch folder, so that whoever reads a log
-reads a plain file.
+of all nodes, told apart by their prefixes. Such logs are copied to a scratch folder as plain ones, so that whoever
+reads a log reads a plain file.
 """
 
 from __future__ import annotations
 
 import itertools
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ...module_utils.logs.clock import seconds_of_rfc3339
 from ...module_utils.logs.frameworks.known import GRAMMARS
-from ...module_utils.logs.prefixes import Line, Prefix, PrefixReader, host_named_in, prefixes_of
+from ...module_utils.logs.prefixes import Line, Prefix, PrefixReader, prefixes_of
 from ...module_utils.logs.reader import read_log
-from ...module_utils.node.inspection.files import by_numbers
 from ..plan.config.words import counted
-from .files import fit_name
+from .labels import Nodes, nodes_of
 from .packed import DAMAGED, is_packed, opened
 
 if t.TYPE_CHECKING:
@@ -34,8 +33,7 @@ _PLACES, _PLACE_BYTES = 8, 64 << 10
 # So much of what a label printed is held before it is written.
 _HELD_BYTES = 64 << 10
 _PROBE_BYTES = 4 << 20
-
-_Label = str | int | None
+_SEVERAL = 2
 
 
 @dataclass(frozen=True)
@@ -75,19 +73,21 @@ def plain_logs(run: LoggedRun, nodes: int | None, scratch: Path) -> PlainLogs:
     found = PlainLogs(notes=list(run.notes))
     numbers = itertools.count()
 
-    def split(file: Path, of_output: Mapping[_Label, _Node]) -> _Split:
+    alone = len(run.files) == 1
+
+    def split(file: Path, of_output: Nodes | None = None) -> _Split:
         folder = scratch / str(next(numbers))
         folder.mkdir()
         try:
-            return _split(file, run.parts.get(file, []), nodes, folder, found.notes, of_output)
+            return _split(file, run.parts.get(file, []), nodes, folder, found.notes, of_output, alone)
         except OSError as error:
             problem = f"it cannot be read: {error.strerror or error}"
             (folder / "empty").touch()
-            return _Split({"": LogFile(folder / "empty", file, problem=problem)}, {})
+            return _Split({"": LogFile(folder / "empty", file, problem=problem)}, Nodes())
 
     for node, files in run.files.items():
         for file in files:
-            outputs = split(file, {})
+            outputs = split(file)
             for name, log in outputs.logs.items():
                 found.nodes.setdefault(name or node, []).append(log)
             first = next(iter(outputs.logs.values()))
@@ -98,18 +98,11 @@ def plain_logs(run: LoggedRun, nodes: int | None, scratch: Path) -> PlainLogs:
     return found
 
 
-class _Node(t.NamedTuple):
-    """A node in a log of several: its name, and whether several tasks of it print there."""
-
-    name: str
-    is_shared: bool
-
-
 class _Split(t.NamedTuple):
-    """The plain logs of a file by node, and the node of each label; a log of one node has the name ""."""
+    """The plain logs of a file by node, and its nodes; a log of one node has the name ""."""
 
     logs: dict[str, LogFile]
-    nodes: dict[_Label, _Node]
+    nodes: Nodes
 
 
 def _split(
@@ -118,38 +111,50 @@ def _split(
     nodes: int | None,
     folder: Path,
     notes: list[str],
-    of_output: Mapping[_Label, _Node],
+    of_output: Nodes | None,
+    alone: bool,
 ) -> _Split:
     """Return the plain logs of a file. The standard error of a job has the nodes that its output has."""
     parts = [*older, file]
     if older and _is_whole(file):
         names = ", ".join(part.name for part in older)
-        notes.append(f"{file.name} begins with the first step, so these older files are of another run: {names}.")
+        notes.append(
+            f"{file.name} begins with the start of a training, so these older files are of another run: {names}."
+        )
         parts = [file]
     prefixes = prefixes_of(list(_some_lines(parts)))
-    if not prefixes and len(parts) == 1 and not is_packed(file):
-        return _Split({"": LogFile(file, file)}, {})
-    by_label = _nodes_of(parts, prefixes, nodes)
-    if not by_label.keys() - of_output.keys():
-        by_label = dict(of_output)
-    writer = _Writer(folder, prefixes, by_label)
+    found = nodes_of(lambda: _whole_lines(parts, prefixes), prefixes, nodes, alone)
+    if of_output and not found.by_label.keys() - of_output.by_label.keys():
+        found = of_output
+    is_plain = all(prefix.kept for prefix in prefixes) and len(parts) == 1 and not is_packed(file)
+    if is_plain and len(found.names) < _SEVERAL:
+        return _Split({"": LogFile(file, file)}, found)
+    writer = _Writer(folder, prefixes, found)
     writer.write(parts)
-    if len(writer.names) > 1 and not of_output:
+    if len(found.names) >= _SEVERAL and not of_output:
         what = " and ".join(dict.fromkeys(prefix.name for prefix in prefixes))
-        notes.append(f"{file.name} holds the logs of {counted(len(writer.names), 'node')}, told apart by {what}.")
-    return _Split(writer.logs(file), by_label)
+        notes.append(f"{file.name} holds the logs of {counted(len(found.names), 'node')}, told apart by {what}.")
+    return _Split(writer.logs(file), found)
 
 
 def _is_whole(file: Path) -> bool:
-    """Tell whether a log has the first step of a training, so that nothing came before it."""
+    """Tell whether a log has the first step of a training, or of a rank without steps its start: nothing came before."""
     if is_packed(file):
         return False
+    started = False
     for grammar_name, grammar in GRAMMARS.items():
         news = read_log(str(file), grammar_name, final=True, max_bytes=_PROBE_BYTES, failures="none")
         first = next(iter(news["rows"]), None)
         if first:
             return first["step"] == grammar.first_step
-    return False
+        started = started or bool(news["starts"])
+    return started
+
+
+def _whole_lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[Line]:
+    """Yield the lines of a log as far as they can be read."""
+    with suppress(*DAMAGED):
+        yield from _lines(parts, prefixes)
 
 
 def _chunks(parts: Iterable[Path]) -> Iterator[bytes]:
@@ -172,17 +177,6 @@ def _some_lines(parts: Sequence[Path]) -> Iterator[bytes]:
                 yield from whole[place > 0 : -1 if len(whole) > 1 else None]
 
 
-class _Labels(t.NamedTuple):
-    """Which labels a log has, and the host that the lines of each name."""
-
-    found: dict[_Label, str | None]
-    by_host: bool
-
-
-def _label_of(line: Line, by_host: bool) -> _Label:
-    return line.told.host if by_host else line.told.task
-
-
 def _lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[Line]:
     reader = PrefixReader(prefixes)
     for chunk in _chunks(parts):
@@ -190,72 +184,40 @@ def _lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[Line]:
     yield from reader.read(b"", final=True)
 
 
-def _labels(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> _Labels:
-    by_host = any(b"(?P<host>" in prefix.pattern for prefix in prefixes)
-    hosts: dict[_Label, str | None] = {}
-    if by_host or any(b"(?P<task>" in prefix.pattern for prefix in prefixes):
-        with suppress(*DAMAGED):
-            for line in _lines(parts, prefixes):
-                label = _label_of(line, by_host)
-                if label is not None and hosts.setdefault(label, None) is None:
-                    hosts[label] = line.told.host or host_named_in(line.text)
-    return _Labels(hosts, by_host)
-
-
-def _nodes_of(parts: Sequence[Path], prefixes: Sequence[Prefix], nodes: int | None) -> dict[_Label, _Node]:
-    """Return the node of each label, in rank order.
-
-    Tasks are on one node if their lines name the same host. Where not all of them name one, Slurm's usual order is
-    taken: the first node has the first tasks, as many as every other.
-    """
-    labels = _labels(parts, prefixes)
-    if labels.by_host:
-        names = sorted(map(str, labels.found), key=by_numbers)
-        return {name: _Node(fit_name(name), is_shared=False) for name in names}
-    tasks = sorted(t.cast("Mapping[int, str | None]", labels.found).items())
-    hosts = dict.fromkeys(host for _task, host in tasks)
-    if tasks and None not in hosts:
-        return {task: _Node(fit_name(str(host)), len(tasks) > len(hosts)) for task, host in tasks}
-    each = len(tasks) // nodes if nodes and len(tasks) % nodes == 0 else 1
-    return {task: _Node(f"task{tasks[place - place % each][0]}", each > 1) for place, (task, _host) in enumerate(tasks)}
-
-
 class _Writer:
     """Writes the lines of a log into one plain log per node."""
 
-    def __init__(self, folder: Path, prefixes: Sequence[Prefix], nodes: Mapping[_Label, _Node]) -> None:
+    def __init__(self, folder: Path, prefixes: Sequence[Prefix], nodes: Nodes) -> None:
         """Write below the folder."""
         self._folder, self._prefixes, self._nodes = folder, prefixes, nodes
-        self.names = list(dict.fromkeys(node.name for node in nodes.values())) or [""]
-        self._places = {name: place for place, name in enumerate(self.names)}
-        self._held: dict[str, list[bytes]] = {name: [] for name in self.names}
-        self._sizes = dict.fromkeys(self.names, 0)
-        self._times: dict[str, list[bytes]] = {name: [] for name in self.names}
+        self._names = nodes.names or [""]
+        self._places = {name: place for place, name in enumerate(self._names)}
+        self._held: dict[str, list[bytes]] = {name: [] for name in self._names}
+        self._sizes = dict.fromkeys(self._names, 0)
+        self._times: dict[str, list[bytes]] = {name: [] for name in self._names}
         self._problem: str | None = None
 
     def write(self, parts: Sequence[Path]) -> None:
         """Write all that can be read; lines without a label are of the job, and stand in the log of its first node."""
-        by_host = any(isinstance(label, str) for label in self._nodes)
         local = _several_local_ranks(parts, self._prefixes)
         try:
-            for told, text in _lines(parts, self._prefixes):
-                label = told.host if by_host else told.task
-                node = self._nodes.get(label)
-                name = node.name if node else self.names[0]
+            for line in _lines(parts, self._prefixes):
+                told, node = line.told, self._nodes.of(line)
+                name = self._names[0] if node is None else node
                 # Tracebacks of several ranks stay apart by what stands in front of their lines.
                 rank = b""
-                if node and node.is_shared and told.task is not None:
+                if self._nodes.is_shared and node is not None and told.task is not None:
                     rank = b"[rank%d]: " % told.task
                 elif local and told.local_rank is not None:
                     rank = b"[local rank %d]: " % told.local_rank
                 if told.time:
                     self._times[name][1:] = [told.time]
-                self._hold(name, rank + text)
+                self._hold(name, rank + line.text)
         except DAMAGED as error:
             self._problem = f"it is damaged or cut off: {error}"
         except OSError as error:
             self._problem = f"it cannot be read to its end: {error.strerror or error}"
-        for name in self.names:
+        for name in self._names:
             self._flush(name)
 
     def _hold(self, name: str, text: bytes) -> None:
@@ -275,7 +237,7 @@ class _Writer:
     def logs(self, named: Path) -> dict[str, LogFile]:
         """Return the logs by node; a log of one node that a file has is of the node that the file names."""
         logs = {}
-        for name in self.names:
+        for name in self._names:
             times = [_seconds(time) for time in self._times[name]]
             began, ended = (times[0], times[-1]) if times else (None, None)
             logs[name] = LogFile(self._path(name), named, began, ended, self._problem)

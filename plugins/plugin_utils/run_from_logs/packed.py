@@ -14,13 +14,14 @@ import zlib
 if t.TYPE_CHECKING:
     from pathlib import Path
 
+# What a file that is cut off or damaged raises as it is read, beside OSError.
+DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error)
 _OPENERS: dict[str, t.Callable[..., t.Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 if importlib.util.find_spec("compression"):  # Python 3.14
-    _OPENERS[".zst"] = importlib.import_module("compression.zstd").open
+    _zstd = importlib.import_module("compression.zstd")
+    _OPENERS[".zst"], DAMAGED = _zstd.open, (*DAMAGED, _zstd.ZstdError)
 
 PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
-# What a file that is cut off or damaged raises as it is read, beside OSError.
-DAMAGED = (EOFError, lzma.LZMAError, zlib.error, ValueError)
 
 
 def is_packed(file: Path) -> bool:

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 from logged_runs import OUT_OF_MEMORY, SILENT, laid_out, maxtext, megatron
@@ -15,6 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.fil
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
 
+LOGS = Path(__file__).resolve().parents[2] / "data/logs"
 HOSTS = ("mi300-0", "mi300-1")
 NCCL = "".join(f"{{host}}:41{device:02d}:41{device:02d} [{device}] NCCL INFO Using network IB\n" for device in range(8))
 FIRST = NCCL.format(host=HOSTS[0]) + SILENT
@@ -90,6 +92,36 @@ def test_of_a_task_for_each_accelerator_a_failure_names_the_rank(tmp_path):
     assert steps_of(run)["mi300-1"] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("said", "nodes", "names"),
+    [
+        ("", 2, ["node0", "node1"]),
+        ("[NODE-0(mi355-7)] Starting\n[NODE-1(mi355-3)] Starting\n", None, ["mi355-7", "mi355-3"]),
+        (
+            "".join(f"gpu{2 - r // 8}:4:4 [0] NCCL INFO comm 0x1 rank {r} nranks 16 busId 5 - Init\n" for r in (0, 8)),
+            None,
+            ["gpu2", "gpu1"],
+        ),
+        ("", None, ["all"]),
+    ],
+)
+def test_one_file_of_all_nodes_of_primus_is_split_by_the_ranks(tmp_path, said, nodes, names):
+    def of_rank(rank: int, text: str) -> str:
+        head = f"[20261126 10:00:00][rank-{rank}/16][INFO    ] [--trainer.py:120] :"
+        return "".join(f"{head} {line}" for line in text.splitlines(keepends=True))
+
+    both = said + of_rank(0, SILENT) + of_rank(15, megatron(range(1, 11))) + "[direct] torchrun finished successfully\n"
+    run = read(tmp_path / "run", {"all.log": both.encode()}, nodes)
+    assert list(run.logs) == names
+    assert steps_of(run)[names[-1]] == list(range(1, 11))
+
+
+def test_the_log_of_a_node_of_primus_is_read_where_it_is(tmp_path):
+    log = (LOGS / "10_megatron_primus_mi355x_10of10_done.log").read_bytes()
+    run = read(tmp_path / "run", {"node0.log": log, "node1.log": log}, 2)
+    assert [len(log.blocks) > 0 for log in run.logs.values()] == [True, True]
+
+
 def test_lines_without_a_label_are_of_the_first_node_unless_they_name_another(tmp_path):
     script = b"+ srun -l train.sh\n"
     error = b"srun: error: mi300-1: task 1: Exited with exit code 1\n"
@@ -144,9 +176,10 @@ def test_a_log_that_was_rotated_is_read_from_its_begin(tmp_path, older):
     assert (steps_of(run), run.plan["warnings"]) == ({"train": list(range(1, 11))}, [])
 
 
-def test_older_files_of_another_training_are_left_aside(tmp_path):
-    run = read(tmp_path / "run", {"train.log.1": megatron([1, 2, 3]).encode(), "train.log": LAST.encode()}, 1)
-    assert steps_of(run) == {"train": list(range(1, 11))}
+@pytest.mark.parametrize(("older", "newer"), [(megatron([1, 2, 3]), LAST), (SILENT, SILENT)])
+def test_older_files_of_another_training_are_left_aside(tmp_path, older, newer):
+    run = read(tmp_path / "run", {"train.log.1": older.encode(), "train.log": newer.encode()}, 1)
+    assert (len(steps_of(run)["train"]), run.logs["train"].starts) == ((10, 0) if newer == LAST else (0, 1))
     assert "these older files are of another run: train.log.1" in run.plan["warnings"][0]["message"]
 
 
