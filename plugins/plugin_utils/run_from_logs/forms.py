@@ -138,7 +138,7 @@ def _split(
 
 
 def _is_whole(file: Path) -> bool:
-    """Tell whether a log has the first step of a training, or the start of a rank without steps: nothing came before."""
+    """Tell whether a log has the first step of a training, or the start of a rank without steps: it is whole."""
     if is_packed(file):
         return False
     started = False
