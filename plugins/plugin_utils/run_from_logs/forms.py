@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import typing as t
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -25,6 +25,7 @@ from .packed import DAMAGED, is_packed, opened
 if t.TYPE_CHECKING:
     from pathlib import Path
 
+    from ...module_utils.logs.starts import Start
     from .files import LoggedRun
 
 _CHUNK_BYTES = 1 << 20
@@ -32,7 +33,6 @@ _CHUNK_BYTES = 1 << 20
 _PLACES, _PLACE_BYTES = 8, 64 << 10
 # So much of what a label printed is held before it is written.
 _HELD_BYTES = 64 << 10
-_PROBE_BYTES = 4 << 20
 _SEVERAL = 2
 
 
@@ -40,14 +40,13 @@ _SEVERAL = 2
 class LogFile:
     """A plain log: where it is, and which file of the user it was made of.
 
-    ``began`` and ``ended`` are when its first and last line were printed, in seconds since the epoch, if their prefixes
-    say it. ``problem`` says in words what of it could not be read.
+    ``began`` is when its first line was printed, in seconds since the epoch, if its prefix says so. ``problem`` says in
+    words what of it could not be read.
     """
 
     path: Path
     named: Path
     began: float | None = None
-    ended: float | None = None
     problem: str | None = None
 
 
@@ -115,13 +114,10 @@ def _split(
     alone: bool,
 ) -> _Split:
     """Return the plain logs of a file. The standard error of a job has the nodes that its output has."""
-    parts = [*older, file]
-    if older and _is_whole(file):
-        names = ", ".join(part.name for part in older)
-        notes.append(
-            f"{file.name} begins with the start of a training, so these older files are of another run: {names}."
-        )
-        parts = [file]
+    parts = _of_one_run([*older, file], folder) if older else [file]
+    aside = [part.name for part in older if part not in parts]
+    if aside:
+        notes.append(f"{file.name} is of a training that began anew, so older files are not read: {', '.join(aside)}.")
     prefixes = prefixes_of(list(_some_lines(parts)))
     found = nodes_of(lambda: _whole_lines(parts, prefixes), prefixes, nodes, alone)
     if of_output and not found.by_label.keys() - of_output.by_label.keys():
@@ -137,18 +133,59 @@ def _split(
     return _Split(writer.logs(file), found)
 
 
-def _is_whole(file: Path) -> bool:
-    """Tell whether a log has the first step of a training, or the start of a rank without steps: it is whole."""
-    if is_packed(file):
+class _Reach(t.NamedTuple):
+    """The first and the last step of a part of a log, None without steps, and which processes began there."""
+
+    first: int | None
+    last: int | None
+    starts: Mapping[str, Start]
+
+
+def _of_one_run(parts: Sequence[Path], folder: Path) -> list[Path]:
+    """Return the last of the parts of a rotated log that are of one training, the oldest first.
+
+    Scripts keep the log of the run before under such names, too.
+    """
+    plain = [_unpacked(part, folder / f"part{place}") for place, part in enumerate(parts)]
+    for name, grammar in GRAMMARS.items():
+        reached = [_reach(part, name) for part in plain]
+        if any(reach.first is not None or reach.starts for reach in reached):
+            kept = len(parts) - 1
+            while kept and not _begins_anew(reached[kept - 1], reached[kept:], grammar.first_step):
+                kept -= 1
+            return list(parts[kept:])
+    return list(parts)
+
+
+def _begins_anew(older: _Reach, newer: Sequence[_Reach], first_step: int) -> bool:
+    first = next((reach.first for reach in newer if reach.first is not None), None)
+    if first is None or older.last is None:
+        return any(
+            _is_another(older.starts.get(what), start) for reach in newer for what, start in reach.starts.items()
+        )
+    return first == first_step and older.last >= first
+
+
+def _is_another(older: Start | None, newer: Start) -> bool:
+    """Tell whether what started is a process that takes the place of another, and not a communicator of the same."""
+    if older is None:
         return False
-    started = False
-    for grammar_name, grammar in GRAMMARS.items():
-        news = read_log(str(file), grammar_name, final=True, max_bytes=_PROBE_BYTES, failures="none")
-        first = next(iter(news["rows"]), None)
-        if first:
-            return first["step"] == grammar.first_step
-        started = started or bool(news["starts"])
-    return started
+    process = older["last"].partition(" ")[0]
+    return not process or process != newer["last"].partition(" ")[0]
+
+
+def _reach(part: Path, framework: str) -> _Reach:
+    news = read_log(str(part), framework, final=True, failures="none")
+    first = next((row["step"] for row in news["rows"]), None)
+    return _Reach(first, news["cursor"]["step"], news["cursor"]["starts"])
+
+
+def _unpacked(part: Path, to: Path) -> Path:
+    if not is_packed(part):
+        return part
+    with open(to, "wb") as stream, suppress(*DAMAGED):
+        stream.writelines(_chunks([part]))
+    return to
 
 
 def _whole_lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[Line]:
@@ -194,7 +231,7 @@ class _Writer:
         self._places = {name: place for place, name in enumerate(self._names)}
         self._held: dict[str, list[bytes]] = {name: [] for name in self._names}
         self._sizes = dict.fromkeys(self._names, 0)
-        self._times: dict[str, list[bytes]] = {name: [] for name in self._names}
+        self._began: dict[str, bytes] = {}
         self._problem: str | None = None
 
     def write(self, parts: Sequence[Path]) -> None:
@@ -211,7 +248,7 @@ class _Writer:
                 elif local and told.local_rank is not None:
                     rank = b"[local rank %d]: " % told.local_rank
                 if told.time:
-                    self._times[name][1:] = [told.time]
+                    self._began.setdefault(name, told.time)
                 self._hold(name, rank + line.text)
         except DAMAGED as error:
             self._problem = f"it is damaged or cut off: {error}"
@@ -236,11 +273,10 @@ class _Writer:
 
     def logs(self, named: Path) -> dict[str, LogFile]:
         """Return the logs by node; a log of one node that a file has is of the node that the file names."""
-        logs = {}
-        for name in self._names:
-            times = [_seconds(time) for time in self._times[name]]
-            began, ended = (times[0], times[-1]) if times else (None, None)
-            logs[name] = LogFile(self._path(name), named, began, ended, self._problem)
+        logs = {
+            name: LogFile(self._path(name), named, _seconds(self._began.get(name)), self._problem)
+            for name in self._names
+        }
         return logs if len(logs) > 1 else {"": next(iter(logs.values()))}
 
 
@@ -254,8 +290,8 @@ def _several_local_ranks(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> b
     return False
 
 
-def _seconds(stamp: bytes) -> float | None:
+def _seconds(stamp: bytes | None) -> float | None:
     try:
-        return seconds_of_rfc3339(stamp)
+        return None if stamp is None else seconds_of_rfc3339(stamp)
     except ValueError:
         return None

@@ -37,7 +37,7 @@ class Log:
     """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
 
     ``failures_at_end`` are those after the last step, or after what shows a rank without steps to train. ``began_anew``
-    says that a process began there. ``began``, ``ended`` and ``problem`` are those of its `forms.LogFile`.
+    says that a process began there. ``began`` and ``problem`` are those of its `forms.LogFile`.
     """
 
     path: Path
@@ -56,7 +56,6 @@ class Log:
     wrong_perplexities: int
     began_anew: bool
     began: float | None = None
-    ended: float | None = None
     problem: str | None = None
 
     @property
@@ -96,7 +95,7 @@ def step_lines(asked: str | None) -> str:
 def read_file(file: LogFile, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
     """Return what a log says under the name that its user gave it; see `read`."""
     log = read(file.path, framework, per_step, per_sequence)
-    return replace(log, path=file.named, began=file.began, ended=file.ended, problem=file.problem)
+    return replace(log, path=file.named, began=file.began, problem=file.problem)
 
 
 def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
@@ -155,7 +154,6 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
             starts=max(log.starts, other.starts),
             wrong_perplexities=log.wrong_perplexities + other.wrong_perplexities,
             began=log.began,
-            ended=log.ended,
             problem=log.problem or other.problem,
         )
     return log

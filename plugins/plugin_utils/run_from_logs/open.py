@@ -34,7 +34,7 @@ if t.TYPE_CHECKING:
 _ELSEWHERE = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
 
 # What of a `Log` a status has under another name, or elsewhere.
-_OF_FILE = ("path", "blocks", "began", "ended", "problem")
+_OF_FILE = ("path", "blocks", "began", "problem")
 
 
 class ConfigFaultsError(ValueError):
@@ -216,7 +216,6 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
             interval=interval,
             log_file=str(log.path),
             started_at=log.began,
-            ended_at=log.ended,
             **({"log_problem": log.problem} if log.problem else {}),
             **{name: value for name, value in vars(log).items() if name not in _OF_FILE},
         )

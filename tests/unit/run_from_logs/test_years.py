@@ -12,7 +12,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.pla
 
 LINES = {
     "megatron of 2021": (
-        " iteration {step:8d}/{total:8d} | consumed samples: {samples:12d} | elapsed time per iteration (ms): {ms:.1f} |"
+        " iteration {step:8d}/{total:8d} | consumed samples: {samples:12d} |"
+        " elapsed time per iteration (ms): {ms:.1f} |"
         " learning rate: 1.000E-04 | global batch size:   128 | lm loss: {loss:.6E} | loss scale: 1.0 |"
         " grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     ),
