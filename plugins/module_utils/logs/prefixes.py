@@ -107,7 +107,7 @@ PREFIXES = (
         b"node0-1  | iteration 1/ 10 |",
         "docker/compose, cmd/formatter/logs.go",
         least=0.8,
-        fewest=3,
+        fewest=2,
     ),
     Prefix(
         "mpirun --tag-output",
@@ -142,7 +142,7 @@ PREFIXES = (
         b"mi300-1: iteration 1/ 10 |",
         "pdsh, src/pdsh/dsh.c; clush writes the same",
         least=0.8,
-        fewest=3,
+        fewest=2,
     ),
     Prefix(
         "Primus",
@@ -181,6 +181,7 @@ class PrefixReader:
         self._prefixes = [(_compiled(prefix.pattern), prefix.kept) for prefix in prefixes]
         self._rest = b""
         self._within: t.Optional[Told] = None
+        self._is_torn = False
         # Most lines begin as others do.
         self._told: dict[bytes, Told] = {}
 
@@ -189,18 +190,32 @@ class PrefixReader:
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
         for line in lines:
-            yield self._line(line, b"\n")
+            yield from self._parts(line, b"\n")
             self._within = None
         if len(self._rest) > _LINE_BYTES or (final and self._rest):
             line, self._rest = self._rest, b""
-            part = self._line(line, b"")
-            yield part
-            self._within = None if final else part.told
+            yield from self._parts(line, b"")
+            self._is_torn = True
+
+    def _parts(self, line: bytes, end: bytes) -> Iterator[Line]:
+        """Yield a line; one with carriage returns, as progress bars have, in parts, which may have prefixes."""
+        if b"\r" in line:
+            *parts, line = line.split(b"\r")
+            for part in parts:
+                yield self._line(part, b"\r")
+        yield self._line(line, end)
 
     def _line(self, line: bytes, end: bytes) -> Line:
-        if self._within is not None:
+        if self._is_torn and self._within is not None:
+            self._is_torn = False
             return Line(self._within, line + end)
-        line = plain(line)
+        found = self._taken_off(plain(line), end)
+        if self._within is not None and found.told == _NOTHING:
+            return Line(self._within, line + end)
+        self._within = found.told
+        return found
+
+    def _taken_off(self, line: bytes, end: bytes) -> Line:
         matches = []
         place = behind = 0
         for pattern, kept in self._prefixes:
@@ -213,9 +228,11 @@ class PrefixReader:
                 place = behind
             if match.lastgroup == "partial":
                 end = b""
+        of_srun = _OF_SRUN.match(line, place) if line.startswith(b"srun", place) else None
+        if of_srun:
+            return Line(_told([*matches, of_srun]), line[place:] + end)
         if not matches:
-            of_srun = _OF_SRUN.match(line)
-            return Line(_told([of_srun]) if of_srun else _NOTHING, line + end)
+            return Line(_NOTHING, line + end)
         head = line[:behind]
         told = self._told.get(head)
         if told is None:
@@ -263,7 +280,10 @@ def host_named_in(text: bytes) -> str | None:
 
 def _has(lines: Sequence[bytes], prefix: Prefix) -> bool:
     matches = [match for match in map(_compiled(prefix.pattern).match, lines) if match]
-    if not matches or len(matches) < prefix.least * len(lines):
+    # One line may hold all bars of a training.
+    bytes_of_lines = sum(map(len, lines))
+    with_prefix = sum(len(match.string) for match in matches)
+    if not matches or max(len(matches) / len(lines), with_prefix / bytes_of_lines) < prefix.least:
         return False
     if prefix.fewest > 1:
         hosts = Counter(match["host"] for match in matches)

@@ -203,15 +203,14 @@ def _chunks(parts: Iterable[Path]) -> Iterator[bytes]:
 
 
 def _some_lines(parts: Sequence[Path]) -> Iterator[bytes]:
-    """Yield whole lines of a log: of its begin, and of places all over it where that can be read out of order."""
+    """Yield the begins of lines at the begin of a log, and all over it where it can be read out of order."""
     for part in parts:
         with suppress(*DAMAGED), opened(part) as stream:
             size = 0 if is_packed(part) else part.stat().st_size
             step = max(_PLACE_BYTES, size // _PLACES)
             for place in range(0, max(size, 1), step):
                 stream.seek(place)
-                whole = stream.read(_PLACE_BYTES).split(b"\n")
-                yield from whole[place > 0 : -1 if len(whole) > 1 else None]
+                yield from stream.read(_PLACE_BYTES).split(b"\n")[place > 0 :]
 
 
 def _lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[Line]:

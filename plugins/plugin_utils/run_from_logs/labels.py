@@ -50,7 +50,7 @@ def nodes_of(lines: Callable[[], Iterable[Line]], prefixes: Sequence[Prefix], no
 
     ``nodes`` is the number of nodes that were to take part, None where it is not known; ``alone`` says that the run has
     no other file. Tasks are on one node if their lines name the same host. If not all of them name one, Slurm's usual
-    order counts: the first tasks are on the first node, as many as on every other.
+    order counts: the first tasks are on the first node, and as many on every other.
     """
     if _tells("host", prefixes):
         hosts = sorted({host for line in lines() if (host := line.told.host)}, key=by_numbers)
@@ -88,9 +88,12 @@ def _by_task(tasks: Sequence[tuple[int, str | None]], nodes: int | None) -> Node
     if None not in hosts:
         by_host: dict[Label, str] = {task: fit_name(str(host)) for task, host in tasks}
         return Nodes(by_host, _task_of, len(tasks) > len(hosts))
-    each = len(tasks) // nodes if nodes and len(tasks) % nodes == 0 else 1
-    firsts = [tasks[place - place % each][0] for place in range(len(tasks))]
-    return Nodes({task: f"task{first}" for (task, _), first in zip(tasks, firsts, strict=True)}, _task_of, each > 1)
+    numbers = [task for task, _host in tasks]
+    # Not every task need have printed.
+    each = -(-(numbers[-1] + 1) // nodes) if nodes and len(numbers) > nodes else 1
+    if len({task // each for task in numbers}) != nodes:
+        each = 1
+    return Nodes({task: f"task{task - task % each}" for task in numbers}, _task_of, each > 1)
 
 
 def _by_rank(lines: Iterable[Line], nodes: int | None) -> Nodes:

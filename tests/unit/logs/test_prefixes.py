@@ -81,7 +81,7 @@ def test_prefixes_stand_around_each_other_and_have_colours(lines, names, text):
         [b"mi300-0:4100:4100 [0] NCCL INFO Using network IB"] * 9,
         [b"bash: line 3: torchrun: command not found", b"torchrun: error: argument"],
         [b"INFO: one", b"WARNING: two"] * 9,
-        [b"10: one line with a number of its own, and many without"] + [b"a line"] * 9,
+        [b"10: one line with a number of its own"] + [b"and many without"] * 9,
         [b"rank0: a", b"rank1: b"] * 9,
         [b"step 3: loss 2", b"step 4: loss 2"] * 9,
     ],
@@ -110,6 +110,20 @@ def test_a_line_without_an_end_is_of_who_began_it():
     reader = PrefixReader([ROWS["srun --label"]])
     lines = [*reader.read(b"1: " + b"x" * (2 << 20)), *reader.read(b"0: x\n0: y\n")]
     assert [(line.told.task, len(line.text)) for line in lines] == [(1, 2 << 20), (1, 5), (0, 2)]
+
+
+def test_bars_are_of_who_drew_them_whether_each_has_a_prefix_or_only_the_line():
+    lines = PrefixReader([ROWS["srun --label"]]).read(b"0: a\rb\r1: c\r0: d\n1: e\r\n")
+    by_task: dict = {}
+    for line in lines:
+        by_task[line.told.task] = by_task.get(line.told.task, b"") + line.text
+    assert by_task == {0: b"a\rb\rd\n", 1: b"c\re\r\n"}
+
+
+def test_one_line_may_be_most_of_a_log():
+    bars = b"\r".join(b"Epoch 0:  3%%|x| %d/91" % step for step in range(91))
+    assert [prefix.name for prefix in prefixes_of([b"+ set -x"] * 9 + [b"0: " + bars])] == ["srun --label"]
+    assert prefixes_of([b"1: lo: <LOOPBACK>", b"2: eth0: <UP>", b"Epoch 0:  3%|x| 3/91"] + [b"   inet"] * 4) == ()
 
 
 def test_a_line_that_the_container_runtime_cut_is_one_again():
