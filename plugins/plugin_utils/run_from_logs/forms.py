@@ -117,7 +117,9 @@ def _split(
     parts = _of_one_run([*older, file], folder) if older else [file]
     aside = [part.name for part in older if part not in parts]
     if aside:
-        notes.append(f"{file.name} is of a training that began anew, so older files are not read: {', '.join(aside)}.")
+        notes.append(
+            f"{file.name} is of a training that started over, so older files are not read: {', '.join(aside)}."
+        )
     prefixes = prefixes_of(list(_some_lines(parts)))
     found = nodes_of(lambda: _whole_lines(parts, prefixes), prefixes, nodes, alone)
     if of_output and not found.by_label.keys() - of_output.by_label.keys():
