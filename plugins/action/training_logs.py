@@ -11,6 +11,7 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
+from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show
 
 with needed_packages(__name__):
@@ -19,7 +20,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run_from_logs.files import find_runs, fit_name
-    from ..plugin_utils.run_from_logs.open import ConfigFaultsError, read_run, write_run
+    from ..plugin_utils.run_from_logs.open import ConfigFaultsError, read_runs, write_run
     from ..plugin_utils.run_from_logs.plan import Known
 
 if t.TYPE_CHECKING:
@@ -41,29 +42,29 @@ class ActionModule(ControllerAction):
         known = self._known(arguments, options)
         output_dir = Path(C.DEFAULT_LOCAL_TMP if self._task.check_mode else os.path.abspath(arguments["output_dir"]))
         framework, mode = _given(options, "training_framework"), _given(options, "training_mode")
+        if framework is not None and framework not in GRAMMARS:
+            raise AnsibleActionFail(f"training_framework is {framework}, but must be one of: {', '.join(GRAMMARS)}.")
         read: list[ReadRun] = []
-        problems: list[str] = []
-        looked_for = None
+        refused: dict[str, str] = {}
         for run in runs:
             try:
-                read.append(read_run(run, output_dir, framework, mode, known))
+                read += read_runs(run, output_dir, framework, mode, known)
             except ConfigFaultsError as error:
                 show(f"\n{plan_text(error.plan)}\n")
-                raise AnsibleActionFail(f"{_begun(str(error))}, listed above. No log has been judged.") from None
+                refused[run.name] = f"{error}, listed above"
             except (ValueError, OSError) as error:
-                problems.append(reason_of(error, run.folder))
-                looked_for = getattr(error, "looked_for", looked_for)
-        if looked_for:
-            problems.append(looked_for)
-            if not framework:
-                problems.append("set -e training_framework to judge logs without a step by the failure they show")
-        if problems:
-            raise AnsibleActionFail(_sentences(problems))
+                refused[run.name] = reason_of(error, run.folder)
+        if not read:
+            raise AnsibleActionFail(f"{_sentences(list(dict.fromkeys(refused.values())))}\nNo log has been judged.")
         try:
             changed = [write_run(run, known.exit_status) for run in read]
         except OSError as error:
             raise AnsibleActionFail(f"A run cannot be written: {reason_of(error)}.") from None
-        return {"changed": any(changed), "runs": [{"run_id": run.run_id, "run_dir": str(run.run_dir)} for run in read]}
+        return {
+            "changed": any(changed),
+            "runs": [{"run_id": run.run_id, "run_dir": str(run.run_dir)} for run in read],
+            "refused": [f"{name} was not judged: {reason}." for name, reason in refused.items()],
+        }
 
     def _found(self, logs: list[str], run_id: str) -> list[LoggedRun]:
         try:
@@ -80,17 +81,20 @@ class ActionModule(ControllerAction):
 
     def _known(self, arguments: dict[str, t.Any], options: dict[str, t.Any]) -> Known:
         """Return what is known in addition to the logs."""
-        given, config = options.get("training_thresholds"), arguments["config"]
+        given, config, steps = options.get("training_thresholds"), arguments["config"], arguments["steps_expected"]
+        for name in ("nodes", "steps_expected"):
+            if arguments[name] is not None and arguments[name] < 1:
+                raise AnsibleActionFail(f"training_{name} is {arguments[name]}, but must be at least 1.")
         if not config:
             of_config = [name for name in ("training_overrides", "training_thresholds") if options.get(name)]
             if of_config:
                 raise AnsibleActionFail(f"{' and '.join(of_config)} cannot be applied without training_config.")
-            return Known("", "", options, arguments["nodes"], arguments["exit_status"])
+            return Known("", "", options, arguments["nodes"], arguments["exit_status"], None, steps)
         path, text, unreadable = self.file(config)
         if unreadable:
             raise AnsibleActionFail(f"The training config {path} cannot be read: {unreadable}.")
         thresholds = ThresholdsFile(*self.file(given)) if given and isinstance(given, str) else None
-        return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds)
+        return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds, steps)
 
 
 def _given(options: dict[str, t.Any], name: str) -> str | None:

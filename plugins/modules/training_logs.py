@@ -33,6 +33,13 @@ options:
     description:
       - Folders with logs. A folder is one run, with one log per node, C(NODE.log), or one sub-folder per node.
       - If a node has several files, the one that reaches the highest step is read, and the run has a warning about it.
+      - A log may be compressed (C(.gz), C(.bz2), C(.xz), and C(.zst) with Python 3.14), and rotated into several files
+        (C(train.log.1), C(train.log-20261126.gz)). What a launcher or a collector puts in front of each line is taken
+        off. A file with the lines of all nodes is split by it, if it names the node, pod or task, as with C(srun
+        --label), C(kubectl logs --prefix), C(pdsh) and C(docker compose).
+      - Logs of different frameworks in one folder are different runs.
+      - Of several runs, each gets a verdict. A run without a step, or whose logs cannot be read, is at best
+        INCONCLUSIVE.
       - If the sub-folders of a folder have sub-folders themselves, each is a run. If several folders are given, each is
         a run, and so is each match of a pattern such as V(experiments/*).
       - A run folder of this collection is judged again in place.
@@ -48,6 +55,12 @@ options:
     type: int
   exit_status:
     description: Exit status of the training on every node.
+    type: int
+  steps_expected:
+    description:
+      - Number of steps that the training was to reach, in place of the number in the logs. NxDT's logs have none, and
+        others have the number that was configured, even if the training was to end before.
+      - A training config says it; one that says another number is refused.
     type: int
   run_id:
     description: Name of the run. By default, the name of the folder.
@@ -91,4 +104,10 @@ runs:
       description: The run's folder on the controller.
       type: str
       sample: /home/ops/reports/monday
+refused:
+  description: Why runs were not judged, a sentence each, while others were.
+  returned: success
+  type: list
+  elements: str
+  sample: [tuesday was not judged; reports/tuesday holds a run that was started here.]
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 
@@ -147,9 +148,8 @@ def test_a_query_is_answered_and_a_bad_one_tells_the_place(bench, reported):
 @pytest.mark.parametrize(
     ("text", "variables", "told"),
     [
-        ("nothing\n", {}, "has a step line"),
-        ("nothing\n", {}, "iteration N/ TOTAL"),
-        (WHOLE, {"training_framework": "maxtext"}, "training_framework is maxtext, but"),
+        (WHOLE, {"training_framework": "jax"}, "training_framework"),
+        (WHOLE, {"training_steps_expected": 0}, "training_steps_expected is 0, but must be at least 1"),
         (WHOLE, {"training_config": "no/such.json"}, "The training config no/such.json cannot be read: No such file"),
         (WHOLE, {"training_thresholds": "t.json"}, "training_thresholds cannot be applied without training_config"),
         (WHOLE, {**CONFIG, "training_thresholds": "no/such.json"}, "no/such.json cannot be read: No such file"),
@@ -167,6 +167,80 @@ def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables
     assert "Traceback" not in output
     assert "caused by" not in output
     assert not bench.runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "verdict", "told"),
+    [
+        (
+            "nothing\n",
+            {"training_dialects": ["junit", "mllog", "openmetrics", "perf_csv"]},
+            "INCONCLUSIVE",
+            "has a step line. Step lines begin like this",
+        ),
+        (':::MLLOG {"key": "seed", "value": 1}\n', {"training_exit_status": 0}, "INCONCLUSIVE", "has a step line"),
+        ("nothing\n", {"training_exit_status": 1}, "FAIL", "node0 ended with exit status 1"),
+        (WHOLE, {"training_exit_status": 1}, "FAIL", "node0 ended with exit status 1"),
+        (WHOLE, {"training_framework": "maxtext"}, "INCONCLUSIVE", "training_framework is maxtext, but"),
+        (WHOLE, {"training_exit_status": 0, "training_steps_expected": 20}, "FAIL", "reached only step 10 of 20"),
+        (
+            WHOLE.replace("/      10 |", "/     100 |"),
+            {**ALL_TOLD, "training_nodes": 1, "training_steps_expected": 10},
+            "PASS",
+            "The last step, 10, was reached",
+        ),
+    ],
+    ids=["no step", "MLLOG", "status and no step", "status", "another framework", "more steps", "fewer steps"],
+)
+def test_a_log_of_which_little_is_known_is_judged(bench, reported, text, variables, verdict, told):
+    status, output = reported(logs_of(bench, "monday", node0=text), **variables)
+    assert f"\n{verdict}  monday\n" in output
+    assert told in " ".join(output.split())
+    assert (status == 0) == (verdict == "PASS")
+
+
+def test_one_bad_run_does_not_keep_the_others_from_being_judged(bench, reported):
+    logs_of(bench, "all/good", node0=SILENT, node1=WHOLE)
+    logs_of(bench, "all/empty")
+    logs_of(bench, "all/died", node0="torchrun: command not found\n")
+    logs_of(bench, "all/taken", node0=SILENT, node1=WHOLE)
+    packed = logs_of(bench, "all/packed") / "node0.log.gz"
+    packed.write_bytes(b"this is no gzip")
+    logs_of(bench, "all/maxtext", node0="completed step: 0, seconds: 2.5, TFLOP/s/device: 120.5, loss: 9.1\n")
+    (bench.folder / "all/index.html").write_text("a page")
+    (bench.runs / "taken").mkdir(parents=True)
+    (bench.runs / "taken/plan.json").write_text('{"run_id": "taken"}')
+    status, output = reported(f"{bench.folder}/all/*", **ALL_TOLD)
+    names = ("died", "empty", "good", "maxtext", "packed")
+    verdicts = dict(re.findall(rf"^({'|'.join(names)}) +([A-Z]+) ", output, re.MULTILINE))
+    assert verdicts == {**dict.fromkeys(names, "INCONCLUSIVE"), "good": "PASS"}
+    assert status != 0
+    assert "taken was not judged" in " ".join(output.split())
+    assert "node0 may be incomplete: it cannot be read" in " ".join(output.split())
+    assert "Traceback" not in output
+
+
+def test_what_runs_collected_is_judged_as_often_as_wanted(bench, reported):
+    run = bench.runs / "monday"
+    for node, text in (("node0", SILENT), ("node1", WHOLE)):
+        log = run / "nodes" / node / "train.log"
+        log.parent.mkdir(parents=True)
+        log.write_text(text)
+    (run / "plan.json").write_text('{"run_id": "monday"}')
+    for _again in range(2):
+        status, output = reported(f"{bench.runs}/*/nodes", **ALL_TOLD)
+        assert status == 0, output
+        assert "\nPASS  monday-nodes\n" in output
+    assert sorted(path.name for path in bench.runs.iterdir()) == ["index.html", "monday", "monday-nodes"]
+
+
+def test_a_log_of_all_nodes_is_judged_as_their_logs_are(bench, reported):
+    labelled = [f"{task}: {text}" for task, log in enumerate((SILENT, WHOLE)) for text in log.splitlines(keepends=True)]
+    folder = logs_of(bench, "monday")
+    (folder / "slurm-77.out.gz").write_bytes(gzip.compress("".join(labelled).encode()))
+    status, output = reported(folder, **ALL_TOLD)
+    assert status == 0, output
+    assert "Both nodes took part" in output
 
 
 def test_whole_logs_of_two_nodes_are_judged(bench, reported):

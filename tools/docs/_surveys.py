@@ -79,7 +79,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Judges existing logs; needs no node.",
         (
             *("training_logs", "training_framework", *_PLANNED),
-            *("training_nodes", "training_exit_status", "training_record_only"),
+            *("training_nodes", "training_exit_status", "training_steps_expected", "training_record_only"),
             *("training_thresholds", "training_dialects"),
         ),
     ),

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The time stamps of a log as seconds. They are local times, so that only those of one log can be compared."""
+"""The time stamps of a log as seconds. A trainer's are local times, so that only those of one log can be compared."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 # Of stamps that tell no year: a leap year, so that every day is one of it.
 NO_YEAR = 2000
+
+_ZONE = re.compile(rb"(?:Z|([+-])(\d\d):?(\d\d))\Z")
 
 
 def seconds_of(stamp: bytes) -> float:
@@ -17,6 +20,17 @@ def seconds_of(stamp: bytes) -> float:
 def seconds_without_year(month: bytes, day: bytes, time: bytes) -> float:
     """Return the seconds of a stamp of absl, as of the year `NO_YEAR`; raises ValueError for no time."""
     return _minute(b"%d-%b-%b %b" % (NO_YEAR, month, day, time[:5])) + float(time[6:])
+
+
+def seconds_of_rfc3339(stamp: bytes) -> float:
+    """Return the seconds since the epoch of ``2026-02-03T04:05:06.123Z``; raises ValueError for no time."""
+    zone = _ZONE.search(stamp)
+    if zone is None:
+        raise ValueError(f"{stamp!r} has no time zone")
+    sign, hours, minutes = zone.groups()
+    ahead = (int(hours) * 60 + int(minutes)) * 60.0 if sign else 0.0
+    local = _minute(stamp[:16]) + float(stamp[17 : zone.start()].replace(b",", b"."))
+    return local + ahead if sign == b"-" else local - ahead
 
 
 # The stamps of many steps share their minute.

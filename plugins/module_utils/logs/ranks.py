@@ -8,6 +8,7 @@ import re
 from .find import Piece
 from .text import line_end, line_start
 
+_MOST_LINES = 64
 ANOTHER_HOST = "NCCL process of another host "
 
 _PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
@@ -32,11 +33,24 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
     for needle, pattern, kind in _TELLING:
         if any(line.startswith(kind) for line in found):
             continue
-        place = piece.find(needle, 0)
-        match = place >= 0 and pattern.search(piece.text, line_start(piece.text, place), line_end(piece.text, place))
+        match = _first(piece, needle, pattern)
         if match:
             found.append(kind + b" of ".join(match.groups()).decode("ascii"))
     return found + _of_another_host(found, piece)
+
+
+def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+    """Return what matches in the first of the lines with the needle; a few are looked at."""
+    text, place = piece.text, piece.find(needle, 0)
+    for _line in range(_MOST_LINES):
+        if place < 0:
+            break
+        end = line_end(text, place)
+        match = pattern.search(text, line_start(text, place), end)
+        if match:
+            return match
+        place = piece.find(needle, end)
+    return None
 
 
 def _of_another_host(found: list[str], piece: Piece) -> list[str]:

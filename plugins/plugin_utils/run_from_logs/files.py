@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import re
 import typing as t
@@ -12,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...module_utils.node.inspection.files import by_numbers
-from ..run.board import PLAN_NAME
+from ..run.board import PLAN_NAME, Board
+from .packed import can_be_read, is_packed, unpacked_name
 
 # The first of these that any file of a folder has says which of its files are logs.
 _LOG_SUFFIXES = ((".log",), (".out", ".err", ".stdout", ".stderr", ".txt", ""))
@@ -23,7 +23,12 @@ _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
 # torchrun writes this where a worker failed, and its logs so many folders below the one that it is given.
 _REPORT_OF_WORKER, _DEEPEST = "error.json", 4
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
-PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+# What logrotate and Python's handlers put behind the name of the older part of a log: train.log.1, train.log-20261126,
+# train.log.2026-11-26_10-00-00.
+_ROTATED = re.compile(r"(?P<log>.+)[.-](?P<part>\d{1,3}|\d{8,10}|\d{4}(?:-\d\d){1,2}(?:_\d\d(?:-\d\d){0,2})?)")
+_MOST_DIGITS_OF_NUMBER = 3
+_ROTATING = {".err", ".log", ".out", ".stderr", ".stdout", ".txt"}
+_NODES = "nodes"
 _CORE = re.compile(r"(?:gpu)?core(?:\.\d+)?")
 _GLOB = re.compile(r"[*?\[]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
@@ -34,8 +39,9 @@ class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
     ``notes`` are sentences about what was ignored. ``errors`` are the standard error files, by the file with the
-    standard output; ``strays`` are those without such a file, compressed ones, and core dumps. If a run of this
-    collection left the folder, ``files`` is empty and ``known`` true.
+    standard output; ``strays`` are those without such a file, compressed ones that cannot be read, and core dumps.
+    ``parts`` are the older files of each log that was rotated, the oldest first. If a run of this collection left the
+    folder, ``files`` is empty and ``known`` true. ``problem`` says why the folder has no log to read.
     """
 
     name: str
@@ -45,6 +51,8 @@ class LoggedRun:
     known: bool = False
     errors: dict[Path, list[Path]] = field(default_factory=dict)
     strays: list[Path] = field(default_factory=list)
+    parts: dict[Path, list[Path]] = field(default_factory=dict)
+    problem: str | None = None
 
 
 def find_runs(named: Sequence[str]) -> list[LoggedRun]:
@@ -52,24 +60,29 @@ def find_runs(named: Sequence[str]) -> list[LoggedRun]:
 
     A folder is one run: each log in it is of the node that its name names, or each of its sub-folders is a node. Where
     the sub-folders have sub-folders themselves, or are the folders of runs of this collection, each is a run; so is
-    each of several folders, and each match of a pattern (``*``, ``?``, ``[…]``). A file is a run of one node. Raises
-    ValueError with every error, a line each.
+    each of several folders, and each match of a pattern (``*``, ``?``, ``[…]``), but for what is next to them and holds
+    no logs. A file is a run of one node. A folder that cannot be read, next to others, is a run with a ``problem``.
+    Raises ValueError with every error, a line each, if something is not there or there is no run.
     """
     problems: list[str] = []
     paths = [path for text in named for path in _expanded(text, problems)]
     if not named:
         problems.append("no log folder is given; set -e training_logs=DIR")
-    runs: list[LoggedRun] = []
-    for path in paths:
-        try:
-            runs += _runs_at(path)
-        except OSError as error:
-            problems.append(f"{path} cannot be read: {error.strerror or error}")
-        except ValueError as error:
-            problems.append(str(error))
-    if problems:
-        raise ValueError("\n".join(problems))
+    runs = [run for path in paths for run in _runs_or_problem(path, _runs_at)]
+    unread = [run.problem for run in runs if run.problem]
+    if problems or len(unread) == len(runs):
+        raise ValueError("\n".join([*problems, *unread]))
     return _named_apart(runs)
+
+
+def _runs_or_problem(path: Path, find: t.Callable[[Path], list[LoggedRun]]) -> list[LoggedRun]:
+    try:
+        return find(path)
+    except OSError as error:
+        why = f"{path} cannot be read: {error.strerror or error}"
+    except ValueError as error:
+        why = str(error)
+    return [LoggedRun(fit_name(path.name), path, {}, [], problem=why)]
 
 
 def fit_name(text: str) -> str:
@@ -84,35 +97,62 @@ def _expanded(text: str, problems: list[str]) -> list[Path]:
     if not _GLOB.search(text):
         problems.append(f"{path.absolute()} does not exist; training_logs must name a folder with logs")
         return []
-    found = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
+    matches = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
+    found = [match for match in matches if _may_be_run(match)]
     if not found:
         problems.append(f"nothing matches {path.absolute()}; training_logs must name folders with logs")
     return found
 
 
+def _may_be_run(path: Path) -> bool:
+    """Tell whether what matches a pattern may be a run: beside runs there are their index, plots and configs, too."""
+    if path.is_file():
+        return any(_is_log(path, suffixes) for suffixes in _LOG_SUFFIXES)
+    if _collected(path):
+        # Of a run that was made from logs, these are no logs.
+        return "logs" not in Board(path.parent).plan()
+    return bool(_runs_beside(path))
+
+
+def _runs_beside(folder: Path) -> list[LoggedRun]:
+    """Return the runs in a folder, none in one that holds files but no log."""
+    found = _runs_or_problem(folder, _runs_at)
+    return [run for run in found if not run.problem or not _holds_files(folder)]
+
+
+def _holds_files(folder: Path) -> bool:
+    try:
+        return any(_inside(folder, Path.is_file)) or any(map(_holds_files, _inside(folder, Path.is_dir)))
+    except OSError:
+        return False
+
+
 def _runs_at(path: Path) -> list[LoggedRun]:
     if path.is_file():
-        return [_run(path, {_node_of(path): [_unpacked(path)]}, [])]
+        return [_run(path, {_node_of(path): [_readable(path)]}, [])]
     if (path / PLAN_NAME).is_file():
         return [LoggedRun(path.name, path, {}, [], known=True)]
     folders = _inside(path, Path.is_dir)
     logs, aside = _logs_among(_inside(path, Path.is_file))
     if logs:
         run = _run(path, logs, [])
-        read = {file for files in run.errors.values() for file in files}
+        read = {file for files in (*run.errors.values(), *run.parts.values()) for file in files}
         above = {parent for file in read for parent in file.parents}
         left = [entry for entry in aside + folders if entry not in read | above]
         notes = [f"Not read, because there are logs next to them: {_few(left)}."] if left else []
         return [replace(run, notes=notes, strays=[*run.strays, *(file for file in left if is_core(file))])]
-    if any((folder / PLAN_NAME).is_file() or _inside(folder, Path.is_dir) for folder in folders):
-        runs = []
-        for folder in folders:
-            # Beside the runs there may be anything.
-            with contextlib.suppress(ValueError):
-                runs += _runs_at(folder)
-        if runs:
+    if any(map(_is_run, folders)):
+        runs = [run for folder in folders for run in _runs_beside(folder)]
+        if not all(run.problem for run in runs):
             return runs
     return [_run(path, *_nodes_in(path, folders))]
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return (folder / PLAN_NAME).is_file() or bool(_inside(folder, Path.is_dir))
+    except OSError:
+        return False
 
 
 def is_core(file: Path) -> bool:
@@ -140,14 +180,17 @@ def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRu
     node_of = {file: node for node, of_node in files.items() for file in of_node}
     errors: dict[Path, list[Path]] = {}
     strays: list[Path] = []
+    parts: dict[Path, list[Path]] = {}
     for folder in {file.parent for file in node_of}:
-        of_errors = [file for file in _inside(folder, Path.is_file) if _role_of(file)[0]]
+        whole, older = _with_older_parts(_inside(folder, Path.is_file))
+        parts.update(older)
+        of_errors = [file for file in whole if _role_of(file)[0]]
         outputs = [file for file in sorted(node_of) if file.parent == folder and file not in of_errors]
         if folder != path.parent:
             of_errors += _errors_below(folder, {_role_of(output)[1] for output in outputs})
         of_one_node = folder.parent == path and len(outputs) == 1
         for file in of_errors:
-            if file.suffix in PACKED:
+            if not can_be_read(file):
                 strays.append(file)
                 continue
             named = [output for output in outputs if _role_of(output)[1] == _role_of(file)[1]]
@@ -158,8 +201,20 @@ def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRu
     of_others = {file for files in errors.values() for file in files}
     nodes = {node: [file for file in files[node] if file not in of_others] for node in sorted(files, key=by_numbers)}
     kept = {node: of_node for node, of_node in nodes.items() if of_node}
-    name = fit_name(path.stem if path.is_file() else path.name)
-    return LoggedRun(name, path, kept, notes, errors=errors, strays=strays)
+    read = {*(file for of_node in kept.values() for file in of_node), *of_others}
+    parts = {file: older for file, older in parts.items() if file in read}
+    return LoggedRun(_name_of(path), path, kept, notes, errors=errors, strays=strays, parts=parts)
+
+
+def _name_of(path: Path) -> str:
+    if path.is_file():
+        return fit_name(Path(unpacked_name(path)).stem)
+    # What a run of this collection collected is named after the run, or all would have one name.
+    return fit_name(f"{path.parent.name}-{_NODES}" if _collected(path) else path.name)
+
+
+def _collected(path: Path) -> bool:
+    return path.name == _NODES and (path.parent / PLAN_NAME).is_file()
 
 
 def _errors_below(
@@ -188,7 +243,7 @@ def _words(name: str) -> list[str]:
 
 def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
     """Return whether a file is named like a standard error, and the rest of its name, which says whose it is."""
-    if file.suffix in PACKED:
+    if is_packed(file):
         return _role_of(file.with_suffix(""))
     of_pbs = _OF_PBS.fullmatch(file.name)
     if of_pbs:
@@ -207,31 +262,53 @@ def _inside(folder: Path, kind: t.Callable[[Path], bool]) -> list[Path]:
 def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path]]:
     """Return the files that may be logs, by the node in their name, and the other files."""
     files = list(files)
+    whole, _older = _with_older_parts(files)
     for suffixes in _LOG_SUFFIXES:
-        chosen = [
-            file for file in files if file.suffix in suffixes or ("" in suffixes and _OF_PBS.fullmatch(file.name))
-        ]
+        chosen = [file for file in whole if can_be_read(file) and _is_log(file, suffixes)]
         if chosen:
             logs: dict[str, list[Path]] = {}
             for file in chosen:
                 logs.setdefault(_node_of(file), []).append(file)
             return logs, [file for file in files if file not in chosen]
     for file in files:
-        _unpacked(file)
+        _readable(file)
     return {}, files
 
 
-def _unpacked(file: Path) -> Path:
-    if file.suffix in PACKED:
-        raise ValueError(f"{file} is compressed; unpack it first")
+def _with_older_parts(files: Iterable[Path]) -> tuple[list[Path], dict[Path, list[Path]]]:
+    """Return the files but for compressed copies and older parts of rotated logs, and these parts, the oldest first."""
+    named: dict[str, Path] = {}
+    for file in sorted(files, key=is_packed):
+        named.setdefault(unpacked_name(file), file)
+    older: dict[Path, dict[tuple[int, str | int], Path]] = {}
+    for name, file in named.items():
+        rotated = _ROTATED.fullmatch(name)
+        if rotated and rotated["log"] in named and Path(rotated["log"]).suffix in _ROTATING and can_be_read(file):
+            part = rotated["part"]
+            age = (1, -int(part)) if len(part) <= _MOST_DIGITS_OF_NUMBER else (0, part)
+            older.setdefault(named[rotated["log"]], {})[age] = file
+    parts = {file: [by_age[age] for age in sorted(by_age)] for file, by_age in older.items()}
+    aside = {file for of_log in parts.values() for file in of_log}
+    return sorted(file for file in named.values() if file not in aside), parts
+
+
+def _is_log(file: Path, suffixes: Sequence[str]) -> bool:
+    name = Path(unpacked_name(file))
+    return name.suffix in suffixes or ("" in suffixes and bool(_OF_PBS.fullmatch(name.name)))
+
+
+def _readable(file: Path) -> Path:
+    if not can_be_read(file):
+        raise ValueError(f"{file} is compressed in a way that Python cannot read; unpack it first")
     return file
 
 
 def _node_of(file: Path) -> str:
-    of_pbs = _OF_PBS.fullmatch(file.name)
+    name = Path(unpacked_name(file))
+    of_pbs = _OF_PBS.fullmatch(name.name)
     if of_pbs:
         return fit_name(of_pbs.group(1))
-    return fit_name(file.stem if file.suffix in (suffix for some in _LOG_SUFFIXES for suffix in some) else file.name)
+    return fit_name(name.stem if name.suffix in (suffix for some in _LOG_SUFFIXES for suffix in some) else name.name)
 
 
 def _few(paths: Sequence[Path]) -> str:

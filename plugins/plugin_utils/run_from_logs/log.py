@@ -6,19 +6,18 @@ A log does not say how the training ended, which is why a node of which there is
 
 from __future__ import annotations
 
-import os
 import typing as t
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...module_utils.logs.cursor import Cursor
 from ...module_utils.logs.ending import end_of, end_of_training, only_errors
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
-from ...module_utils.logs.frameworks.known import GRAMMARS, grammar_of
+from ...module_utils.logs.frameworks.known import GRAMMARS, UNKNOWN, grammar_of
 from ...module_utils.logs.grammar import began_anew
+from ...module_utils.logs.parts import new_parts
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of
 from ...module_utils.logs.signature import Failure
@@ -27,8 +26,10 @@ from ..run.answers import SEEN
 
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
+    from .forms import LogFile
 
-_PROBE_BYTES = 4 << 20
+# What a log ends with.
+_CLOSING_BYTES = 16 << 10
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Log:
 
     ``survived`` are the failures that steps follow, ``failures_at_end`` and ``unusual_at_end`` what stands after the
     last step, or after what shows a rank without steps to train, see `end_of_training`. ``began_anew`` says that a
-    process began there.
+    process began there. ``began`` and ``problem`` are those of its `forms.LogFile`.
     """
 
     path: Path
@@ -58,6 +59,8 @@ class Log:
     starts: int
     arguments: dict[str, list[str]]
     began_anew: bool
+    began: float | None = None
+    problem: str | None = None
 
     @property
     def last_step(self) -> int | None:
@@ -65,47 +68,45 @@ class Log:
         return self.blocks[-1]["steps"][-1] if self.blocks else None
 
 
-class NoStepsError(ValueError):
-    """No log has a step line; ``looked_for`` says in words what was looked for."""
+def frameworks_of(files: Iterable[LogFile], asked: str | None = None) -> dict[LogFile, str | None]:
+    """Return the framework whose step lines each log has, None for a log without any; ``asked`` is looked for first.
 
-    def __init__(self, message: str, asked: str | None) -> None:
-        """Keep what was looked for: the step line of the framework that was asked for, or else all of them."""
-        super().__init__(message)
-        known = {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
-        lines = "; ".join(f"{name}: {line}" for name, line in known.items())
-        self.looked_for = f"step lines begin like this: {lines}"
-
-
-def framework_in(logs: Iterable[Path], asked: str | None = None) -> str:
-    """Return the framework whose step lines stand in the logs.
-
-    ``asked`` is the expected one. Raises ValueError if no log has a step line, if the logs have step lines of different
-    frameworks, and if their framework is not ``asked``. Logs without a step line that hold a failure are taken for
-    logs of ``asked``.
+    Raises ValueError for an unknown ``asked``, and OSError for a log that cannot be read.
     """
-    logs = list(logs)
     if asked is not None:
         grammar_of(asked)
-        if any(_has_steps(path, asked) for path in logs):
-            return asked
-    found = {name: path for name in sorted(GRAMMARS) if name != asked for path in logs if _has_steps(path, name)}
-    if asked is not None and found:
-        (other, path), *_more = found.items()
-        raise ValueError(f"training_framework is {asked}, but {path} has steps of {other}")
-    if len(found) > 1:
-        where = "; ".join(f"those of {name} in {path}" for name, path in found.items())
-        raise ValueError(f"the logs have steps of several frameworks ({where}); choose one with -e training_framework")
-    if found:
-        return next(iter(found))
-    failed = next((path for path in logs if find_failures(Piece(end_of(str(path))))), None)
-    if failed and asked:
-        return asked
-    where = os.path.commonpath([path.parent for path in logs])
-    raise NoStepsError(f"no log in {where} has a step line{f'; {failed} shows a failure' if failed else ''}", asked)
+    names = sorted(GRAMMARS, key=lambda name: (name != asked, name))
+    return {file: _framework_of(file.path, names) for file in files}
+
+
+def _framework_of(path: Path, names: Sequence[str]) -> str | None:
+    memories: dict[str, dict[str, t.Any]] = {name: {} for name in names}
+    with open(path, "rb") as log:
+        for part in new_parts(log, 0, final=True, max_bytes=None, whole_messages=False):
+            for name in names:
+                if any(True for _step in grammar_of(name).parse(part.piece, memories[name])):
+                    return name
+    return None
+
+
+def step_lines(asked: str | None) -> str:
+    """Return in words how the step lines begin of a framework, or of all of them."""
+    known = {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
+    lines = "; ".join(f"{name}: {line}" for name, line in known.items())
+    return f"Step lines begin like this: {lines}."
+
+
+def read_file(file: LogFile, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
+    """Return what a log says under the name that its user gave it; see `read`."""
+    log = read(file.path, framework, per_step, per_sequence)
+    return replace(log, path=file.named, began=file.began, problem=file.problem)
 
 
 def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
     """Return what a log says; raises OSError for one that cannot be read.
+
+    Of an unknown framework only failures at the very end are those of a log that ends with one: nothing shows whether
+    it survived the others.
 
     ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
     a token rate that the log lacks.
@@ -119,10 +120,11 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
         failures="open",
     )
     seen, end = t.cast("dict[str, t.Any]", news), end_of_training(str(path), framework)
+    at_end = find_failures(Piece(end_of(str(path), _CLOSING_BYTES))) if framework == UNKNOWN else None
     return Log(
         path=path,
         blocks=news["rows"].blocks(),
-        failures=_plain(news["failures"]),
+        failures=_plain(news["failures"] if at_end is None else few_of_each_class(at_end)),
         survived=_plain(news["survived"]),
         failures_at_end=_plain(end["failures_at_end"]),
         unusual_at_end=_plain(end["unusual_at_end"]),
@@ -162,6 +164,8 @@ def with_errors(log: Log, errors: Iterable[Log]) -> Log:
             ranks=sorted({*log.ranks, *other.ranks}),
             conflicts=log.conflicts + other.conflicts + _contradictions(first, second),
             starts=max(log.starts, other.starts),
+            began=log.began,
+            problem=log.problem or other.problem,
         )
     return log
 
@@ -204,14 +208,3 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
     else:
         why = f"it gets furthest, to step {best.last_step}"
     return best, f"{best.path.parent.name}: {best.path.name} is used because {why}. Not read: {others}."
-
-
-def _has_steps(path: Path, framework: str) -> bool:
-    cursor: Cursor | None = None
-    while True:
-        news = read_log(str(path), framework, cursor, final=True, max_bytes=_PROBE_BYTES, failures="none")
-        if news["rows"]:
-            return True
-        if cursor and news["cursor"]["offset"] == cursor["offset"]:
-            return False
-        cursor = news["cursor"]

@@ -4,29 +4,37 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import typing as t
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.frameworks.known import UNKNOWN, grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
-from ..contracts import Plan
+from ..contracts import Lack, Plan
 from ..plain_text import one_line
 from ..plan.config.words import counted
 from ..run.board import PLAN_NAME, Board
 from ..run.status import said_interval
 from ..run.whole_file import write_whole
-from .log import Log, chosen, framework_in, read, with_errors
-from .plan import config_plan, plan_of_logs
+from .forms import plain_logs
+from .log import Log, chosen, frameworks_of, read_file, step_lines, with_errors
+from .plan import config_plan, nodes_meant, plan_of_logs
 
 if t.TYPE_CHECKING:
-    from pathlib import Path
-
     from .files import LoggedRun
+    from .forms import LogFile, PlainLogs
     from .plan import Known
 
 
 _ELSEWHERE = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
+
+# What of a `Log` a status has under another name, or elsewhere.
+_OF_FILE = ("path", "blocks", "began", "problem")
 
 
 class ConfigFaultsError(ValueError):
@@ -48,41 +56,128 @@ class ReadRun:
     logs: dict[str, Log] = field(default_factory=dict)
 
 
-def read_run(run: LoggedRun, output_dir: Path, framework: str | None, mode: str | None, known: Known) -> ReadRun:
-    """Return a run according to its logs, with a folder under ``output_dir``.
+def read_runs(run: LoggedRun, output_dir: Path, framework: str | None, mode: str | None, known: Known) -> list[ReadRun]:
+    """Return a run according to its logs, with a folder under ``output_dir``; one per framework if its logs differ.
 
     A run of this collection stays where it is. ``framework`` and ``mode`` are None if the logs or the config decide.
-    Raises ValueError if the logs cannot be read as those of one run, if the config has faults, and if the folder
-    belongs to another run or holds other files that would be removed.
+    Logs without a step, of another framework than asked for, or that cannot be read, are read for what they say; the
+    plan says what is not known of them. Raises ValueError if the config has faults, or if the folder belongs to
+    another run or holds other files that would be removed.
     """
     if run.known:
-        return ReadRun(run.name, run.folder)
-    files = [file for candidates in run.files.values() for file in candidates]
-    files += [file for others in run.errors.values() for file in others]
-    planned, meant = config_plan(known, list(run.files)) if known.source else (None, known.nodes)
+        return [ReadRun(run.name, run.folder)]
+    if framework is not None:
+        grammar_of(framework)
+    if run.problem:
+        lack: Lack = {"code": "logs_missing", "message": f"{run.problem}."}
+        plan = plan_of_logs(run, framework or UNKNOWN, mode or "single_node", [run.name], known, None, None, [lack])
+        return [_in_its_folder(run, output_dir, plan, {})]
+    with TemporaryDirectory(prefix="trainops-logs-") as scratch:
+        logs = plain_logs(run, nodes_meant(known, list(run.files)), Path(scratch))
+        groups = _by_framework(logs, framework)
+        return [
+            _read(
+                run if len(groups) == 1 else replace(run, name=f"{run.name}-{found or UNKNOWN}"),
+                _Group(found, nodes, logs.errors, logs.notes),
+                _Asked(known, framework, mode, len(groups) > 1),
+                output_dir,
+            )
+            for found, nodes in groups.items()
+        ]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The logs of one framework, None where none of them has a step."""
+
+    framework: str | None
+    nodes: dict[str, list[LogFile]]
+    errors: Mapping[Path, Sequence[LogFile]]
+    notes: Sequence[str]
+
+    def first_with_steps(self) -> Path:
+        """Return a file of the group as its user knows it."""
+        return next(file.named for files in self.nodes.values() for file in files)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the user says of the logs; ``is_part`` says that the folder holds logs of other frameworks as well."""
+
+    known: Known
+    framework: str | None
+    mode: str | None
+    is_part: bool
+
+
+def _by_framework(logs: PlainLogs, wanted: str | None) -> dict[str | None, dict[str, list[LogFile]]]:
+    """Return the nodes by the framework of their logs: a job has one, so logs of several are of several runs.
+
+    Nodes without steps are with the framework that most nodes have.
+    """
+    found = frameworks_of(logs.files(), wanted)
+
+    def framework_of(files: Sequence[LogFile]) -> str | None:
+        both = [one for file in files for one in (file, *logs.errors.get(file.path, ()))]
+        return next((name for name in map(found.__getitem__, both) if name), None)
+
+    of_nodes = {node: framework_of(files) for node, files in logs.nodes.items()}
+    counts = Counter(name for name in of_nodes.values() if name)
+    usual = max(counts, key=lambda name: (counts[name], name == wanted)) if counts else None
+    groups: dict[str | None, dict[str, list[LogFile]]] = {}
+    for node, files in logs.nodes.items():
+        groups.setdefault(of_nodes[node] or usual, {})[node] = files
+    return groups
+
+
+def _read(run: LoggedRun, group: _Group, asked: _Asked, output_dir: Path) -> ReadRun:
+    """Return the run whose logs have one framework."""
+    known, lacks = asked.known, []
+    planned = config_plan(known, list(group.nodes)) if known.source else None
     if planned and planned["faults"]:
         raise ConfigFaultsError(planned)
-    framework = framework_in(files, planned["framework"] if planned else framework)
+    meant = nodes_meant(known, list(group.nodes))
+    wanted = planned["framework"] if planned else asked.framework
+    framework = group.framework or wanted or UNKNOWN
+    if wanted and framework != wanted:
+        message = f"training_framework is {wanted}, but {group.first_with_steps()} has steps of {framework}"
+        whose = ": the training config is of another run" if planned else ""
+        lacks.append(_lack("other_workload", f"{message}{whose}."))
+        planned = None
+    if group.framework is None:
+        where = os.path.commonpath([file.named.parent for files in group.nodes.values() for file in files])
+        lacks.append(_lack("no_steps", f"No log in {where} has a step line. {step_lines(wanted)}"))
     per_step = planned["tokens_per_step_per_gpu"] if planned else None
     per_sequence = planned["tokens_per_sequence_per_gpu"] if planned else None
-    picked = {
-        node: chosen(
-            [
-                with_errors(
-                    read(file, framework, per_step, per_sequence),
-                    [read(other, framework, per_step, per_sequence) for other in run.errors.get(file, ())],
-                )
-                for file in candidates
-            ]
-        )
-        for node, candidates in run.files.items()
-    }
+
+    def log_of(file: LogFile) -> Log:
+        errors = [read_file(other, framework, per_step, per_sequence) for other in group.errors.get(file.path, ())]
+        return _with_steps_told(with_errors(read_file(file, framework, per_step, per_sequence), errors), known.steps)
+
+    picked = {node: chosen([log_of(file) for file in files]) for node, files in group.nodes.items()}
     logs = {node: log for node, (log, _why) in picked.items()}
-    mode = planned["mode"] if planned else mode or _mode_in(framework, logs)
-    plan = plan_of_logs(run, framework, mode, list(logs), known, planned, meant)
-    notes = [*run.notes, *(why for _log, why in picked.values() if why)]
-    for note in notes:
+    mode = planned["mode"] if planned else asked.mode or _mode_in(framework, logs)
+    plan = plan_of_logs(run, framework, mode, list(logs), known, planned, meant, lacks)
+    several = [f"{run.folder} has logs of several frameworks; those of each are a run."] if asked.is_part else []
+    for note in (*several, *group.notes, *(why for _log, why in picked.values() if why)):
         plan["warnings"].append({"key": "training_logs", "value": "", "message": one_line(note), "remedy": ""})
+    return _in_its_folder(run, output_dir, plan, logs)
+
+
+def _lack(code: str, message: str) -> Lack:
+    return {"code": code, "message": one_line(message)}
+
+
+def _with_steps_told(log: Log, steps: int | None) -> Log:
+    """Return a log that says as many steps as the user does."""
+    if steps is None:
+        return log
+    settings = {name: values for name, values in log.settings.items() if name != "iterations"}
+    blocks = [{**block, "steps_total": steps} for block in log.blocks]
+    return replace(log, steps_total=steps if log.blocks else None, settings=settings, blocks=t.cast("t.Any", blocks))
+
+
+def _in_its_folder(run: LoggedRun, output_dir: Path, plan: Plan, logs: dict[str, Log]) -> ReadRun:
     run_dir = output_dir / run.name
     if (run_dir / PLAN_NAME).exists():
         _refuse_another_run(run_dir, plan)
@@ -106,17 +201,23 @@ def write_run(run: ReadRun, exit_status: int | None) -> bool:
     write_whole(run.run_dir / PLAN_NAME, json.dumps(run.plan, indent=2) + "\n")
     board = Board(run.run_dir)
     interval = said_interval(log.settings for log in run.logs.values())
-    for node, log in run.logs.items():
+    ended = {"status": "log_only" if exit_status is None else "exited", "exit_status": exit_status}
+    for node in (node["node"] for node in run.plan["nodes"]):
+        log = run.logs.get(node)
+        if log is None:
+            board.update(node, **ended)
+            continue
         board.append_steps(node, log.blocks)
         board.update(
             node,
-            status="log_only" if exit_status is None else "exited",
-            exit_status=exit_status,
+            **ended,
             first_step=run.plan["first_step"],
             last_step=log.last_step,
             interval=interval,
             log_file=str(log.path),
-            **{name: value for name, value in vars(log).items() if name not in ("path", "blocks")},
+            started_at=log.began,
+            **({"log_problem": log.problem} if log.problem else {}),
+            **{name: value for name, value in vars(log).items() if name not in _OF_FILE},
         )
     return _content(run.run_dir) != before
 

@@ -16,7 +16,8 @@ from ...module_utils.logs.frameworks.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
-from .files import PACKED, is_core
+from .files import is_core
+from .packed import is_packed
 
 if t.TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +34,8 @@ class Known:
 
     ``config`` is the text of the training config and ``source`` its file name, both empty without one. ``options`` are
     those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of
-    nodes that were meant to take part, ``exit_status`` that with which the training ended on every node; None is not
-    known.
+    nodes that were meant to take part, ``exit_status`` that with which the training ended on every node, ``steps`` the
+    number of steps that it was to reach; None is not known.
     """
 
     config: str
@@ -43,24 +44,39 @@ class Known:
     nodes: int | None
     exit_status: int | None
     thresholds: ThresholdsFile | None = None
+    steps: int | None = None
 
 
-def config_plan(known: Known, names: Sequence[str]) -> tuple[Plan, int | None]:
-    """Return the plan of the training config, and the number of nodes that were to take part, or None.
+def nodes_meant(known: Known, names: Sequence[str]) -> int | None:
+    """Return the number of nodes that were to take part in a run with these logs, None where nobody says it.
+
+    Raises ValueError if the user gives a different number than the config.
+    """
+    asked = asked_by(known.config, known.source, known.options, len(names)) if known.source else None
+    if asked and asked.nodes and known.nodes and asked.nodes != known.nodes:
+        raise ValueError(f"training_nodes is {known.nodes}, but the training config asks for {asked.nodes} nodes")
+    return known.nodes or (asked.nodes if asked else None)
+
+
+def config_plan(known: Known, names: Sequence[str]) -> Plan:
+    """Return the plan of the training config.
 
     The hosts in a config may belong elsewhere, so neither their number nor the address of rank 0 is a fault here: the
     plan is for as many nodes as the config asks for, or else for the named ones. Raises ValueError if the user gives a
-    different number than the config.
+    different number of nodes or steps than the config.
     """
     asked = asked_by(known.config, known.source, known.options, len(names))
-    if asked.nodes and known.nodes and asked.nodes != known.nodes:
-        raise ValueError(f"training_nodes is {known.nodes}, but the training config asks for {asked.nodes} nodes")
-    meant = known.nodes or asked.nodes
-    nodes = _nodes(meant or len(names), names)
+    nodes = _nodes(nodes_meant(known, names) or len(names), names)
     if asked.master:
         nodes = [replace(nodes[0], address=asked.master, local=False), *nodes[1:]]
     plan = make_plan(known.config, known.source, known.options, nodes, thresholds=known.thresholds)
-    return plan, meant
+    steps = plan["parameters"].get("iterations")
+    if known.steps and steps and known.steps != steps:
+        raise ValueError(
+            f"training_steps_expected is {known.steps}, but the training config asks for {steps} steps; leave it out, "
+            "or change the config's number with training_overrides"
+        )
+    return plan
 
 
 def plan_of_logs(
@@ -71,11 +87,12 @@ def plan_of_logs(
     known: Known,
     planned: Plan | None,
     meant: int | None,
+    lacks: Sequence[Lack] = (),
 ) -> Plan:
     """Return the plan of a run whose logs are of the named nodes, in rank order, and what is not known of it.
 
     ``planned`` is the plan of its training config, None without one, ``meant`` the number of nodes that were to take
-    part.
+    part. ``lacks`` are what else is not known.
     """
     plan: Plan = planned or {
         "schema_version": SCHEMA_VERSION,
@@ -88,7 +105,7 @@ def plan_of_logs(
         "container_engine": None,
         "rehearsal": False,
         "record_only": bool(known.options.get("training_record_only")),
-        "parameters": t.cast(Parameters, {"iterations": None}),
+        "parameters": t.cast(Parameters, {"iterations": known.steps}),
         "first_step": grammar_of(framework).first_step,
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
@@ -109,7 +126,12 @@ def plan_of_logs(
         "run_id": run.name,
         "nodes": t.cast(list[NodePlan], nodes),
         "logs": {"folder": str(run.folder)},
-        "not_known": [*_lack_of_nodes(len(names), meant), *_lacks_of_strays(run), *_lack_of_thresholds(plan)],
+        "not_known": [
+            *lacks,
+            *([] if run.problem else _lack_of_nodes(len(names), meant)),
+            *_lacks_of_strays(run),
+            *_lack_of_thresholds(plan),
+        ],
     }
 
 
@@ -133,12 +155,12 @@ def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
 
 def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
     why = "is named like a standard error, but no log has a matching name, so its node is unknown. Name it NODE.err."
-    packed = "is a compressed standard error, which is not read. Unpack it."
+    packed = "is a standard error that is compressed in a way that Python cannot read. Unpack it."
     core = "is the core dump of a process that crashed. If it is from another run, move it away."
     return [
         {
             "code": "logs_left_over",
-            "message": f"{_within(run, file)} {core if is_core(file) else packed if file.suffix in PACKED else why}",
+            "message": f"{_within(run, file)} {core if is_core(file) else packed if is_packed(file) else why}",
         }
         for file in sorted(run.strays)
     ]

@@ -48,4 +48,5 @@ def _in_two_epochs(log: str) -> str:
 
 _heads()
 _models()
+variant("a node that only joins", "nxdt", on("node1", lambda log: log.splitlines(keepends=True)[0]))
 variant("two epochs", "nxdt", on("node0", _in_two_epochs))

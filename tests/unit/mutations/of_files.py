@@ -66,7 +66,9 @@ def _silent_nodes() -> None:
                 "head, and that all went well": lambda text: text.splitlines(True)[0] + "training finished\n",
                 "NUL for half": lambda text: text[: len(text) // 2].encode() + b"\x00" * (len(text) // 2),
             }.items():
-                add("silent", f"{node} {name}", framework, on(node, change))
+                # That it joined the job is all that an NxDT node without steps has to print; the job then needs it.
+                joined = framework == "nxdt" and node == "node1" and name in ("head", "head, and that all went well")
+                add("silent", f"{node} {name}", framework, on(node, change), unseeable=joined)
             add("silent", f"{node} no file", framework, lambda logs, gone=node: {k: logs[k] for k in logs if k != gone})
 
 

@@ -22,7 +22,7 @@ ONE_RULE = [
     ("gap-nxdt-two", "steps_missing"),
     ("gaps-nxdt-loss: the last", "last_loss_missing"),
     ("gaps-nxdt-loss: one", "loss_missing"),
-    ("silent-nxdt-node1 head", "no_sign_of_life"),
+    ("silent-nxdt-node1 a line end", "no_sign_of_life"),
     ("evidence-megatron-rank 0 without its end", "no_end_seen no_sign_of_life"),
     ("attempts-megatron-rank 0 begins twice", "began_anew"),
     ("evidence-megatron-another communicator", "other_job"),

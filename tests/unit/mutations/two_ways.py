@@ -19,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers impor
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Follower, News, Patience
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_run, write_run
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_runs, write_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -57,7 +57,7 @@ def reported(framework: str, logs: Logs) -> dict[str, t.Any]:
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
         try:
             (run,) = find_runs([f"{folder}/logs"])
-            read = read_run(run, Path(folder, "out"), framework, None, known(framework))
+            (read,) = read_runs(run, Path(folder, "out"), framework, None, known(framework))
         except ValueError as error:
             return {"verdict": "REFUSED", "reasons": [{"code": str(error)}]}
         write_run(read, 0)
@@ -70,7 +70,7 @@ def _plan(framework: str) -> str:
         for name, text in GOOD[framework]().items():
             Path(folder, f"{name}.log").write_text(str(text))
         (run,) = find_runs([folder])
-        read = read_run(run, Path(folder, "out"), framework, None, known(framework))
+        (read,) = read_runs(run, Path(folder, "out"), framework, None, known(framework))
         write_run(read, 0)
         return (read.run_dir / "plan.json").read_text()
 

@@ -6,61 +6,48 @@ import tracemalloc
 import pytest
 from logged_runs import OUT_OF_MEMORY, laid_out, maxtext, megatron, nxdt
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS, UNKNOWN
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.forms import LogFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.log import (
-    NoStepsError,
     chosen,
-    framework_in,
+    frameworks_of,
     read,
+    read_file,
+    step_lines,
 )
 
 TEXTS = {"megatron": megatron(range(1, 4)), "maxtext": maxtext(range(3)), "nxdt": nxdt(range(1, 4))}
 
 
-@pytest.mark.parametrize("framework", sorted(TEXTS))
-def test_the_framework_is_told_from_the_step_lines(tmp_path, framework):
-    folder = laid_out(tmp_path, {"node0.log": "silent\n", "node1.log": TEXTS[framework]})
-    logs = sorted(folder.iterdir())
-    assert framework_in(logs) == framework
-    assert framework_in(logs, framework) == framework
+def files_in(folder) -> list[LogFile]:
+    return [LogFile(path, path) for path in sorted(folder.iterdir())]
 
 
-def test_another_framework_than_asked_for_is_refused(tmp_path):
-    path = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]}) / "node0.log"
-    with pytest.raises(ValueError, match=f"training_framework is megatron, but {path} has steps of maxtext"):
-        framework_in([path], "megatron")
+@pytest.mark.parametrize("asked", [None, *sorted(TEXTS)])
+def test_the_framework_of_each_log_is_told_from_its_step_lines(tmp_path, asked):
+    files = files_in(laid_out(tmp_path, {**{f"{name}.log": text for name, text in TEXTS.items()}, "x.log": "silent\n"}))
+    found = {file.path.stem: framework for file, framework in frameworks_of(files, asked).items()}
+    assert found == {"megatron": "megatron", "maxtext": "maxtext", "nxdt": "nxdt", "x": None}
 
 
 def test_a_framework_that_nobody_knows_is_refused(tmp_path):
-    path = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]}) / "node0.log"
     with pytest.raises(ValueError, match=f"must be one of: {', '.join(sorted(GRAMMARS))}"):
-        framework_in([path], "jax")
+        frameworks_of(files_in(laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]})), "jax")
 
 
-def test_logs_of_different_frameworks_are_no_run(tmp_path):
-    folder = laid_out(tmp_path, {"node0.log": TEXTS["maxtext"], "node1.log": TEXTS["megatron"]})
-    with pytest.raises(ValueError, match=r"steps of several frameworks .*node0.log.*node1.log"):
-        framework_in(sorted(folder.iterdir()))
+def test_it_is_told_what_a_step_line_looks_like():
+    assert all(text in step_lines(None) for text in ("completed step: N", "iteration N/ TOTAL", "Epoch 0"))
+    assert "iteration N/" not in step_lines("maxtext")
 
 
-def test_without_a_step_it_is_told_what_was_looked_for(tmp_path):
-    path = laid_out(tmp_path, {"node0.log": "no step\n"}) / "node0.log"
-    with pytest.raises(NoStepsError, match=f"no log in {tmp_path} has a step line$") as refused:
-        framework_in([path])
-    assert "completed step: N" in refused.value.looked_for
-    assert "iteration N/ TOTAL" in refused.value.looked_for
-    assert "Epoch 0" in refused.value.looked_for
-    with pytest.raises(NoStepsError) as refused:
-        framework_in([path], "maxtext")
-    assert "iteration N/" not in refused.value.looked_for
-
-
-def test_a_log_with_a_failure_and_no_step_is_judged_where_its_framework_is_said(tmp_path):
-    path = laid_out(tmp_path, {"node0.log": OUT_OF_MEMORY}) / "node0.log"
-    with pytest.raises(NoStepsError, match=r"node0\.log shows a failure"):
-        framework_in([path])
-    assert framework_in([path], "megatron") == "megatron"
-    assert [failure["class"] for failure in read(path, "megatron", None, None).failures] == ["out_of_memory"]
+def test_of_a_log_without_a_known_framework_only_its_end_tells_a_failure(tmp_path):
+    lost = "step 1 of some trainer\n" * 2000
+    folder = laid_out(tmp_path, {"survived.log": OUT_OF_MEMORY + lost, "died.log": lost + OUT_OF_MEMORY})
+    classes = {
+        file.path.stem: [failure["class"] for failure in read_file(file, UNKNOWN, None, None).failures]
+        for file in files_in(folder)
+    }
+    assert classes == {"survived": [], "died": ["out_of_memory"]}
 
 
 @pytest.mark.parametrize(("steps_behind", "classes"), [(0, ["out_of_memory"]), (2, ["out_of_memory"]), (3, [])])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -127,10 +128,62 @@ def test_what_a_crash_left_is_a_stray(tmp_path):
     assert sorted(file.name for file in run.strays) == ["core", "core.77", "gpucore.9"]
 
 
-def test_a_packed_standard_error_is_a_stray(tmp_path):
-    logs = {"node0.log": "", "node0.err.gz": "x", "node0.log.gz": "x"}
-    (run,) = find_runs([str(laid_out(tmp_path / "run", logs))])
-    assert ([file.name for file in run.strays], run.errors) == (["node0.err.gz"], {})
+def names_of(found) -> dict[str, list[str]]:
+    return {file.name: [other.name for other in others] for file, others in found.items()}
+
+
+def test_compressed_logs_are_logs_and_beside_the_log_itself_a_copy(tmp_path):
+    names = ("node0.log", "node0.log.gz", "node1.log.xz", "node2.log.bz2", "node0.err.gz", "node3.log.zip")
+    (run,) = find_runs([str(laid_out(tmp_path / "run", dict.fromkeys(names, "x")))])
+    assert files_of(run) == {"node0": ["node0.log"], "node1": ["node1.log.xz"], "node2": ["node2.log.bz2"]}
+    assert (names_of(run.errors), run.strays) == ({"node0.log": ["node0.err.gz"]}, [])
+    assert run.notes == ["Not read, because there are logs next to them: node0.log.gz, node3.log.zip."]
+
+
+def test_a_standard_error_that_python_cannot_unpack_is_a_stray(tmp_path):
+    (run,) = find_runs([str(laid_out(tmp_path / "run", {"node0.log": "", "node0.err.zip": "x"}))])
+    assert ([file.name for file in run.strays], run.errors) == (["node0.err.zip"], {})
+
+
+@pytest.mark.parametrize(
+    ("names", "older"),
+    [
+        (("train.log", "train.log.1"), ["train.log.1"]),
+        (("train.log", "train.log.1", "train.log.2.gz", "train.log.10.gz"), ["log.10.gz", "log.2.gz", "log.1"]),
+        (("train.log", "train.log-20261126", "train.log-20261125.xz"), ["log-20261125.xz", "log-20261126"]),
+        (("train.log.gz", "train.log.2026-11-26_09.gz"), ["train.log.2026-11-26_09.gz"]),
+    ],
+)
+def test_the_older_parts_of_a_log_are_its_own_in_the_order_of_their_time(tmp_path, names, older):
+    (run,) = find_runs([str(laid_out(tmp_path / "run", dict.fromkeys(names, "x")))])
+    assert files_of(run) == {"train": [names[0]]}
+    assert names_of(run.parts) == {names[0]: [f"train.{name.removeprefix('train.')}" for name in older]}
+    assert run.notes == []
+
+
+def test_a_number_behind_a_name_without_a_log_of_that_name_is_no_older_part(tmp_path):
+    (run,) = find_runs([str(laid_out(tmp_path / "run", {"rank": "x", "rank.1": "x", "node.1": "x"}))])
+    assert (list(run.files), run.parts) == (["rank"], {})
+
+
+def test_of_a_folder_that_cannot_be_a_run_the_others_are_still_found(tmp_path):
+    laid_out(tmp_path, {"a/node0.log": "", "b/node0.log.zip": "", "c/x.json": "", "d/node0.log": ""})
+    (tmp_path / "e").mkdir()
+    runs = find_runs([str(tmp_path / name) for name in "abcde"])
+    assert {run.name: bool(run.problem) for run in runs} == {"a": False, "b": True, "c": True, "d": False, "e": True}
+
+
+def test_a_pattern_takes_no_index_no_plots_and_no_run_made_of_logs(tmp_path):
+    made = json.dumps({"logs": {"folder": "/data/x"}})
+    laid_out(
+        tmp_path,
+        {"a/node0.log": "", "index.html": "", "plots/a.svg": "", "note.md": "", "left/.hidden": "", "one.log": ""},
+    )
+    assert [run.name for run in find_runs([f"{tmp_path}/*"])] == ["a", "left", "one"]
+    laid_out(tmp_path / "runs", {"x/plan.json": "{}", "x/nodes/n0/train.log": "", "y/plan.json": "{}"})
+    laid_out(tmp_path / "runs", {"x-nodes/plan.json": made, "x-nodes/nodes/n0/status.json": "{}"})
+    (run,) = find_runs([f"{tmp_path}/runs/*/nodes"])
+    assert (run.name, files_of(run)) == ("x-nodes", {"n0": ["n0/train.log"]})
 
 
 def test_sub_folders_that_have_sub_folders_are_runs(tmp_path):
@@ -167,7 +220,7 @@ def test_the_folder_of_a_run_of_this_collection_is_known(tmp_path):
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path):
-    laid_out(tmp_path, {"empty/x.json": "", "packed/node0.log.gz": ""})
+    laid_out(tmp_path, {"empty/x.json": "", "packed/node0.log.zip": ""})
     named = [str(tmp_path / name) for name in ("none", "no*ne", "empty", "packed")]
     with pytest.raises(ValueError, match="none does not exist") as refused:
         find_runs(named)
@@ -177,7 +230,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
         "(NODE/train.log)",
         "first",
     ]
-    assert f"{tmp_path / 'packed' / 'node0.log.gz'} is compressed; unpack it first" in str(refused.value)
+    assert f"{tmp_path / 'packed' / 'node0.log.zip'} is compressed in a way" in str(refused.value)
 
 
 def test_no_folder_at_all_is_told():

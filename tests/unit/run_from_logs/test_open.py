@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import (
     ConfigFaultsError,
-    read_run,
+    read_runs,
     write_run,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
@@ -36,7 +37,7 @@ def judged(tmp_path, monkeypatch):
 
     def judge(files: dict[str, str], known: Known = NOTHING, framework=None, mode=None):
         (run,) = find_runs([str(laid_out(tmp_path / "logs", files))])
-        read = read_run(run, tmp_path / "out", framework, mode, known)
+        (read,) = read_runs(run, tmp_path / "out", framework, mode, known)
         write_run(read, known.exit_status)
         return write.write_report(read.run_dir, 2)[0]
 
@@ -66,7 +67,7 @@ def test_files_may_have_any_names(name: bytes, told: str | None, tmp_path: Path)
     folder = laid_out(tmp_path / "logs", {"node0.log": SILENT, "node1.log": WHOLE})
     Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text(WHOLE)
     (run,) = find_runs([str(folder)])
-    read = read_run(run, tmp_path / "out", None, None, ALL_TOLD)
+    (read,) = read_runs(run, tmp_path / "out", None, None, ALL_TOLD)
     write_run(read, 0)
     write.write_report(read.run_dir, 2)
     assert read.plan
@@ -383,15 +384,21 @@ def test_other_faults_of_a_config_are_faults_here_too(judged):
     assert refused.value.plan["faults"][0]["key"] == "config.no_such_key"
 
 
-def test_a_config_of_another_framework_than_the_logs_is_refused(judged):
-    with pytest.raises(ValueError, match=r"training_framework is megatron, but .* has steps of maxtext"):
-        judged({"node0.log": maxtext(range(9))}, with_config(config_text()))
+def test_a_config_of_another_framework_than_the_logs_is_not_applied(judged):
+    summary = judged({"node0.log": maxtext(range(9))}, with_config(config_text()))
+    assert (summary["verdict"], summary["framework"], summary["nodes"][0]["last_step"]) == (
+        "INCONCLUSIVE",
+        "maxtext",
+        8,
+    )
+    (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "other_workload"]
+    assert re.search("training_framework is megatron, but .*node0.log has steps of maxtext", reason["message"])
 
 
 def test_the_same_logs_change_nothing_and_others_replace_what_was(tmp_path):
     def written(text: str) -> tuple[bool, list[int]]:
         (run,) = find_runs([str(laid_out(tmp_path / "logs", {"node0.log": text}))])
-        read = read_run(run, tmp_path / "out", None, None, NOTHING)
+        (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
         changed = write_run(read, None)
         return changed, [row["step"] for row in rows_of(Board(read.run_dir).blocks("node0"))]
 
@@ -404,15 +411,15 @@ def test_the_same_logs_change_nothing_and_others_replace_what_was(tmp_path):
 
 def test_the_folder_of_another_run_is_left_alone(tmp_path):
     (run,) = find_runs([str(laid_out(tmp_path / "a/logs", {"node0.log": WHOLE}))])
-    read = read_run(run, tmp_path / "out", None, None, NOTHING)
+    (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
     write_run(read, None)
     (other,) = find_runs([str(laid_out(tmp_path / "b/logs", {"node0.log": WHOLE}))])
     with pytest.raises(ValueError, match=r"holds a run of the logs in .*a/logs; choose another name"):
-        read_run(other, tmp_path / "out", None, None, NOTHING)
+        read_runs(other, tmp_path / "out", None, None, NOTHING)
     shutil.copy(tmp_path / "out/logs/plan.json", tmp_path / "plan.json")
     (tmp_path / "out/logs/plan.json").write_text('{"run_id": "logs"}')
     with pytest.raises(ValueError, match="holds a run that was started here"):
-        read_run(run, tmp_path / "out", None, None, NOTHING)
+        read_runs(run, tmp_path / "out", None, None, NOTHING)
 
 
 @pytest.mark.parametrize(("logs", "name"), [("monday/nodes", "monday"), ("monday", "monday")])
@@ -420,14 +427,14 @@ def test_logs_where_the_run_would_put_its_own_nodes_are_kept(tmp_path, logs, nam
     laid_out(tmp_path / "monday/nodes", {"node0.log": WHOLE})
     (run,) = find_runs([str(tmp_path / logs)])
     with pytest.raises(ValueError, match="monday is not a run, but has a folder nodes"):
-        read_run(replace(run, name=name), tmp_path, None, None, NOTHING)
+        read_runs(replace(run, name=name), tmp_path, None, None, NOTHING)
 
 
 def test_what_was_chosen_and_left_aside_is_a_warning_of_the_plan(tmp_path):
     laid_out(tmp_path / "logs", {"node0/a.log": WHOLE, "node0/b.log": "x\n", "tmp/x.json": ""})
     (run,) = find_runs([str(tmp_path / "logs")])
-    plan = read_run(run, tmp_path / "out", None, None, NOTHING).plan
-    assert [warning["message"] for warning in plan["warnings"]] == [
+    (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
+    assert [warning["message"] for warning in read.plan["warnings"]] == [
         "Without a log: tmp.",
         "node0: a.log is used because it gets furthest, to step 10. Not read: b.log.",
     ]
@@ -435,5 +442,5 @@ def test_what_was_chosen_and_left_aside_is_a_warning_of_the_plan(tmp_path):
 
 def test_a_run_of_this_collection_stays_where_it_is(tmp_path):
     (run,) = find_runs([str(laid_out(tmp_path / "run", {"plan.json": "{}"}))])
-    read = read_run(run, tmp_path / "out", None, None, NOTHING)
+    (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
     assert (read.run_dir, write_run(read, None)) == (tmp_path / "run", False)

@@ -149,8 +149,8 @@ GRAMMAR = Grammar(
         # Of Lightning's distributed.py, by each rank.
         Printed(b"MEMBER: ", rb"MEMBER: \d{1,7}/(?P<gpus>\d{1,7})(?=\D)"),
     ),
-    # The compiler's wrapper, on each node as it trains, and what NeMo logs there.
-    alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo "),
+    # The compiler's wrapper, on each node as it trains, what NeMo logs there, and each rank as it joins the job.
+    alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo ", b"GLOBAL_RANK: "),
     # Of Lightning, by each rank as it joins the job: without one of them there is no step.
     met=(b"GLOBAL_RANK: ",),
     # Of Lightning, by rank 0.

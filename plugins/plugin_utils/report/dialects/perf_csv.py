@@ -72,6 +72,7 @@ def _common(run: JudgedRun) -> dict[str, t.Any]:
 
     summary, parameters, nodes = run.summary, run.parameters, run.plan["nodes"]
     per_node = parameters.get("gpus_per_node")
+    framework = FRAMEWORKS.get(summary["framework"])
     rehearsal, passed = summary["rehearsal"], summary["verdict"] == "PASS"
     return {
         "model": summary["model"],
@@ -85,7 +86,7 @@ def _common(run: JudgedRun) -> dict[str, t.Any]:
         "docker_image": run.image or "",
         "machine_name": nodes[0]["node"],
         "deployment_type": "ansible",
-        "launcher": FRAMEWORKS[summary["framework"]].launcher,
+        "launcher": framework.launcher if framework else "",
         "gpu_architecture": _ARCHITECTURES.get(str(summary["gpu"]).lower(), ""),
         "status": "SKIPPED" if rehearsal else "SUCCESS" if passed else "FAILURE",
         "test_duration": "" if run.seconds is None else run.seconds,

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files are compressed, and how those that Python can read are opened."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib.util
+import io
+import lzma
+import typing as t
+import zlib
+
+if t.TYPE_CHECKING:
+    from pathlib import Path
+
+# What a file that is cut off or damaged raises as it is read, beside OSError.
+DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error)
+_OPENERS: dict[str, t.Callable[..., t.Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+if importlib.util.find_spec("compression"):  # Python 3.14
+    _zstd = importlib.import_module("compression.zstd")
+    _OPENERS[".zst"], DAMAGED = _zstd.open, (*DAMAGED, _zstd.ZstdError)
+
+PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+
+
+def is_packed(file: Path) -> bool:
+    """Return whether a file is compressed, according to its name."""
+    return file.suffix in PACKED
+
+
+def can_be_read(file: Path) -> bool:
+    """Return whether a file is not compressed, or Python can decompress it."""
+    return not is_packed(file) or file.suffix in _OPENERS
+
+
+def unpacked_name(file: Path) -> str:
+    """Return the name that a compressed file had before, and of others the name."""
+    return file.stem if is_packed(file) else file.name
+
+
+def opened(file: Path) -> io.BufferedReader:
+    """Open a file to read what it holds; raises OSError."""
+    return t.cast("io.BufferedReader", _OPENERS.get(file.suffix, open)(file, "rb"))
