@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stragglers: nodes that are slower than the others, and what the slowest costs a job over all nodes."""
+"""Stragglers: nodes that are slower than the others, always or now and then, and what slow steps cost a job."""
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..contracts import Statistics, Straggler, Stragglers
 from ..inventory.folded_names import folded
+from ..plan.config.numbers import in_words, number
 from ..plan.config.words import all_of
 from .intervals import robust_deviation
+from .slow_steps import SlowSteps, slow_steps
+
+if t.TYPE_CHECKING:
+    import pandas as pd
 
 DEFAULT_DEVIATIONS = 5.0
 
@@ -20,27 +26,29 @@ _MIN_NODES = 3
 _NEGLIGIBLE = 0.01
 
 
-def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool) -> Stragglers:
-    """Return which nodes are slower than the others by more than so many median absolute deviations.
+def stragglers_of(
+    steps: pd.DataFrame, by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool
+) -> Stragglers:
+    """Return which nodes are slower than the others, and what that costs a job whose nodes wait for each other.
 
-    ``by_node`` are the statistics of each node, ``together`` says that all nodes run one job. Returned are the
-    ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their ``median`` (ms), and
-    ``nodes``, slowest first: ``node``, ``value`` (ms), ``deviations`` and ``slower`` (a fraction of the median).
-    ``step_time_cost`` and ``throughput_cost`` are what the slowest node costs a job whose nodes wait for each other, as
-    fractions, of its step time and of its throughput; None where fewer than 2 nodes can be compared. ``message`` says
-    all this in words.
+    ``steps`` is a frame of `steps_frame`, ``by_node`` the statistics of each node, ``together`` says that all nodes run
+    one job. Returned are the ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their
+    ``median`` (ms), and ``nodes``, slowest first: ``node``, ``value`` (its median), ``mean`` and ``p95`` (ms),
+    ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
+    ``slower_then`` (by which fraction these are, None without any). ``message`` says all this in words.
 
-    The deviations are scaled by 1.4826 to standard deviations of a normal distribution; a node less than 1 % slower
-    than the median is no straggler. Nor is a node that trains by itself, where the median lies within the interval of
-    its own: its steps differ more from each other than it does from the others. In one job the nodes wait for each
-    other in every step, so that all of them show the pace of the slowest: what differs there is only where the time
-    is taken.
+    A node is slower by its median if that exceeds the median of all by more than so many median absolute deviations
+    (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %; for a node that trains by itself, the
+    median of all also has to be below the interval of its own. A node that trains by itself may also be slow in some
+    steps only, see `slow_steps`. In one job the nodes wait for each other in every step, so that all of them show the
+    pace of the slowest: what differs there is only where the time is taken.
+
+    ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: a job takes as long
+    in each step as the slowest node in that step, compared with the median node of each step. They are None where fewer
+    than 2 nodes can be compared.
     """
-    times = {
-        node: found[_METRIC]["median"]
-        for node, found in by_node.items()
-        if _METRIC in found and found[_METRIC]["median"] > 0
-    }
+    known = {node: found[_METRIC] for node, found in by_node.items() if _METRIC in found and found[_METRIC]["median"] > 0}
+    times = {node: one["median"] for node, one in known.items()}
     found: Stragglers = {
         "metric": _METRIC,
         "deviations": deviations,
@@ -54,48 +62,88 @@ def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: f
     if len(times) < 2:
         where = f"only {next(iter(times))}" if times else "no node"
         return {**found, "message": f"Nodes cannot be compared: {where} has counted step times."}
+    of_steps = _times_of_steps(steps, list(times))
     median = float(np.median(list(times.values())))
     deviation = robust_deviation(np.array(list(times.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
-    far: list[Straggler] = [
+    enough = len(times) >= _MIN_NODES
+    far = [node for node, value in times.items() if enough and value - median > band]
+    noisy = [node for node in far if not together and not _is_above(known[node], median)]
+    # In one job only the clock of a node can make its step longer than the others'.
+    now_and_then = slow_steps(of_steps) if enough and not together else [SlowSteps(0.0, None, False)] * len(times)
+    slow_of = dict(zip(times, now_and_then, strict=True))
+    slow = [node for node in times if (node in far and node not in noisy) or slow_of[node].unusual]
+    nodes: list[Straggler] = [
         {
             "node": node,
-            "value": value,
-            "deviations": (value - median) / deviation if deviation else None,
-            "slower": value / median - 1,
+            "value": times[node],
+            "mean": known[node]["mean"],
+            "p95": known[node]["p95"],
+            "deviations": (times[node] - median) / deviation if deviation else None,
+            "slower": times[node] / median - 1,
+            "slow_steps": slow_of[node].share,
+            "slower_then": slow_of[node].slower,
         }
-        for node, value in sorted(times.items(), key=lambda item: -item[1])
-        if len(times) >= _MIN_NODES and value - median > band
+        for node in sorted(slow, key=lambda node: -known[node]["mean"])
     ]
-    intervals = {one["node"]: by_node[one["node"]][_METRIC]["interval"] for one in far}
-    slow = [one for one in far if together or ((own := intervals[one["node"]]) and own["low"] > median)]
-    slowest = max(times.values())
-    found |= {
-        "median": median,
-        "nodes": slow,
-        "step_time_cost": slowest / median - 1,
-        "throughput_cost": 1 - median / slowest,
-    }
-    noisy = [one["node"] for one in far if one not in slow]
-    return {**found, "message": _message(found, times, noisy, together=together)}
+    cost = _cost(of_steps)
+    found |= {"median": median, "nodes": nodes, "step_time_cost": cost, "throughput_cost": 1 - 1 / (1 + cost)}
+    if not nodes:
+        return {**found, "message": _none_slow(found, times, [node for node in noisy if node not in slow], together)}
+    listed = ", ".join(_in_words(one, slow_of[one["node"]].unusual, one["node"] in far) for one in nodes)
+    others = [place for place, node in enumerate(times) if node not in slow]
+    without = f", and {number(100 * _cost(of_steps[:, others]), digits=2)} % without them" if len(others) > 1 else ""
+    job = "" if together else " In a job over all of these nodes,"
+    message = (
+        f"Slow nodes: {listed}; the median of {len(times)} nodes is {in_words(_METRIC, median)}.{job} "
+        f"{'waiting' if job else 'Waiting'} for the slowest node of each step costs {number(100 * cost, digits=2)} % of step "
+        f"time{without}."
+    )
+    return {**found, "message": message}
 
 
-def _message(found: Stragglers, times: dict[str, float], noisy: list[str], *, together: bool) -> str:
-    median, slow = found["median"], found["nodes"]
-    if slow:
-        named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)
-        cost = (
-            f"{found['step_time_cost']:.1%} of step time and {found['throughput_cost']:.1%} of throughput"
-            f"{'' if together else ' in a job over all of these nodes'}"
-        )
-        return f"Stragglers: {named}, against a median of {median:.6g} ms on {len(times)} nodes. Cost: {cost}."
+def _times_of_steps(steps: pd.DataFrame, nodes: list[str]) -> np.ndarray:
+    """Return the step times of the counted steps, a row each step that any node has and a column each node."""
+    counted = steps.loc[steps["counted"], ["node", "step", _METRIC]]
+    numbers, rows = np.unique(counted["step"].to_numpy(), return_inverse=True)
+    places = {node: place for place, node in enumerate(nodes)}
+    columns = counted["node"].map(places).to_numpy(float)
+    there = ~np.isnan(columns)
+    times = np.full((numbers.size, len(nodes)), np.nan)
+    times[rows[there], columns[there].astype(int)] = counted[_METRIC].to_numpy()[there]
+    times[~np.isfinite(times) | (times <= 0)] = np.nan
+    return times[np.isfinite(times).any(axis=1)]
+
+
+def _cost(times: np.ndarray) -> float:
+    """Return how much longer the slowest nodes of each step take than the median nodes, as a fraction."""
+    together = times[np.isfinite(times).sum(axis=1) > 1]
+    if not together.size:
+        # The nodes have no step in common.
+        together = np.nanmedian(times, axis=0, keepdims=True)
+    return float(np.nanmax(together, axis=1).sum() / np.nanmedian(together, axis=1).sum()) - 1.0
+
+
+def _is_above(own: Statistics, median: float) -> bool:
+    return own["interval"] is not None and own["interval"]["low"] > median
+
+
+def _in_words(one: Straggler, now_and_then: bool, always: bool) -> str:
+    slower = [f"{number(100 * one['slower'], digits=2)} % slower"] if always or not now_and_then else []
+    if now_and_then:
+        then, share = (number(100 * (value or 0.0), digits=2) for value in (one["slower_then"], one["slow_steps"]))
+        slower.append(f"{then} % slower in {share} % of its steps")
+    return f"{one['node']} ({', '.join(slower)})"
+
+
+def _none_slow(found: Stragglers, times: dict[str, float], noisy: list[str], together: bool) -> str:
     spread = max(times.values()) / min(times.values()) - 1
     if together and spread <= _NEGLIGIBLE:
         return (
-            f"{all_of(len(times), 'node')} show the same step time, within {spread:.2%}: in one job nodes wait for "
-            "each other, so this does not show which one is slow."
+            f"{all_of(len(times), 'node')} have the same step time, within {number(100 * spread, digits=1)} %. Nodes of one "
+            "job wait for the slowest, so step times cannot tell which one that is."
         )
     if len(times) < _MIN_NODES:
-        return f"Two nodes differ by {spread:.1%} in step time; it takes three to identify the slow one."
-    limit = f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations"
-    return f"{limit}, except {folded(noisy)}, whose steps vary too much or are too few." if noisy else f"{limit}."
+        return f"Two nodes differ by {number(100 * spread, digits=2)} % in step time; it takes three to tell the slow one."
+    limit = f"None of {len(times)} nodes is slower than the others"
+    return f"{limit} for certain; the steps of {folded(noisy)} vary too much, or are too few." if noisy else f"{limit}."

@@ -21,9 +21,6 @@ from .evidence import (
     judge_logs,
     judge_nodes,
     judge_outages,
-    judge_samples,
-    judge_thresholds,
-    samples_of,
 )
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
@@ -34,14 +31,16 @@ from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
+from .judge_samples import judge_samples
 from .judge_skipped import judge_skipped
+from .judge_thresholds import judge_thresholds
 from .judge_time import judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
 from .reasons import PASS, Reasons
 from .seen import Seen
-from .statistics import of_nodes, of_run
+from .statistics import of_nodes, of_run, samples_of
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .thresholds import judge_bounds, with_thresholds
 from .time_spent import times_spent
@@ -121,7 +120,7 @@ def judge(
     judge_thresholds(seen, reasons)
     judge_time(seen, reasons)
     judge_lacks(plan, reasons)
-    stragglers = stragglers_of(by_node, straggler_deviations, together=together)
+    stragglers = stragglers_of(steps, by_node, straggler_deviations, together=together)
     utilization = utilization_of(seen.workload, metrics)
     ledger = ledger_of(seen, agrees, reasons)
     if not seen.interrupted and reasons.verdict() != PASS:
