@@ -23,7 +23,6 @@ METHOD = (
     "with the same number of independent steps and within the same range"
 )
 
-_OUTSIDE = (1 - CONFIDENCE) / 2
 # The median absolute deviation of normal values is so much of their standard deviation.
 _MAD_OF_NORMAL = 0.6744897501960817
 
@@ -33,7 +32,7 @@ def robust_deviation(values: np.ndarray) -> float:
     return float(np.median(np.abs(values - np.median(values))) / _MAD_OF_NORMAL)
 
 
-def median_interval(values: np.ndarray) -> Interval | None:
+def median_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
     """Return ``low`` and ``high`` end of the interval of the median of finite values in their order; None for < 5.
 
     The ends are order statistics, with linear interpolation between neighbours: for n independent values, how many are
@@ -44,7 +43,7 @@ def median_interval(values: np.ndarray) -> Interval | None:
     if size < MIN_OF_INTERVAL:
         return None
     worth = effective_size_of_median(size, correlation_of_neighbours(values))
-    depth = min(0.5 + size * (_depth(worth) - 0.5) / worth, (size + 1) / 2)
+    depth = min(0.5 + size * (_depth(worth, (1.0 - confidence) / 2.0) - 0.5) / worth, (size + 1) / 2)
     places = np.clip([depth - 1.0, size - depth], 0.0, size - 1.0)
     low, high = np.interp(places, np.arange(size), np.sort(values))
     return {"low": float(low), "high": float(high)}
@@ -60,19 +59,19 @@ def mean_interval(values: np.ndarray) -> Interval | None:
     worth = effective_size(size, rho)
     # What varies slowly moves the mean of the sample along with its values: they deviate less from it.
     variance = float(values.var()) / max(1.0 - 1.0 / worth, 0.1)
-    half = float(stdtrit(max(1.0, worth - 1.0), 1.0 - _OUTSIDE)) * float(np.sqrt(variance / worth))
+    half = float(stdtrit(max(1.0, worth - 1.0), (1.0 + CONFIDENCE) / 2.0)) * float(np.sqrt(variance / worth))
     mean = float(values.mean())
     return {"low": max(float(values.min()), mean - half), "high": min(float(values.max()), mean + half)}
 
 
-def _depth(worth: float) -> float:
-    """Return the place, from 1 on, of the value that is above the true median with a chance of 2.5 %.
+def _depth(worth: float, outside: float) -> float:
+    """Return the place, from 1 on, of the value that is above the true median with this chance.
 
     A place below 1 means that so few independent values have none.
     """
 
     def too_deep(place: float) -> float:
-        return float(betainc(worth - place + 1.0, place, 0.5)) - _OUTSIDE
+        return float(betainc(worth - place + 1.0, place, 0.5)) - outside
 
     middle = (worth + 1.0) / 2.0
     return t.cast(float, brentq(too_deep, 1e-9, middle)) if too_deep(middle) > 0.0 else middle

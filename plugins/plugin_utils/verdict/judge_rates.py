@@ -21,6 +21,8 @@ _MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
 _ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
 # Bars show three digits of the consumed samples, which a training goes on to count where it resumed.
 _LEAST_GROWTH = 0.2
+# NxDT's throughput is a mean of 10 steps, which at first holds the compilation: only in so many rows most are free of it.
+_ROWS_AFTER_START = 25
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
@@ -86,7 +88,7 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
             first, usual = node, own
         elif abs(own - usual) > (_RATE_TOLERANCE + 2 * digit) * usual:
             message = (
-                f"A GPU of {node} computes {number(own / 1000)} TFLOP in a step, but one of {first} computes "
+                f"A device of {node} computes {number(own / 1000)} TFLOP in a step, but one of {first} computes "
                 f"{number(usual / 1000)}; in one job all compute the same."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, other=first, found=own, planned=usual)
@@ -142,7 +144,8 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
         return
     apart = rated[whole:] - rated[:-whole]
     made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
-    if abs(made - due) > (_TOO_LONG - 1.0) * due:
+    at_start = len(rated) < _ROWS_AFTER_START
+    if made > _TOO_LONG * due or (made < (2.0 - _TOO_LONG) * due and not at_start):
         message = (
             f"By the elapsed time, the throughput of {node} makes {number(made)} {unit} in a step, but a step has "
             f"{number(due)}."

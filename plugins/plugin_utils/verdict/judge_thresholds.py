@@ -73,14 +73,18 @@ def _margin(bound: JudgedBound) -> str:
 
 
 def _within_noise(bound: JudgedBound) -> str:
-    metric, value = bound["metric"], t.cast(float, bound["measured"])
-    scale, uncertainty = scale_of(metric), _uncertainty(bound["interval"])
-    measured = number(scale * value, scale * uncertainty)
-    noise = number(scale * uncertainty, scale * uncertainty)
+    """Return where the threshold lies: ``gpu37: 599.7 of 600 TFLOP/s per GPU is within the noise (598.5 to 600.9)``."""
+    metric, interval = bound["metric"], t.cast(Interval, bound["interval"])
+    scale, uncertainty = scale_of(metric), _uncertainty(interval)
+    low, value, high = (
+        number(scale * value, scale * uncertainty)
+        for value in (interval["low"], t.cast(float, bound["measured"]), interval["high"])
+    )
+    limit = number(scale * t.cast(float, nearest_limit(bound)), digits=10)
     other = "missed" if bound["met"] else "met"
     return (
-        f"{bound['node']}: {measured} is within ± {noise}{unit_of(metric)}, its noise, of the threshold, "
-        f"{exact(scale * t.cast(float, nearest_limit(bound)))}. Another run could have {other} it."
+        f"{bound['node']}: {value} of {limit}{unit_of(metric)} is within the noise ({low} to {high}). Another run could "
+        f"have {other} the threshold."
     )
 
 

@@ -12,7 +12,7 @@ from ..contracts import Statistics, Straggler, Stragglers
 from ..inventory.folded_names import folded
 from ..plan.config.numbers import in_words, number
 from ..plan.config.words import all_of
-from .intervals import robust_deviation
+from .intervals import CONFIDENCE, median_interval, robust_deviation
 from .slow_steps import SlowSteps, slow_steps
 
 if t.TYPE_CHECKING:
@@ -24,6 +24,7 @@ _METRIC = "step_time_ms"
 _MIN_NODES = 3
 # Nodes that agree to the last digit have no deviation: less than this part of the median is never a straggler.
 _NEGLIGIBLE = 0.01
+_HALF = 0.5
 
 
 def stragglers_of(
@@ -38,9 +39,8 @@ def stragglers_of(
     ``slower_then`` (by which fraction these are, None without any). ``message`` says all this in words.
 
     A node is slower by its median if that exceeds the median of all by more than so many median absolute deviations
-    (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %; for a node that trains by itself, the
-    median of all also has to be below the interval of its own. A node that trains by itself may also be slow in some
-    steps only, see `slow_steps`. In one job the nodes wait for each other in every step, so that all of them show the
+    (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %; a node that
+    trains by itself also has to do so for certain. It may as well be slow in some steps only, see `slow_steps`. In one job the nodes wait for each other in every step, so that all of them show the
     pace of the slowest: what differs there is only where the time is taken.
 
     ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: a job takes as long
@@ -68,7 +68,7 @@ def stragglers_of(
     band = max(deviations * deviation, _NEGLIGIBLE * median)
     enough = len(times) >= _MIN_NODES
     far = [node for node, value in times.items() if enough and value - median > band]
-    noisy = [node for node in far if not together and not _is_above(known[node], median)]
+    noisy = [node for node in far if not together and not _is_always_above(of_steps[:, list(times).index(node)], median, len(times))]
     # In one job only the clock of a node can make its step longer than the others'.
     now_and_then = slow_steps(of_steps) if enough and not together else [SlowSteps(0.0, None, False)] * len(times)
     slow_of = dict(zip(times, now_and_then, strict=True))
@@ -124,8 +124,15 @@ def _cost(times: np.ndarray) -> float:
     return float(np.nanmax(together, axis=1).sum() / np.nanmedian(together, axis=1).sum()) - 1.0
 
 
-def _is_above(own: Statistics, median: float) -> bool:
-    return own["interval"] is not None and own["interval"]["low"] > median
+def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
+    """Tell whether the steps of a node exceed the median of all nodes by more than their noise.
+
+    The interval of the median of the node holds together with those of all other nodes (Bonferroni), and its lower end
+    exceeds the median of all by half as much as the node does: some long steps, as any node may have, are not enough.
+    """
+    own = times[np.isfinite(times)]
+    interval = median_interval(own, 1.0 - (1.0 - CONFIDENCE) / nodes)
+    return interval is not None and interval["low"] - median > _HALF * (float(np.median(own)) - median)
 
 
 def _in_words(one: Straggler, now_and_then: bool, always: bool) -> str:

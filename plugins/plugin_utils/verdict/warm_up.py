@@ -69,11 +69,11 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
     """
     paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
     if asked is not None:
-        reason = f"Warm-up: the first {counted(asked, 'step')} of each node are not counted, as requested."
+        reason = f"Warm-up: {_first(asked)} of each node not counted, as requested."
         return WarmUp(asked, reason, detected=False, apart=_apart(paces, asked))
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
-        reason = f"Warm-up: the first {_ASSUMED} steps are not counted, as {most} are too few to find the steady pace."
+        reason = f"Warm-up: {_first(_ASSUMED)} not counted; {most} are too few to find the steady pace."
         return WarmUp(_ASSUMED, reason, detected=False, apart=_apart(paces, _ASSUMED))
     paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
     lengths = {node: _length(pace.values) for node, pace in paces.items()}
@@ -90,10 +90,12 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
     later = float(np.median(values[values.size // 2 :]))
     first, steady = (in_words(paces[node].metric, value) for value in (values[0], later))
     where = f" on {node}" if len(paces) > 1 else ""
-    reason = (
-        f"Warm-up: the first {counted(before[node], 'step')} are not counted ({first}{where}, then a steady {steady})."
-    )
+    reason = f"Warm-up: {_first(before[node])} not counted ({first}{where}, then a steady {steady})."
     return WarmUp(before[node], reason, detected=True, apart=_apart(paces, before[node]))
+
+
+def _first(steps: int) -> str:
+    return "first step" if steps == 1 else f"first {counted(steps, 'step')}"
 
 
 class _Pace(t.NamedTuple):

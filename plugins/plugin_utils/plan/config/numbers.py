@@ -51,7 +51,7 @@ def percent(share: float) -> str:
     value = abs(100.0 * share)
     if not value or not math.isfinite(value):
         return "±0 %" if not value else f"{share} %"
-    places = 0 if value >= 9.95 else max(1, 1 - math.floor(math.log10(value)) if value < 0.095 else 1)
+    places = 0 if value >= 9.95 else max(1, -math.floor(math.log10(value)))
     return f"{'+' if share > 0 else _MINUS}{value:,.{min(places, _ALL_DIGITS)}f} %"
 
 
