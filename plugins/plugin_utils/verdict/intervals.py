@@ -16,11 +16,10 @@ CONFIDENCE = 0.95
 # All values of 4 steps lie on one side of the true median in 1 of 8 runs: not even their range is such an interval.
 MIN_OF_INTERVAL = 5
 METHOD = (
-    f"{CONFIDENCE:.0%} interval of the median: between two of the sorted steps, by the sign test for as many "
-    "independent steps as their autocorrelation leaves; it never leaves the range of the steps. In simulations of 10 or "
-    "more steps it contains the true median in 93 to 98 % of cases if neighbouring steps are independent or correlate "
-    "by 0.3, and in 89 to 95 % if they correlate by 0.5 (benchmarks/coverage.py). The interval of a mean is Student's, "
-    "with the same number of independent steps and within the same range"
+    f"{CONFIDENCE:.0%} interval of the median by the sign test, for as many independent steps as their "
+    "autocorrelation leaves, never outside the range of the steps; of a mean, Student's interval of the same kind. In "
+    "simulations of 10 or more steps, 93 to 98 % of the intervals of the median contain the true one if neighbouring "
+    "steps correlate by 0 to 0.3, and 89 to 95 % if they correlate by 0.5 (benchmarks/coverage.py)"
 )
 
 # The median absolute deviation of normal values is so much of their standard deviation.

@@ -73,7 +73,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
             if _is_torn(absent, in_each=metric in grammar.each_line):
                 lacks = int(absent.sum())
-                message = f"{node} did not report its {name_of(metric)} in {lacks} of {counted(absent.size, 'counted step')}."
+                message = f"{node} lacks its {name_of(metric)} in {lacks} of {counted(absent.size, 'counted step')}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
 
 

@@ -21,7 +21,7 @@ _MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
 _ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
 # Bars show three digits of the consumed samples, which a training goes on to count where it resumed.
 _LEAST_GROWTH = 0.2
-# NxDT's throughput is a mean of 10 steps, which at first holds the compilation: only in so many rows most are free of it.
+# NxDT's throughput is a mean of 10 steps, at first with the compilation: of so many rows most are without it.
 _ROWS_AFTER_START = 25
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
@@ -41,8 +41,8 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
     found = float(np.median(products))
     if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
         message = (
-            f"The log of {node} is from another workload: its tokens/s per GPU times its step time make {number(found)} "
-            f"tokens per GPU and step, but the workload has {number(tokens)}."
+            f"The log of {node} is from another workload: its tokens/s per GPU times its step time make "
+            f"{number(found)} tokens per GPU and step, but the workload has {number(tokens)}."
         )
         reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
     elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
@@ -109,8 +109,8 @@ def _judge_model_flops(
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
             message = (
-                f"The TFLOP/s per GPU of {node} times its step time make {found:.3g} FLOPs per token, but the model needs "
-                f"{least:.3g}."
+                f"The TFLOP/s per GPU of {node} times its step time make {found:.3g} FLOPs per token, but the model "
+                f"needs {least:.3g}."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
         else:

@@ -49,11 +49,12 @@ def _judge_warm_up(seen: Seen, reasons: Reasons) -> None:
     warm_up = seen.warm_up
     most = max(map(len, seen.attempts.values()), default=0)
     large = _LARGE_IF_DETECTED if warm_up.detected else _LARGE_IF_ASKED
-    if warm_up.steps <= max(_LONG_WARM_UP, large * most) or not warm_up.steady or warm_up.apart <= _SLOW_WARM_UP:
+    long = warm_up.steps > max(_LONG_WARM_UP, large * most)
+    if not long or not warm_up.steady or warm_up.apart <= _SLOW_WARM_UP:
         return
-    remedy = "If they were a warm-up, set training_warmup_steps." if warm_up.detected else "Lower training_warmup_steps."
+    remedy = "If that was a warm-up, set training_warmup_steps." if warm_up.detected else "Lower training_warmup_steps."
     message = (
-        f"{warm_up.steps} of {most} steps were left out as warm-up, and their pace is {number(100 * warm_up.apart, 0, 2)} % "
-        f"off that of the rest: the result may not be that of the run. {remedy}"
+        f"{warm_up.steps} of {most} steps are not counted, as warm-up, and their pace is "
+        f"{number(100 * warm_up.apart, digits=2)} % off that of the others. {remedy}"
     )
     reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)

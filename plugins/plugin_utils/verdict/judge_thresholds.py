@@ -73,7 +73,7 @@ def _margin(bound: JudgedBound) -> str:
 
 
 def _within_noise(bound: JudgedBound) -> str:
-    """Return where the threshold lies: ``gpu37: 599.7 of 600 TFLOP/s per GPU is within the noise (598.5 to 600.9)``."""
+    """Return a note such as ``gpu37: 599.7 of 600 TFLOP/s per GPU is within the noise (598.5 to 600.9)``."""
     metric, interval = bound["metric"], t.cast(Interval, bound["interval"])
     scale, uncertainty = scale_of(metric), _uncertainty(interval)
     low, value, high = (
@@ -83,8 +83,8 @@ def _within_noise(bound: JudgedBound) -> str:
     limit = number(scale * t.cast(float, nearest_limit(bound)), digits=10)
     other = "missed" if bound["met"] else "met"
     return (
-        f"{bound['node']}: {value} of {limit}{unit_of(metric)} is within the noise ({low} to {high}). Another run could "
-        f"have {other} the threshold."
+        f"{bound['node']}: {value} of {limit}{unit_of(metric)} is within the noise ({low} to {high}). Another run "
+        f"could have {other} the threshold."
     )
 
 

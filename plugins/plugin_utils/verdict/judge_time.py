@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ..contracts import JudgedBound, TimeSpent
+from ..contracts import JudgedBound, Pause, TimeSpent
 from ..inventory.folded_names import folded
-from ..plan.config.numbers import in_words, name_of, percent
+from ..plan.config.numbers import in_words, name_of, number
 from .reasons import INCONCLUSIVE, Reasons
 from .statistics import samples_of
 from .thresholds import is_met
@@ -41,7 +41,8 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue
         share = really / time["median"]
-        means = f"The median step of {node} takes {in_words(_TIME, time['median'])}, the mean {in_words(_TIME, time['mean'])}"
+        median, mean = (in_words(_TIME, value) for value in (time["median"], time["mean"]))
+        means = f"The median step of {node} takes {median}, the mean {mean}"
         if time["wall_clock"]:
             means += f", and {in_words(_TIME, time['wall_clock'])} with the time between steps"
         evidence = t.cast("dict[str, t.Any]", time)
@@ -49,10 +50,9 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         if missed:
             message = f"{means}. Measured by the time really spent, {' and '.join(missed)} would miss the threshold."
             reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
-        elif _is_hole(time, steps):
-            pause = time["pause"] or {"seconds": 0.0, "after_step": 0}
+        elif hole := _hole(time, steps):
             message = (
-                f"{node} paused for {_duration(pause['seconds'])} after step {pause['after_step']}, longer than all "
+                f"{node} paused for {_duration(hole['seconds'])} after step {hole['after_step']}, longer than all "
                 f"{steps} counted steps took. Find out what it did; the step times do not include it."
             )
             reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
@@ -68,18 +68,19 @@ def _note_levels(seen: Seen, reasons: Reasons) -> None:
         return
     node = next(iter(found))
     low, high = found[node]
-    others = f" ({node})" if len(found) > 1 else ""
+    fast, slow = (in_words(_TIME, level["step_time_ms"]) for level in (low, high))
+    of_which = f" of {node}" if len(found) > 1 else ""
     message = (
-        f"The step times of {folded(found)} have two levels: {low['steps']} steps take about "
-        f"{in_words(_TIME, low['step_time_ms'])} and {high['steps']} about {in_words(_TIME, high['step_time_ms'])}{others}. "
-        "Their median depends on how many steps each level has."
+        f"The step times of {folded(found)} have two levels: {low['steps']} steps{of_which} take about {fast} and "
+        f"{high['steps']} about {slow}. Their median depends on how many steps each level has."
     )
     reasons.note("two_levels", message, node if len(found) == 1 else None, nodes=list(found), levels=found[node])
 
 
-def _is_hole(time: TimeSpent, steps: int) -> bool:
+def _hole(time: TimeSpent, steps: int) -> Pause | None:
+    """Return the longest pause, if no checkpoint or evaluation takes as long."""
     pause = time["pause"]
-    return bool(pause) and pause["seconds"] > max(_HOLE_SECONDS, steps * time["mean"] / 1000.0)
+    return pause if pause and pause["seconds"] > max(_HOLE_SECONDS, steps * time["mean"] / 1000.0) else None
 
 
 def _duration(seconds: float) -> str:
@@ -93,9 +94,7 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
     judged = [bound for bound in bounds if bound["metric"] in (_TIME, *_RATES) and bound["kind"] != "info"]
     if judged and not any(_is_missed(bound, 1 + time["drift"]) for bound in judged):
         return
-    message = (
-        f"{node} slows down: the median of the last fifth of its steps is {percent(time['drift'])} off that of the steps before."
-    )
+    message = f"{node} slows down: its last fifth of the steps takes {number(100 * time['drift'], digits=2)} % longer."
     reasons.add(INCONCLUSIVE, "slows_down", message, node, drift=time["drift"])
 
 

@@ -33,8 +33,8 @@ class SlowSteps(t.NamedTuple):
 def slow_steps(times: np.ndarray) -> list[SlowSteps]:
     """Return the slow steps of each node, given the step times of all, a row each step and a column each node.
 
-    NaN is a step that a node did not report. Steps that are slow on most nodes, as those with a checkpoint, are not slow
-    here. What the other nodes have by chance, in stretches of steps in a row, is taken for what any node may have.
+    NaN is a step that a node did not report. Steps that are slow on most nodes, as with a checkpoint, are not
+    slow here. What the other nodes have by chance, in stretches of steps in a row, is taken for what any node may have.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         off = times / np.nanmedian(times, axis=1, keepdims=True) - 1.0
@@ -45,14 +45,15 @@ def slow_steps(times: np.ndarray) -> list[SlowSteps]:
     slow = there & (off > band)
     reported, slows = there.sum(axis=0), slow.sum(axis=0)
     stretches = [_stretches(column) for column in slow.T]
+    squares = np.array([float((own**2).sum()) for own in stretches])
     nodes = times.shape[1]
     found = []
-    for node in range(nodes):
-        count, own, every = int(slows[node]), stretches[node], max(1, int(reported[node]))
-        usual = (slows.sum() - count + 1.0) / (reported.sum() - reported[node] + 1.0)
-        others = np.concatenate([np.empty(0), *(stretches[other] for other in range(nodes) if other != node)])
+    for node, own in enumerate(stretches):
+        count, every = int(slows[node]), max(1, int(reported[node]))
+        others = float(slows.sum() - count)
+        usual = (others + 1.0) / (float(reported.sum() - reported[node]) + 1.0)
         # Steps in a row are as much chance as one is, of which there are so many fewer.
-        in_a_row = max(1.0, float((others**2).sum() / others.sum())) if others.size else 1.0
+        in_a_row = float(squares.sum() - squares[node]) / others if others else 1.0
         chance = float(bdtrc(max(0.0, np.ceil(count / in_a_row) - 1.0), max(1, int(every / in_a_row)), min(1.0, usual)))
         delays = off[slow[:, node], node]
         unusual = (

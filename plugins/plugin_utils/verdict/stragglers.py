@@ -38,66 +38,67 @@ def stragglers_of(
     ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
     ``slower_then`` (by which fraction these are, None without any). ``message`` says all this in words.
 
-    A node is slower by its median if that exceeds the median of all by more than so many median absolute deviations
-    (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %; a node that
-    trains by itself also has to do so for certain. It may as well be slow in some steps only, see `slow_steps`. In one job the nodes wait for each other in every step, so that all of them show the
-    pace of the slowest: what differs there is only where the time is taken.
+    A node is always slower if its median exceeds that of all by more than so many median absolute deviations (scaled by
+    1.4826 to standard deviations of a normal distribution) and by 1 %, and for a node that trains by itself also by
+    more than its noise. A node that trains by itself may as well be slow in some steps only, see `slow_steps`. In one
+    job the nodes wait for each other in every step, so that all of them show the pace of the slowest: what differs
+    there is only where the time is taken.
 
     ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: a job takes as long
     in each step as the slowest node in that step, compared with the median node of each step. They are None where fewer
     than 2 nodes can be compared.
     """
-    known = {node: found[_METRIC] for node, found in by_node.items() if _METRIC in found and found[_METRIC]["median"] > 0}
-    times = {node: one["median"] for node, one in known.items()}
+    known = {node: found[_METRIC] for node, found in by_node.items() if _METRIC in found}
+    medians = {node: one["median"] for node, one in known.items() if one["median"] > 0}
     found: Stragglers = {
         "metric": _METRIC,
         "deviations": deviations,
-        "nodes_compared": len(times),
+        "nodes_compared": len(medians),
         "median": None,
         "nodes": [],
         "step_time_cost": None,
         "throughput_cost": None,
         "message": "",
     }
-    if len(times) < 2:
-        where = f"only {next(iter(times))}" if times else "no node"
+    if len(medians) < 2:
+        where = f"only {next(iter(medians))}" if medians else "no node"
         return {**found, "message": f"Nodes cannot be compared: {where} has counted step times."}
-    of_steps = _times_of_steps(steps, list(times))
-    median = float(np.median(list(times.values())))
-    deviation = robust_deviation(np.array(list(times.values())))
+    times = _times_of_steps(steps, list(medians))
+    median = float(np.median(list(medians.values())))
+    deviation = robust_deviation(np.array(list(medians.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
-    enough = len(times) >= _MIN_NODES
-    far = [node for node, value in times.items() if enough and value - median > band]
-    noisy = [node for node in far if not together and not _is_always_above(of_steps[:, list(times).index(node)], median, len(times))]
-    # In one job only the clock of a node can make its step longer than the others'.
-    now_and_then = slow_steps(of_steps) if enough and not together else [SlowSteps(0.0, None, False)] * len(times)
-    slow_of = dict(zip(times, now_and_then, strict=True))
-    slow = [node for node in times if (node in far and node not in noisy) or slow_of[node].unusual]
+    enough, columns = len(medians) >= _MIN_NODES, dict(zip(medians, times.T, strict=True))
+    far = [node for node, value in medians.items() if enough and value - median > band]
+    always = [node for node in far if together or _is_always_above(columns[node], median, len(medians))]
+    slow_of = dict.fromkeys(medians, SlowSteps(0.0, None, unusual=False))
+    if enough and not together:
+        slow_of = dict(zip(medians, slow_steps(times), strict=True))
+    slow = [node for node in medians if node in always or slow_of[node].unusual]
     nodes: list[Straggler] = [
         {
             "node": node,
-            "value": times[node],
+            "value": medians[node],
             "mean": known[node]["mean"],
             "p95": known[node]["p95"],
-            "deviations": (times[node] - median) / deviation if deviation else None,
-            "slower": times[node] / median - 1,
+            "deviations": (medians[node] - median) / deviation if deviation else None,
+            "slower": medians[node] / median - 1,
             "slow_steps": slow_of[node].share,
             "slower_then": slow_of[node].slower,
         }
         for node in sorted(slow, key=lambda node: -known[node]["mean"])
     ]
-    cost = _cost(of_steps)
+    cost = _cost(times)
     found |= {"median": median, "nodes": nodes, "step_time_cost": cost, "throughput_cost": 1 - 1 / (1 + cost)}
     if not nodes:
-        return {**found, "message": _none_slow(found, times, [node for node in noisy if node not in slow], together)}
-    listed = ", ".join(_in_words(one, slow_of[one["node"]].unusual, one["node"] in far) for one in nodes)
-    others = [place for place, node in enumerate(times) if node not in slow]
-    without = f", and {number(100 * _cost(of_steps[:, others]), digits=2)} % without them" if len(others) > 1 else ""
-    job = "" if together else " In a job over all of these nodes,"
+        noisy = [node for node in far if node not in always]
+        return {**found, "message": _none_slow(medians, noisy, together=together)}
+    listed = ", ".join(f"{one['node']} ({_in_words(one, slow_of[one['node']])})" for one in nodes)
+    others = [place for place, node in enumerate(medians) if node not in slow]
+    without = f", and {number(100 * _cost(times[:, others]), digits=2)} % without them" if len(others) > 1 else ""
+    waiting = "Waiting" if together else "In a job over all of these nodes, waiting"
     message = (
-        f"Slow nodes: {listed}; the median of {len(times)} nodes is {in_words(_METRIC, median)}.{job} "
-        f"{'waiting' if job else 'Waiting'} for the slowest node of each step costs {number(100 * cost, digits=2)} % of step "
-        f"time{without}."
+        f"Slow nodes: {listed}; the median of {len(medians)} nodes is {in_words(_METRIC, median)}. {waiting} for the "
+        f"slowest node of each step costs {number(100 * cost, digits=2)} % of step time{without}."
     )
     return {**found, "message": message}
 
@@ -112,7 +113,8 @@ def _times_of_steps(steps: pd.DataFrame, nodes: list[str]) -> np.ndarray:
     times = np.full((numbers.size, len(nodes)), np.nan)
     times[rows[there], columns[there].astype(int)] = counted[_METRIC].to_numpy()[there]
     times[~np.isfinite(times) | (times <= 0)] = np.nan
-    return times[np.isfinite(times).any(axis=1)]
+    reported: np.ndarray = np.isfinite(times).any(axis=1)
+    return np.compress(reported, times, axis=0)
 
 
 def _cost(times: np.ndarray) -> float:
@@ -135,22 +137,21 @@ def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
     return interval is not None and interval["low"] - median > _HALF * (float(np.median(own)) - median)
 
 
-def _in_words(one: Straggler, now_and_then: bool, always: bool) -> str:
-    slower = [f"{number(100 * one['slower'], digits=2)} % slower"] if always or not now_and_then else []
-    if now_and_then:
-        then, share = (number(100 * (value or 0.0), digits=2) for value in (one["slower_then"], one["slow_steps"]))
-        slower.append(f"{then} % slower in {share} % of its steps")
-    return f"{one['node']} ({', '.join(slower)})"
+def _in_words(one: Straggler, slow: SlowSteps) -> str:
+    """Return how much slower a node is: ``5.6 % slower``, or ``25 % slower in 20 % of its steps``."""
+    if not slow.unusual or slow.slower is None:
+        return f"{number(100 * one['slower'], digits=2)} % slower"
+    return f"{number(100 * slow.slower, digits=2)} % slower in {number(100 * slow.share, digits=2)} % of its steps"
 
 
-def _none_slow(found: Stragglers, times: dict[str, float], noisy: list[str], together: bool) -> str:
-    spread = max(times.values()) / min(times.values()) - 1
+def _none_slow(medians: Mapping[str, float], noisy: list[str], *, together: bool) -> str:
+    spread = max(medians.values()) / min(medians.values()) - 1
     if together and spread <= _NEGLIGIBLE:
         return (
-            f"{all_of(len(times), 'node')} have the same step time, within {number(100 * spread, digits=1)} %. Nodes of one "
-            "job wait for the slowest, so step times cannot tell which one that is."
+            f"{all_of(len(medians), 'node')} have the same step time, within {number(100 * spread, digits=1)} %. Nodes "
+            "of one job wait for the slowest, so step times cannot tell which one that is."
         )
-    if len(times) < _MIN_NODES:
-        return f"Two nodes differ by {number(100 * spread, digits=2)} % in step time; it takes three to tell the slow one."
-    limit = f"None of {len(times)} nodes is slower than the others"
-    return f"{limit} for certain; the steps of {folded(noisy)} vary too much, or are too few." if noisy else f"{limit}."
+    if len(medians) < _MIN_NODES:
+        return f"Two nodes differ by {number(100 * spread, digits=2)} % in step time; three would show which is slow."
+    none = f"None of {len(medians)} nodes is slower than the others"
+    return f"{none} for certain; the steps of {folded(noisy)} vary too much, or are too few." if noisy else f"{none}."

@@ -7,7 +7,12 @@ import math
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.numbers import exact, in_words, number, percent
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.numbers import (
+    exact,
+    in_words,
+    number,
+    percent,
+)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,9 @@ def bars(throughput: list[float], resumed: int = 0) -> str:
     for step, rate in enumerate(throughput, 1):
         passed = int(step * SECONDS)
         text += (
-            f"Epoch 0:  {step * 100 // steps:2d}%|▎         | {step}/{steps} [{passed // 60:02d}:{passed % 60:02d}<10:00,"
-            f" {SECONDS:.2f}s/it, v_num=2, reduced_train_loss={9 - step / 8:.2f}, lr=1.5e-4, parameter_norm=4321.0,"
+            f"Epoch 0:  {step * 100 // steps:2d}%|▎         | {step}/{steps}"
+            f" [{passed // 60:02d}:{passed % 60:02d}<10:00, {SECONDS:.2f}s/it, v_num=2,"
+            f" reduced_train_loss={9 - step / 8:.2f}, lr=1.5e-4, parameter_norm=4321.0,"
             f" global_step={step - 1}.000, consumed_samples={(resumed + step) * BATCH:.1f}, throughput={rate:.2f},"
             f" gradient_norm=1.{step:02d}]\r"
         )

@@ -104,7 +104,8 @@ def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Pat
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found, rel=0.01)] if found else [])
     if found:
         assert reasons[0]["message"] == (
-            f"The TFLOP/s per GPU of gpu01 times its step time make {found:.3g} FLOPs per token, but the model needs 1e+10."
+            f"The TFLOP/s per GPU of gpu01 times its step time make {found:.3g} FLOPs per token, but the model needs "
+            "1e+10."
         )
 
 

@@ -9,7 +9,7 @@ from ....module_utils.logs.record import METRICS
 
 _MINUS = "\N{MINUS SIGN}"
 _DIGITS, _ALL_DIGITS = 4, 10
-# Two digits of an uncertainty that begins with less than this are shown, otherwise one, as the Particle Data Group does.
+# Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
 _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
 
