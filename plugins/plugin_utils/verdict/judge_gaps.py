@@ -27,9 +27,8 @@ _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What every process of a job prints in its lines, or none.
 _OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss", "clock")
 # What a trainer prints in each line or in none.
-_OF_EACH_STEP = tuple(
-    name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)
-)
+_NOT_IN_EACH = ("loss", "skipped_iterations", "sequences_per_sec", OTHER_FIELDS)
+_OF_EACH_STEP = tuple(name for name in (*METRICS, *EVIDENCE) if name not in _NOT_IN_EACH)
 
 
 def judge_gaps(seen: Seen, reasons: Reasons) -> None:

@@ -31,7 +31,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.numbe
         (-3.25, 0.0, "−3.25"),
         (1e-5, 0.0, "1e−05"),
         (3e38, 1e37, "3e+38"),
-        (3.0, 1e-300, "3.0000000000"),
+        (3.0, 5e-324, "3"),
         (math.nan, 0.0, "nan"),
         (math.inf, 0.0, "inf"),
         (5.0, math.inf, "5"),

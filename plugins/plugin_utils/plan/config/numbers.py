@@ -12,6 +12,8 @@ _DIGITS, _ALL_DIGITS = 4, 10
 # Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
 _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
+# A smaller uncertainty, relative to the value, is that of floating point numbers.
+_ROUNDING = 1e-9
 
 _NAMES = {
     "step_time_ms": "step time",
@@ -30,7 +32,7 @@ def number(value: float, uncertainty: float = 0.0, digits: int = _DIGITS) -> str
     """
     if not math.isfinite(value) or (value and not _SMALLEST <= abs(value) < _LARGEST):
         return f"{value:.{digits}g}".replace("-", _MINUS)
-    if uncertainty > 0 and math.isfinite(uncertainty):
+    if math.isfinite(uncertainty) and uncertainty > _ROUNDING * abs(value):
         magnitude = math.floor(math.log10(uncertainty))
         places = -magnitude + (uncertainty / 10.0**magnitude < _TWO_DIGITS_BELOW)
         text = f"{value:,.{max(0, min(places, _ALL_DIGITS))}f}"
