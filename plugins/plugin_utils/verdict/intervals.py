@@ -11,6 +11,7 @@ from scipy.special import betainc, stdtrit
 
 from ..contracts import Interval
 from .autocorrelation import correlation_of_neighbours, effective_size, effective_size_of_median
+from .levels import levels_of
 
 CONFIDENCE = 0.95
 # All values of 4 steps lie on one side of the true median in 1 of 8 runs: not even their range is such an interval.
@@ -25,6 +26,9 @@ METHOD = (
 # The median absolute deviation of normal values is so much of their standard deviation.
 _MAD_OF_NORMAL = 0.6744897501960817
 
+# The true median is no further from that of so many values, or more, than so many of their robust deviations.
+_MIN_OF_OUTLIERS, _FAR = 8, 8.0
+
 
 def robust_deviation(values: np.ndarray) -> float:
     """Return the median absolute deviation, scaled to the standard deviation of a normal distribution."""
@@ -34,9 +38,10 @@ def robust_deviation(values: np.ndarray) -> float:
 def median_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
     """Return ``low`` and ``high`` end of the interval of the median of finite values in their order; None for < 5.
 
-    The ends are order statistics, with linear interpolation between neighbours: for n independent values, how many are
-    below the true median has a binomial distribution, whatever the distribution of the values (Thompson 1936). Of
-    correlated values as many are taken as say the same about the median, and the places in the sample are scaled.
+    The ends are order statistics: for n independent values, how many are below the true median has a binomial
+    distribution, whatever the distribution of the values (Thompson 1936). Of correlated values as many are taken as say
+    the same about the median, and the places in the sample are scaled. A few outliers far from all other values do not
+    become an end, unless they make a second level.
     """
     size = values.size
     if size < MIN_OF_INTERVAL:
@@ -44,8 +49,12 @@ def median_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Inter
     worth = effective_size_of_median(size, correlation_of_neighbours(values))
     depth = min(0.5 + size * (_depth(worth, (1.0 - confidence) / 2.0) - 0.5) / worth, (size + 1) / 2)
     places = np.clip([depth - 1.0, size - depth], 0.0, size - 1.0)
-    low, high = np.interp(places, np.arange(size), np.sort(values))
-    return {"low": float(low), "high": float(high)}
+    ordered = np.sort(values)
+    low, high = (float(end) for end in np.interp(places, np.arange(size), ordered))
+    middle, far = float(np.median(ordered)), _FAR * robust_deviation(ordered)
+    if size >= _MIN_OF_OUTLIERS and far > 0.0 and levels_of(values) is None:
+        low, high = max(low, middle - far), min(high, middle + far)
+    return {"low": low, "high": high}
 
 
 def mean_interval(values: np.ndarray) -> Interval | None:
@@ -64,13 +73,21 @@ def mean_interval(values: np.ndarray) -> Interval | None:
 
 
 def _depth(worth: float, outside: float) -> float:
-    """Return the place, from 1 on, of the value that is above the true median with this chance.
+    """Return the place, from 1 on and between two values, of what is above the true median with this chance.
 
-    A place below 1 means that so few independent values have none.
+    A place below 1 means that so few independent values have none. Between two places the interpolation is that of
+    Hettmansperger and Sheather (1986), as linear interpolation makes intervals too wide.
     """
 
-    def too_deep(place: float) -> float:
-        return float(betainc(worth - place + 1.0, place, 0.5)) - outside
+    def above(place: float) -> float:
+        return float(betainc(worth - place + 1.0, place, 0.5))
 
     middle = (worth + 1.0) / 2.0
-    return t.cast(float, brentq(too_deep, 1e-9, middle)) if too_deep(middle) > 0.0 else middle
+    if above(middle) <= outside:
+        return middle
+    place = t.cast(float, brentq(lambda place: above(place) - outside, 1e-9, middle))
+    whole = np.floor(place)
+    if whole < 1.0 or whole + 1.0 > middle:
+        return place
+    share = (outside - above(whole)) / (above(whole + 1.0) - above(whole))
+    return float(whole + (worth - whole) * share / (whole + (worth - 2.0 * whole) * share))

@@ -73,6 +73,19 @@ def test_one_slow_step_does_not_widen_the_interval_of_the_median() -> None:
     assert slow_high - slow_low < 2 * (high - low)
 
 
+def test_outliers_of_few_correlated_steps_are_no_end_of_the_interval_of_the_median() -> None:
+    values = np.array([587.1, 438.9, 436.0, 442.1, 1152.6, 434.1, 432.5, 433.2])
+    low, high = (median_interval(values) or {}).values()
+    assert (low, high) == (432.5, pytest.approx(490, abs=5))
+    assert (mean_interval(values) or {})["high"] > 700
+
+
+def test_two_levels_of_correlated_steps_are_both_in_the_interval() -> None:
+    values = np.array([5230.0, 5240, 5220, 5235, 5228, 5231, 15700, 15720, 15690, 15710, 5225, 5233])
+    low, high = (median_interval(values) or {}).values()
+    assert low < 5230 < 15000 < high
+
+
 def test_the_median_lies_within_and_more_values_tell_more() -> None:
     generator = np.random.default_rng(7)
     widths = []
