@@ -19,8 +19,8 @@ MIN_OF_INTERVAL = 5
 METHOD = (
     f"{CONFIDENCE:.0%} interval of the median by the sign test, for as many independent steps as their "
     "autocorrelation leaves, never outside the range of the steps; of a mean, Student's interval of the same kind. In "
-    "simulations of 10 or more steps, 93 to 98 % of the intervals of the median contain the true one if neighbouring "
-    "steps correlate by 0 to 0.3, and 89 to 95 % if they correlate by 0.5 (benchmarks/coverage.py)"
+    "simulations of 10 or more steps, 93 to 97 % of the intervals of the median contain the true one if neighbouring "
+    "steps correlate by 0 to 0.3, 89 to 96 % if they correlate by 0.5, and fewer beyond (benchmarks/coverage.py)"
 )
 
 # The median absolute deviation of normal values is so much of their standard deviation.
@@ -35,13 +35,27 @@ def robust_deviation(values: np.ndarray) -> float:
     return float(np.median(np.abs(values - np.median(values))) / _MAD_OF_NORMAL)
 
 
-def median_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
+def median_interval(values: np.ndarray) -> Interval | None:
     """Return ``low`` and ``high`` end of the interval of the median of finite values in their order; None for < 5.
+
+    It is that of `sign_interval`, except that a few outliers far from all other values do not become an end, unless
+    they make a second level.
+    """
+    interval = sign_interval(values, CONFIDENCE)
+    if interval is None or values.size < _MIN_OF_OUTLIERS:
+        return interval
+    middle, far = float(np.median(values)), _FAR * robust_deviation(values)
+    if far > 0.0 and levels_of(values) is None:
+        return {"low": max(interval["low"], middle - far), "high": min(interval["high"], middle + far)}
+    return interval
+
+
+def sign_interval(values: np.ndarray, confidence: float) -> Interval | None:
+    """Return the interval of the median of finite values in their order by the sign test; None for fewer than 5.
 
     The ends are order statistics: for n independent values, how many are below the true median has a binomial
     distribution, whatever the distribution of the values (Thompson 1936). Of correlated values as many are taken as say
-    the same about the median, and the places in the sample are scaled. A few outliers far from all other values do not
-    become an end, unless they make a second level.
+    the same about the median, and the places in the sample are scaled.
     """
     size = values.size
     if size < MIN_OF_INTERVAL:
@@ -49,12 +63,8 @@ def median_interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Inter
     worth = effective_size_of_median(size, correlation_of_neighbours(values))
     depth = min(0.5 + size * (_depth(worth, (1.0 - confidence) / 2.0) - 0.5) / worth, (size + 1) / 2)
     places = np.clip([depth - 1.0, size - depth], 0.0, size - 1.0)
-    ordered = np.sort(values)
-    low, high = (float(end) for end in np.interp(places, np.arange(size), ordered))
-    middle, far = float(np.median(ordered)), _FAR * robust_deviation(ordered)
-    if size >= _MIN_OF_OUTLIERS and far > 0.0 and levels_of(values) is None:
-        low, high = max(low, middle - far), min(high, middle + far)
-    return {"low": low, "high": high}
+    low, high = np.interp(places, np.arange(size), np.sort(values))
+    return {"low": float(low), "high": float(high)}
 
 
 def mean_interval(values: np.ndarray) -> Interval | None:

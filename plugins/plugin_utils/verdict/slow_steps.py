@@ -54,7 +54,9 @@ def slow_steps(times: np.ndarray) -> list[SlowSteps]:
         usual = (others + 1.0) / (float(reported.sum() - reported[node]) + 1.0)
         # Steps in a row are as much chance as one is, of which there are so many fewer.
         in_a_row = float(squares.sum() - squares[node]) / others if others else 1.0
-        chance = float(bdtrc(max(0.0, np.ceil(count / in_a_row) - 1.0), max(1, int(every / in_a_row)), min(1.0, usual)))
+        chance = float(
+            bdtrc(max(0.0, np.floor(count / in_a_row) - 1.0), max(1, int(every / in_a_row)), min(1.0, usual))
+        )
         delays = off[slow[:, node], node]
         unusual = (
             count >= max(_LEAST_STEPS, _LEAST_SHARE * every)

@@ -12,7 +12,7 @@ from ..contracts import Statistics, Straggler, Stragglers
 from ..inventory.folded_names import folded
 from ..plan.config.numbers import in_words, number
 from ..plan.config.words import all_of
-from .intervals import CONFIDENCE, median_interval, robust_deviation
+from .intervals import CONFIDENCE, robust_deviation, sign_interval
 from .slow_steps import SlowSteps, slow_steps
 
 if t.TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
     exceeds the median of all by half as much as the node does: some long steps, as any node may have, are not enough.
     """
     own = times[np.isfinite(times)]
-    interval = median_interval(own, 1.0 - (1.0 - CONFIDENCE) / nodes)
+    interval = sign_interval(own, 1.0 - (1.0 - CONFIDENCE) / nodes)
     return interval is not None and interval["low"] - median > _HALF * (float(np.median(own)) - median)
 
 

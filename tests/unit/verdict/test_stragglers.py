@@ -136,6 +136,13 @@ def test_steps_that_any_node_may_have_accuse_none(change: t.Callable[[np.ndarray
         assert names(listed(times)) == []
 
 
+def test_of_few_steps_a_node_may_have_some_that_are_not_slow() -> None:
+    times = fleet(steps=8)
+    times[9, [0, 1, 2, 4, 5, 6]] *= 1.3
+    times[np.random.default_rng(6).random(times.shape) < 0.1] *= 1.3
+    assert names(listed(times)) == []
+
+
 def test_of_healthy_fleets_of_64_nodes_none_is_accused() -> None:
     accused = [names(listed(fleet(steps=steps, noise=noise, seed=seed)))
         for steps, noise in ((8, 0.01), (12, 0.1), (30, 0.03)) for seed in range(15)]  # fmt: skip
