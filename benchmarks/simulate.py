@@ -135,7 +135,8 @@ class SimulatedNode:
             "changed": False, "status": "exited" if over else "running", "exit_status": 0 if over else None,
             "oom_killed": False, "has_ended": over, "started_at": time.time() - seconds,
             "ended_at": time.time() if over else None, "now": time.time(), "log_bytes": self._reported * 90,
-            "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], "survived": [], "starts": 1, **common,
+            "log_run_id": "run", "blocks": [block] if steps else [], "failures": [], "survived": [],
+            "starts": 1, **common,
             "cursor": {**cursor, "steps_seen": self._reported, "steps_total": 100_000},
         }  # fmt: skip
 

@@ -326,6 +326,7 @@ class JudgedBound(Bound, total=False):
     last_step: int | None
     missing: list[str]
     met: bool | None
+    within_noise: bool
     unit: str
 
 
@@ -347,6 +348,7 @@ class Statistics(t.TypedDict):
     p95: float
     stdev: float | None
     interval: Interval | None
+    mean_interval: Interval | None
     samples: int
     first_step: int
     last_step: int
@@ -369,6 +371,7 @@ class MetricOfRun(t.TypedDict, total=False):
     p95: float
     stdev: float | None
     interval: Interval | None
+    mean_interval: Interval | None
     samples: t.Required[int]
     first_step: int
     last_step: int
@@ -396,12 +399,19 @@ class LeftOutSteps(t.TypedDict):
 
 
 class Straggler(t.TypedDict):
-    """A node that is slower than the others: its value (ms), and by which fraction of the median."""
+    """A node that is slower than the others, always or now and then; see `verdict.stragglers.stragglers_of`.
+
+    ``value`` is its median step time, ``mean`` and ``p95`` are of the same steps (ms).
+    """
 
     node: str
     value: float
+    mean: float
+    p95: float
     deviations: float | None
     slower: float
+    slow_steps: float
+    slower_then: float | None
 
 
 class Stragglers(t.TypedDict):
@@ -417,17 +427,35 @@ class Stragglers(t.TypedDict):
     message: str
 
 
+class Pause(t.TypedDict):
+    """Seconds between two step lines beyond the time of the steps, and the step of the first line."""
+
+    seconds: float
+    after_step: int
+
+
+class StepLevel(t.TypedDict):
+    """About how long (ms) so many of the steps take."""
+
+    step_time_ms: float
+    steps: int
+
+
 class TimeSpent(t.TypedDict):
     """The step times of a node's counted steps, in ms.
 
     ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
     in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
+    ``pause`` is the longest one, None without time stamps. ``levels`` are both levels of the step times, if there are
+    two; see `verdict.levels`.
     """
 
     median: float
     mean: float
     wall_clock: float | None
     drift: float
+    pause: Pause | None
+    levels: list[StepLevel]
 
 
 class LossClimb(t.TypedDict):

@@ -191,8 +191,8 @@ def test_thresholds_come_from_a_file_of_cvs_and_impossible_ones_are_told(bench, 
     done, plan = planned(bench, hosts, filled_in(bench), **choice)
     assert done.status == 0, done.output
     assert plan["expected"] == [{"metric": "tflops_per_gpu", "kind": "min", "value": 2700.0}]
-    assert "judged by  tflops_per_gpu ≥ 2700 TFLOP/s" in done.output
-    assert "is impossible: the peak of mi300x in fp8 is 2614.9 TFLOP/s." in " ".join(done.output.split())
+    assert "judged by  TFLOP/s per GPU ≥ 2,700" in done.output
+    assert "is impossible: the peak of mi300x in fp8 is 2,614.9 TFLOP/s." in " ".join(done.output.split())
 
 
 def test_a_file_of_thresholds_that_is_not_there_is_told_with_its_path(bench, hosts):

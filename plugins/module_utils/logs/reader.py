@@ -287,8 +287,10 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[FoundStep], curs
             seen += 1
         last = step
         sequences_per_sec = found.get("sequences_per_sec")
-        if rows.tokens_per_sequence_per_gpu and sequences_per_sec is not None:
+        if sequences_per_sec is not None and rows.tokens_per_sequence_per_gpu:
             metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * rows.tokens_per_sequence_per_gpu
+        elif sequences_per_sec is not None and math.isfinite(sequences_per_sec):
+            metrics["sequences_per_sec"] = sequences_per_sec
         # Within an attempt the steps go up, so the same one can only be that of the last row.
         if again and rows:
             row = rows.take_last()

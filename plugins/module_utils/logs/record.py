@@ -66,7 +66,8 @@ METRICS = {
 }
 
 # What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
-# samples consumed since the first step, the global batch size, the loss scale, the norm of the weights, the tokens that
+# samples consumed since the first step, the sequences per second of a job whose tokens are not known, the global batch
+# size, the loss scale, the norm of the weights, the tokens that
 # have a loss and the updates of the weights. They stand with the metrics of a row, and are none themselves. Where one
 # is printed and is no finite number, it is infinite. `OTHER_FIELDS` stands there only where any other field of the line
 # is NaN or infinite, and is infinite itself.
@@ -74,6 +75,7 @@ OTHER_FIELDS = "other_fields"
 EVIDENCE = (
     "clock",
     "consumed_samples",
+    "sequences_per_sec",
     "global_batch_size",
     "loss_scale",
     "parameter_norm",
@@ -96,9 +98,3 @@ def canonical_metric(name: str) -> str | None:
     """Return the canonical name of a metric or of its alias, or None where it is neither."""
     name = ALIASES.get(name, name)
     return name if name in METRICS else None
-
-
-def in_words(metric: str, value: float) -> str:
-    """Return a value of a metric with its unit, for a sentence."""
-    unit = METRICS[metric].unit
-    return f"{value:.6g}" if unit == "1" else f"{value:.6g} {unit}"

@@ -81,7 +81,7 @@ def _summary(plan: Plan) -> str:
     context = (
         f" × context {parameters['context_parallelism']}" if (parameters.get("context_parallelism") or 1) > 1 else ""
     )
-    bounds = [f"{bound['metric']} {bound_in_words(bound)}" for bound in plan["expected"] if bound["kind"] != "info"]
+    bounds = [bound_in_words(bound) for bound in plan["expected"] if bound["kind"] != "info"]
     rows = {
         "run": plan["run_id"],
         "config": plan["config_file"],

@@ -6,24 +6,13 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime
 
-from ...module_utils.logs.record import in_words
 from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
-from ..plan.job.bounds import bound_in_words
 from ..run.status import has_failed
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
-from .thresholds import is_met
 
 if t.TYPE_CHECKING:
-    from ..contracts import Statistics
     from .seen import Seen
-
-MIN_SAMPLES = 3
-# More steps than this, and a larger part of all of them, are no compilation and no filling of caches.
-_LONG_WARM_UP, _LARGE_WARM_UP = 10, 0.25
-# What noise makes of a pace is less than that.
-_SLOW_WARM_UP = 0.10
-
 
 # By what became of a node: the verdict that it argues for, that of a failure where it is None, its code and message.
 _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
@@ -135,71 +124,10 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         reasons.add(PASS, "last_step", f"The last {which}, was reached.")
 
 
-def judge_samples(seen: Seen, reasons: Reasons) -> None:
-    """Note where too few values are left after the warm-up, and a warm-up that is too long to be one."""
-    warm_up, judged = seen.warm_up, seen.judged_metrics
-    counts = {node: samples_of(found) for node, found in seen.by_node.items()}
-    for node, found in seen.by_node.items():
-        needed = f"after the warm-up of {warm_up.steps}; {MIN_SAMPLES} are needed to judge."
-        if counts[node] < MIN_SAMPLES:
-            message = f"{node} has {counted(counts[node], 'step')} {needed}"
-            reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=counts[node])
-            continue
-        for metric in (metric for metric in judged if metric in found):
-            count = found[metric]["samples"]
-            if count < MIN_SAMPLES:
-                message = f"{node} has {count} values of {metric} {needed}"
-                reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
-    if counts and min(counts.values()) >= MIN_SAMPLES:
-        after = f"after a warm-up of {counted(warm_up.steps, 'step')}"
-        message = f"At least {min(counts.values())} steps per node are counted, {after}."
-        reasons.add(PASS, "samples", message, samples=counts)
-    if counts:
-        reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
-    most = max(map(len, seen.attempts.values()), default=0)
-    is_long = warm_up.steps > max(_LONG_WARM_UP, _LARGE_WARM_UP * most)
-    if is_long and warm_up.detected and warm_up.steady and warm_up.apart > _SLOW_WARM_UP:
-        message = (
-            f"{warm_up.reason} {warm_up.steps} of {most} steps is too long for a warm-up: the training was slow at "
-            "first. If it was one, set training_warmup_steps."
-        )
-        reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
-
-
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:
     """Note what the plan says is unknown about the run; only plans made from logs have such gaps."""
     for lack in plan.get("not_known", []):
         reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
-
-
-def samples_of(found: dict[str, Statistics]) -> int:
-    """Return how many steps of a node count."""
-    return max((statistics["samples"] for statistics in found.values()), default=0)
-
-
-def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
-    """Note which thresholds were met by the worst node, which were missed, and what was not measured."""
-    for bound in seen.bounds:
-        metric, wanted = bound["metric"], f"to be {bound_in_words(bound)}"
-        if bound["kind"] == "info":
-            continue
-        for node in () if bound["optional"] else bound["missing"]:
-            reasons.add(INCONCLUSIVE, "metric_missing", f"{metric} was not measured on {node}; it had {wanted}.", node)
-        if bound["measured"] is None:
-            if bound["optional"]:
-                reasons.note("metric_missing", f"{metric} was not measured; it is optional.")
-            continue
-        what = f"{metric} is {in_words(metric, bound['measured'])} ({bound['statistic']} of {bound['node']})"
-        if is_met(bound["measured"], bound["least"], bound["greatest"]):
-            reasons.add(PASS, "threshold_met", f"{what}; it has {wanted}.", bound=bound)
-        elif bound["statistic"] == "last" and not seen.reached.finished:
-            message = f"{what}, but the training did not finish; it had {wanted}."
-            reasons.add(INCONCLUSIVE, "threshold_open", message, bound=bound)
-        else:
-            reasons.add(FAIL, "threshold_missed", f"{what}; it had {wanted}.", bound=bound)
-    if seen.plan["record_only"]:
-        why = "this was a rehearsal" if seen.plan.get("rehearsal") else "the run is only recorded"
-        reasons.add(PASS, "thresholds_not_judged", f"Thresholds were not judged ({why}).")
 
 
 def judge_logs(seen: Seen, reasons: Reasons) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
+from ..plan.config.numbers import name_of
 from ..plan.config.words import counted
 from ..run.status import said_interval
 from .reasons import INCONCLUSIVE, Reasons
@@ -26,9 +27,8 @@ _MOST_MISSING, _LEAST_APART = 0.1, 8
 # What every process of a job prints in its lines, or none.
 _OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss", "clock")
 # What a trainer prints in each line or in none.
-_OF_EACH_STEP = tuple(
-    name for name in (*METRICS, *EVIDENCE) if name not in ("loss", "skipped_iterations", OTHER_FIELDS)
-)
+_NOT_IN_EACH = ("loss", "skipped_iterations", "sequences_per_sec", OTHER_FIELDS)
+_OF_EACH_STEP = tuple(name for name in (*METRICS, *EVIDENCE) if name not in _NOT_IN_EACH)
 
 
 def judge_gaps(seen: Seen, reasons: Reasons) -> None:
@@ -61,8 +61,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
             _judge_losses(node, missing, int(there.sum()), seen.reached.last_line, reasons)
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
-                what = name.replace("_", " ")
-                message = f"No step line of {node} shows its {what}, which this trainer prints on every line."
+                message = f"No step line of {node} has its {name_of(name)}, which this trainer prints on every line."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in looked_at:
@@ -73,7 +72,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
             if _is_torn(absent, in_each=metric in grammar.each_line):
                 lacks = int(absent.sum())
-                message = f"{metric} is missing in {lacks} of {counted(absent.size, 'counted step')} of {node}."
+                message = f"{node} lacks its {name_of(metric)} in {lacks} of {counted(absent.size, 'counted step')}."
                 reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
 
 
@@ -83,7 +82,7 @@ def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
         first = next((node for node, says in said.items() if says), None)
         for node in (node for node, says in said.items() if first and not says):
-            message = f"No step line of {node} shows its {metric.replace('_', ' ')}, but those of {first} do."
+            message = f"No step line of {node} has its {name_of(metric)}, but those of {first} do."
             reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, other=first)
 
 

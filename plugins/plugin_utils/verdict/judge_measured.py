@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...module_utils.logs.record import in_words
 from ..contracts import LossTrend
+from ..plan.config.numbers import in_words
 from ..plan.config.words import counted
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP

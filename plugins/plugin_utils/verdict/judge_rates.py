@@ -9,6 +9,7 @@ import typing as t
 import numpy as np
 
 from ..contracts import Workload
+from ..plan.config.numbers import number
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -18,6 +19,10 @@ if t.TYPE_CHECKING:
 _MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
 # FLOPs of causal attention, for each layer, hidden size and token of a sequence; and how far trainers' counts differ.
 _ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
+# Bars show three digits of the consumed samples, which a training goes on to count where it resumed.
+_LEAST_GROWTH = 0.2
+# NxDT's throughput is a mean of 10 steps, at first with the compilation: of so many rows most are without it.
+_ROWS_AFTER_START = 25
 # Printed rates and times are rounded, and each is taken at another moment.
 _RATE_TOLERANCE = 0.05
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
@@ -36,15 +41,15 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
     found = float(np.median(products))
     if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
         message = (
-            f"The log of {node} is from another workload: its tokens/s times its step time make {found:.6g} tokens per "
-            f"GPU and step, but the workload has {tokens:.6g}."
+            f"The log of {node} is from another workload: its tokens/s per GPU times its step time make "
+            f"{number(found)} tokens per GPU and step, but the workload has {number(tokens)}."
         )
         reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
     elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
-        message = f"The tokens/s and the step times of {node} contradict each other from step to step."
+        message = f"The tokens/s per GPU and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
     else:
-        agrees.append(f"{found:.6g} tokens per GPU and step")
+        agrees.append(f"{number(found)} tokens per GPU and step")
 
 
 def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
@@ -55,7 +60,7 @@ def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees
     counted = rows[rows["counted"]]
     allowed = _RATE_TOLERANCE + digit
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
-        message = f"The TFLOP/s and the step times of {node} contradict each other from step to step."
+        message = f"The TFLOP/s per GPU and the step times of {node} contradict each other from step to step."
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
     elif digit < _RATE_TOLERANCE and workload:
         _judge_model_flops(node, counted, workload, agrees, reasons)
@@ -83,8 +88,8 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
             first, usual = node, own
         elif abs(own - usual) > (_RATE_TOLERANCE + 2 * digit) * usual:
             message = (
-                f"A device of {node} computes {own / 1000:.4g} TFLOP, but one of {first} computes "
-                f"{usual / 1000:.4g}: in one job all compute the same."
+                f"A device of {node} computes {number(own / 1000)} TFLOP in a step, but one of {first} computes "
+                f"{number(usual / 1000)}; in one job all compute the same."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, other=first, found=own, planned=usual)
 
@@ -104,8 +109,8 @@ def _judge_model_flops(
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
             message = (
-                f"The TFLOP/s of {node} times its step time make {found:.3g} FLOPs per token, but the model needs "
-                f"{least:.3g}."
+                f"The TFLOP/s per GPU of {node} times its step time make {found:.3g} FLOPs per token, but the model "
+                f"needs {least:.3g}."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
         else:
@@ -124,23 +129,40 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
     by_bar = float(passed["step_time_ms"].iloc[-1])
     if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
         message = (
-            f"The progress bars of {node} contradict themselves: a step takes {by_bar:.6g} ms by their rate, but "
-            f"{by_clock:.6g} ms by their elapsed time."
+            f"The progress bars of {node} contradict themselves: a step takes {number(by_bar)} ms by their rate, but "
+            f"{number(by_clock)} ms by their elapsed time."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=by_bar, planned=by_clock)
-    if tokens and "tokens_per_sec_per_gpu" in rows:
-        rated = rows.loc[rows["counted"], ["step", "clock", "tokens_per_sec_per_gpu"]].dropna().to_numpy()
-        whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
-        if len(rated) < 4 * whole:
-            return
-        apart = rated[whole:] - rated[:-whole]
-        made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
-        if abs(made - tokens) > (_TOO_LONG - 1.0) * tokens:
-            message = (
-                f"By the elapsed time the tokens/s of {node} make {made:.6g} tokens per GPU and step, but the workload "
-                f"has {tokens:.6g}."
-            )
-            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=tokens)
+    rate, due, unit = "tokens_per_sec_per_gpu", tokens, "tokens per GPU"
+    if rate not in rows:
+        rate, due, unit = "sequences_per_sec", _samples_of_step(rows), "samples"
+    if not due or rate not in rows:
+        return
+    rated = rows.loc[rows["counted"], ["step", "clock", rate]].dropna().to_numpy()
+    whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
+    if len(rated) < 4 * whole:
+        return
+    apart = rated[whole:] - rated[:-whole]
+    made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
+    at_start = len(rated) < _ROWS_AFTER_START
+    if made > _TOO_LONG * due or (made < (2.0 - _TOO_LONG) * due and not at_start):
+        message = (
+            f"By the elapsed time, the throughput of {node} makes {number(made)} {unit} in a step, but a step has "
+            f"{number(due)}."
+        )
+        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=due)
+
+
+def _samples_of_step(rows: pd.DataFrame) -> float | None:
+    """Return how many samples a step consumes by the growth of the samples, None if too few of their digits change."""
+    if "consumed_samples" not in rows:
+        return None
+    counting = rows[["step", "consumed_samples"]].dropna().to_numpy(float)
+    counting = counting[np.isfinite(counting).all(axis=1)]
+    if len(counting) < 2:
+        return None
+    steps, samples = counting[-1] - counting[0]
+    return samples / steps if samples > _LEAST_GROWTH * counting[-1, 1] else None
 
 
 def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
@@ -155,17 +177,17 @@ def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reas
     if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
         message = (
             f"The log of {node} is from another workload, or was edited: its {len(stamped)} counted steps take "
-            f"{taken:.6g} s by their step times, but {span:.6g} s by their timestamps."
+            f"{number(taken)} s by their step times, but {number(span)} s by their timestamps."
         )
         reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
     elif _each_step_too_long(stamped):
         message = (
             f"Nearly every step of {node} lasts longer by its timestamps than by its step time: {len(stamped)} "
-            f"counted steps take {taken:.6g} s by their step times, but {span:.6g} s by their timestamps."
+            f"counted steps take {number(taken)} s by their step times, but {number(span)} s by their timestamps."
         )
         reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
     else:
-        agrees.append(f"steps of {taken:.4g} s within {span:.4g} s of timestamps")
+        agrees.append(f"steps of {number(taken)} s within {number(span)} s of timestamps")
 
 
 def _each_step_too_long(stamped: pd.DataFrame) -> bool:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 import numpy as np
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import Statistics
-from .intervals import median_interval
+from .intervals import mean_interval, median_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +27,9 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
     ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
-    (see `intervals`), else None. Besides ``samples``, ``first_step`` and ``last_step``: how many values these
-    rest on, and of which steps. Values that are not finite are left out here; that they were printed is a finding of
-    the verdict's own.
+    (see `intervals`), else None; ``mean_interval`` likewise that of the mean. Besides ``samples``, ``first_step`` and
+    ``last_step``: how many values these rest on, and of which steps. Values that are not finite are left out here; that
+    they were printed is a finding of the verdict's own.
     """
     every = steps[metric].to_numpy()
     counted = np.flatnonzero(steps["counted"].to_numpy() & np.isfinite(every))
@@ -49,6 +50,7 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
         "p95": p95,
         "stdev": float(values.std(ddof=1)) if len(values) > 1 else None,
         "interval": median_interval(values) if compared else None,
+        "mean_interval": mean_interval(values) if compared else None,
         "samples": len(values),
         "first_step": int(numbers[0]),
         "last_step": int(numbers[-1]),
@@ -67,7 +69,7 @@ def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
 def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
     """Return the statistics of the run by metric: over the counted steps of all nodes together.
 
-    Only ``value`` and ``interval`` are those of the worst node (``value_node``), so that no slow node hides behind the
+    Only ``value`` and the intervals are those of the worst node (``value_node``), so that no slow node hides behind the
     others. Values of a last step, as losses, are compared only between nodes that came to the last step of all.
     """
     run: dict[str, Statistics] = {}
@@ -83,6 +85,11 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
         }
         worst = min if METRICS[metric].better == "higher" else max
         node = worst(values, key=values.__getitem__)
-        interval = by_node[node][metric]["interval"]
-        run[metric] = {**together, "value": values[node], "value_node": node, "interval": interval}
+        intervals = {name: by_node[node][metric][name] for name in ("interval", "mean_interval")}
+        run[metric] = t.cast("Statistics", {**together, "value": values[node], "value_node": node, **intervals})
     return run
+
+
+def samples_of(found: Mapping[str, Statistics]) -> int:
+    """Return how many steps of a node count, given its statistics by metric."""
+    return max((statistics["samples"] for statistics in found.values()), default=0)

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stragglers: nodes that are slower than the others, and what the slowest costs a job over all nodes."""
+"""Stragglers: nodes that are slower than the others, always or now and then, and what slow steps cost a job."""
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..contracts import Statistics, Straggler, Stragglers
 from ..inventory.folded_names import folded
+from ..plan.config.numbers import in_words, number
 from ..plan.config.words import all_of
-from .intervals import robust_deviation
+from .intervals import CONFIDENCE, robust_deviation, sign_interval
+from .slow_steps import SlowSteps, slow_steps
+
+if t.TYPE_CHECKING:
+    import pandas as pd
 
 DEFAULT_DEVIATIONS = 5.0
 
@@ -18,84 +24,134 @@ _METRIC = "step_time_ms"
 _MIN_NODES = 3
 # Nodes that agree to the last digit have no deviation: less than this part of the median is never a straggler.
 _NEGLIGIBLE = 0.01
+_HALF = 0.5
 
 
-def stragglers_of(by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool) -> Stragglers:
-    """Return which nodes are slower than the others by more than so many median absolute deviations.
+def stragglers_of(
+    steps: pd.DataFrame, by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool
+) -> Stragglers:
+    """Return which nodes are slower than the others, and what that costs a job whose nodes wait for each other.
 
-    ``by_node`` are the statistics of each node, ``together`` says that all nodes run one job. Returned are the
-    ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their ``median`` (ms), and
-    ``nodes``, slowest first: ``node``, ``value`` (ms), ``deviations`` and ``slower`` (a fraction of the median).
-    ``step_time_cost`` and ``throughput_cost`` are what the slowest node costs a job whose nodes wait for each other, as
-    fractions, of its step time and of its throughput; None where fewer than 2 nodes can be compared. ``message`` says
-    all this in words.
+    ``steps`` is a frame of `steps_frame`, ``by_node`` the statistics of each node, ``together`` says that all nodes run
+    one job. Returned are the ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their
+    ``median`` (ms), and ``nodes``, slowest first: ``node``, ``value`` (its median), ``mean`` and ``p95`` (ms),
+    ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
+    ``slower_then`` (by which fraction these are, None without any). ``message`` says all this in words.
 
-    The deviations are scaled by 1.4826 to standard deviations of a normal distribution; a node less than 1 % slower
-    than the median is no straggler. Nor is a node that trains by itself, where the median lies within the interval of
-    its own: its steps differ more from each other than it does from the others. In one job the nodes wait for each
-    other in every step, so that all of them show the pace of the slowest: what differs there is only where the time
-    is taken.
+    A node is always slower if its median exceeds that of all by more than so many median absolute deviations (scaled by
+    1.4826 to standard deviations of a normal distribution) and by 1 %, and for a node that trains by itself also by
+    more than its noise. A node that trains by itself may as well be slow in some steps only, see `slow_steps`. In one
+    job the nodes wait for each other in every step, so that all of them show the pace of the slowest: what differs
+    there is only where the time is taken.
+
+    ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: a job takes as long
+    in each step as the slowest node in that step, compared with the median node of each step. They are None where fewer
+    than 2 nodes can be compared.
     """
-    times = {
-        node: found[_METRIC]["median"]
-        for node, found in by_node.items()
-        if _METRIC in found and found[_METRIC]["median"] > 0
-    }
+    known = {node: found[_METRIC] for node, found in by_node.items() if _METRIC in found}
+    medians = {node: one["median"] for node, one in known.items() if one["median"] > 0}
     found: Stragglers = {
         "metric": _METRIC,
         "deviations": deviations,
-        "nodes_compared": len(times),
+        "nodes_compared": len(medians),
         "median": None,
         "nodes": [],
         "step_time_cost": None,
         "throughput_cost": None,
         "message": "",
     }
-    if len(times) < 2:
-        where = f"only {next(iter(times))}" if times else "no node"
+    if len(medians) < 2:
+        where = f"only {next(iter(medians))}" if medians else "no node"
         return {**found, "message": f"Nodes cannot be compared: {where} has counted step times."}
-    median = float(np.median(list(times.values())))
-    deviation = robust_deviation(np.array(list(times.values())))
+    times = _times_of_steps(steps, list(medians))
+    median = float(np.median(list(medians.values())))
+    deviation = robust_deviation(np.array(list(medians.values())))
     band = max(deviations * deviation, _NEGLIGIBLE * median)
-    far: list[Straggler] = [
+    enough, columns = len(medians) >= _MIN_NODES, dict(zip(medians, times.T, strict=True))
+    far = [node for node, value in medians.items() if enough and value - median > band]
+    always = [node for node in far if together or _is_always_above(columns[node], median, len(medians))]
+    slow_of = dict.fromkeys(medians, SlowSteps(0.0, None, unusual=False))
+    if enough and not together:
+        slow_of = dict(zip(medians, slow_steps(times), strict=True))
+    slow = [node for node in medians if node in always or slow_of[node].unusual]
+    nodes: list[Straggler] = [
         {
             "node": node,
-            "value": value,
-            "deviations": (value - median) / deviation if deviation else None,
-            "slower": value / median - 1,
+            "value": medians[node],
+            "mean": known[node]["mean"],
+            "p95": known[node]["p95"],
+            "deviations": (medians[node] - median) / deviation if deviation else None,
+            "slower": medians[node] / median - 1,
+            "slow_steps": slow_of[node].share,
+            "slower_then": slow_of[node].slower,
         }
-        for node, value in sorted(times.items(), key=lambda item: -item[1])
-        if len(times) >= _MIN_NODES and value - median > band
+        for node in sorted(slow, key=lambda node: -known[node]["mean"])
     ]
-    intervals = {one["node"]: by_node[one["node"]][_METRIC]["interval"] for one in far}
-    slow = [one for one in far if together or ((own := intervals[one["node"]]) and own["low"] > median)]
-    slowest = max(times.values())
-    found |= {
-        "median": median,
-        "nodes": slow,
-        "step_time_cost": slowest / median - 1,
-        "throughput_cost": 1 - median / slowest,
-    }
-    noisy = [one["node"] for one in far if one not in slow]
-    return {**found, "message": _message(found, times, noisy, together=together)}
+    cost = _cost(times)
+    found |= {"median": median, "nodes": nodes, "step_time_cost": cost, "throughput_cost": 1 - 1 / (1 + cost)}
+    if not nodes:
+        noisy = [node for node in far if node not in always]
+        return {**found, "message": _none_slow(medians, noisy, together=together)}
+    listed = ", ".join(f"{one['node']} ({_in_words(one, slow_of[one['node']])})" for one in nodes)
+    others = [place for place, node in enumerate(medians) if node not in slow]
+    without = f", and {number(100 * _cost(times[:, others]), digits=2)} % without them" if len(others) > 1 else ""
+    waiting = "Waiting" if together else "In a job over all of these nodes, waiting"
+    message = (
+        f"Slow nodes: {listed}; the median of {len(medians)} nodes is {in_words(_METRIC, median)}. {waiting} for the "
+        f"slowest node of each step costs {number(100 * cost, digits=2)} % of step time{without}."
+    )
+    return {**found, "message": message}
 
 
-def _message(found: Stragglers, times: dict[str, float], noisy: list[str], *, together: bool) -> str:
-    median, slow = found["median"], found["nodes"]
-    if slow:
-        named = ", ".join(f"{one['node']} ({one['slower']:.1%} slower)" for one in slow)
-        cost = (
-            f"{found['step_time_cost']:.1%} of step time and {found['throughput_cost']:.1%} of throughput"
-            f"{'' if together else ' in a job over all of these nodes'}"
-        )
-        return f"Stragglers: {named}, against a median of {median:.6g} ms on {len(times)} nodes. Cost: {cost}."
-    spread = max(times.values()) / min(times.values()) - 1
+def _times_of_steps(steps: pd.DataFrame, nodes: list[str]) -> np.ndarray:
+    """Return the step times of the counted steps, a row each step that any node has and a column each node."""
+    counted = steps.loc[steps["counted"], ["node", "step", _METRIC]]
+    numbers, rows = np.unique(counted["step"].to_numpy(), return_inverse=True)
+    places = {node: place for place, node in enumerate(nodes)}
+    columns = counted["node"].map(places).to_numpy(float)
+    there = ~np.isnan(columns)
+    times = np.full((numbers.size, len(nodes)), np.nan)
+    times[rows[there], columns[there].astype(int)] = counted[_METRIC].to_numpy()[there]
+    times[~np.isfinite(times) | (times <= 0)] = np.nan
+    reported: np.ndarray = np.isfinite(times).any(axis=1)
+    return np.compress(reported, times, axis=0)
+
+
+def _cost(times: np.ndarray) -> float:
+    """Return how much longer the slowest nodes of each step take than the median nodes, as a fraction."""
+    together = times[np.isfinite(times).sum(axis=1) > 1]
+    if not together.size:
+        # The nodes have no step in common.
+        together = np.nanmedian(times, axis=0, keepdims=True)
+    return float(np.nanmax(together, axis=1).sum() / np.nanmedian(together, axis=1).sum()) - 1.0
+
+
+def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
+    """Tell whether the steps of a node exceed the median of all nodes by more than their noise.
+
+    The interval of the median of the node holds together with those of all other nodes (Bonferroni), and its lower end
+    exceeds the median of all by half as much as the node does: some long steps, as any node may have, are not enough.
+    """
+    own = times[np.isfinite(times)]
+    interval = sign_interval(own, 1.0 - (1.0 - CONFIDENCE) / nodes)
+    return interval is not None and interval["low"] - median > _HALF * (float(np.median(own)) - median)
+
+
+def _in_words(one: Straggler, slow: SlowSteps) -> str:
+    """Return how much slower a node is: ``5.6 % slower``, or ``25 % slower in 20 % of its steps``."""
+    if not slow.unusual or slow.slower is None:
+        return f"{number(100 * one['slower'], digits=2)} % slower"
+    return f"{number(100 * slow.slower, digits=2)} % slower in {number(100 * slow.share, digits=2)} % of its steps"
+
+
+def _none_slow(medians: Mapping[str, float], noisy: list[str], *, together: bool) -> str:
+    spread = max(medians.values()) / min(medians.values()) - 1
     if together and spread <= _NEGLIGIBLE:
         return (
-            f"{all_of(len(times), 'node')} show the same step time, within {spread:.2%}: in one job nodes wait for "
-            "each other, so this does not show which one is slow."
+            f"{all_of(len(medians), 'node')} have the same step time, within {number(100 * spread, digits=1)} %. Nodes "
+            "of one job wait for the slowest, so step times do not show which one that is."
         )
-    if len(times) < _MIN_NODES:
-        return f"Two nodes differ by {spread:.1%} in step time; it takes three to identify the slow one."
-    limit = f"No node of {len(times)} is slower than the others by more than {found['deviations']:g} deviations"
-    return f"{limit}, except {folded(noisy)}, whose steps vary too much or are too few." if noisy else f"{limit}."
+    if len(medians) < _MIN_NODES:
+        return f"Two nodes differ by {number(100 * spread, digits=2)} % in step time; three would show which is slow."
+    none = f"None of {len(medians)} nodes is slower than the others"
+    return f"{none} for certain; the steps of {folded(noisy)} vary too much, or are too few." if noisy else f"{none}."

@@ -16,13 +16,19 @@ def is_met(value: float, least: float | None, greatest: float | None) -> bool:
     return (least is None or value >= least) and (greatest is None or value <= greatest)
 
 
+def nearest_limit(bound: JudgedBound) -> float | None:
+    """Return the limit of a judged bound that its value is nearest to, or has passed furthest; None without one."""
+    value, sides = bound["measured"], [side for side in (bound["least"], bound["greatest"]) if side is not None]
+    return min(sides, key=lambda side: abs(side - (value or 0.0)), default=None)
+
+
 def judge_bounds(expected: Sequence[Bound], by_node: Mapping[str, Mapping[str, Statistics]]) -> list[JudgedBound]:
     """Return the bounds of a plan as judged, in their order.
 
     To the bound itself come ``least`` and ``greatest`` (its limits, None for an open side), ``measured`` and ``node``
     (the worst value, and where), ``statistic``, ``interval``, ``samples``, ``first_step`` and ``last_step`` of that
-    node, ``missing`` (the nodes with steps that did not measure it), and ``met``: None for an info, and for an optional
-    metric that nobody measured.
+    node, ``missing`` (the nodes with steps that did not measure it), ``within_noise`` (whether a limit lies inside the
+    interval) and ``met``: None for an info, and for an optional metric that nobody measured.
     """
     return [_judged(bound, by_node) for bound in expected]
 
@@ -38,11 +44,17 @@ def _judged(bound: Bound, by_node: Mapping[str, Mapping[str, Statistics]]) -> Ju
         least, greatest = limits(bound)
         nothing = dict.fromkeys(("measured", "node", "statistic", "interval", "first_step", "last_step"))
         met = None if optional or bound["kind"] == "info" else False
-        judged |= {**nothing, "samples": 0, "least": least, "greatest": greatest, "met": met}
+        judged |= {**nothing, "samples": 0, "least": least, "greatest": greatest, "met": met, "within_noise": False}
         return t.cast("JudgedBound", judged)
     node = min(measured, key=lambda name: measured[name]["margin"])
     worst = measured[node]
     met = is_met(worst["measured"], worst["least"], worst["greatest"]) and (not missing or optional)
+    interval, limits_there = worst["interval"], (worst["least"], worst["greatest"])
+    judged["within_noise"] = bound["kind"] != "info" and any(
+        interval["low"] <= limit <= interval["high"] and interval["low"] < interval["high"]
+        for limit in limits_there
+        if interval and limit is not None
+    )
     values = {name: value for name, value in worst.items() if name not in ("margin", "known")}
     return t.cast("JudgedBound", {**judged, **values, "node": node, "met": None if bound["kind"] == "info" else met})
 
@@ -60,7 +72,7 @@ def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
     return {
         "measured": value,
         "statistic": statistic,
-        "interval": own["interval"] if statistic == "median" else None,
+        "interval": {"median": own["interval"], "mean": own["mean_interval"]}.get(statistic),
         "samples": own["samples"],
         "first_step": own["first_step"],
         "last_step": own["last_step"],

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..contracts import TimeSpent
+from ..contracts import Pause, StepLevel, TimeSpent
+from .levels import levels_of
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +33,30 @@ def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str
             "mean": float(times.mean()),
             "wall_clock": _wall_clock(counted),
             "drift": _slower(_between(counted) if bars else times),
+            "pause": _longest_pause(counted),
+            # Bars show a mean of all steps so far.
+            "levels": [] if bars else _levels(times),
         }
     return found
+
+
+def _levels(times: np.ndarray) -> list[StepLevel]:
+    found = levels_of(times)
+    both = ((found.low, found.lows), (found.high, found.highs)) if found else ()
+    return [{"step_time_ms": time, "steps": steps} for time, steps in both]
+
+
+def _longest_pause(counted: pd.DataFrame) -> Pause | None:
+    """Return the longest time between two stamped lines in a row beyond that of their steps."""
+    if "clock" not in counted:
+        return None
+    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock", "step_time_ms"]].drop_duplicates("step")
+    if len(stamped) < 2:
+        return None
+    step, clock, time = (stamped[name].to_numpy(float) for name in ("step", "clock", "step_time_ms"))
+    pauses = np.diff(clock) - np.diff(step) * time[1:] / 1000.0
+    place = int(np.argmax(pauses))
+    return {"seconds": max(0.0, float(pauses[place])), "after_step": int(step[place])}
 
 
 def _slower(times: np.ndarray) -> float:

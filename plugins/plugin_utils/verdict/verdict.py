@@ -22,9 +22,6 @@ from .evidence import (
     judge_logs,
     judge_nodes,
     judge_outages,
-    judge_samples,
-    judge_thresholds,
-    samples_of,
 )
 from .facts import is_complete, judge_end
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
@@ -37,14 +34,16 @@ from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
 from .judge_numbers import judge_finite
+from .judge_samples import judge_samples
 from .judge_skipped import judge_skipped
+from .judge_thresholds import judge_thresholds
 from .judge_time import judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
 from .reasons import Reasons
 from .seen import Seen
-from .statistics import of_nodes, of_run
+from .statistics import of_nodes, of_run, samples_of
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .survived import note_survived, note_unusual
 from .thresholds import judge_bounds, with_thresholds
@@ -136,7 +135,7 @@ def judge(
     for judge_one in _OF_NUMBERS:
         judge_one(seen, reasons)
     judge_lacks(plan, reasons)
-    stragglers = stragglers_of(by_node, straggler_deviations, together=together)
+    stragglers = stragglers_of(steps, by_node, straggler_deviations, together=together)
     utilization = utilization_of(seen.workload, metrics)
     ledger = ledger_of(seen, agrees, reasons)
     note_survived(seen, reasons)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...module_utils.logs.record import in_words
+from ..inventory.folded_names import folded
+from ..plan.config.numbers import in_words
 from ..plan.config.words import counted
 from .intervals import robust_deviation
 
@@ -35,7 +36,7 @@ class WarmUp:
     """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
 
     ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found. ``apart`` is
-    how far their median pace is from that of the second half of the steps, as a part of it.
+    how far their median pace is from that of the steps that count, as a fraction, on the node where it is furthest.
     """
 
     steps: int
@@ -66,32 +67,35 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
     4 median absolute deviations of the second half (scaled by 1.4826), at least within 5 %. Where that is nowhere in
     the first half, half of the steps are left out and the run is reported as not steady.
     """
-    if asked is not None:
-        return WarmUp(
-            asked, f"The first {counted(asked, 'step')} of each node are left out, as requested.", detected=False
-        )
     paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
+    if asked is not None:
+        reason = f"Warm-up: {_first(asked)} of each node not counted, as requested."
+        return WarmUp(asked, reason, detected=False, apart=_apart(paces, asked))
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
-        reason = f"There are too few steps ({most}) to find a steady state; the first {_ASSUMED} are left out."
-        return WarmUp(_ASSUMED, reason, detected=False)
+        reason = f"Warm-up: {_first(_ASSUMED)} not counted; {most} are too few to find the steady pace."
+        return WarmUp(_ASSUMED, reason, detected=False, apart=_apart(paces, _ASSUMED))
     paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
     lengths = {node: _length(pace.values) for node, pace in paces.items()}
     unsteady = [node for node, length in lengths.items() if length is None]
     if unsteady:
         steps = max(int(pace.places[pace.values.size // 2]) for node, pace in paces.items() if node in unsteady)
-        reason = f"No steady state was found on {', '.join(unsteady)}; the first half of the steps is left out."
+        reason = f"The pace of {folded(unsteady)} is never steady; the first half of the steps is not counted."
         return WarmUp(steps, reason, detected=True, steady=False)
     before = {node: int(paces[node].places[length]) for node, length in lengths.items() if length}
     if not before:
-        return WarmUp(0, "The first steps are as fast as the later ones; there is no warm-up.", detected=True)
+        return WarmUp(0, "No warm-up: the first steps are as fast as the later ones.", detected=True)
     node = max(before, key=before.__getitem__)
     values = paces[node].values
     later = float(np.median(values[values.size // 2 :]))
     first, steady = (in_words(paces[node].metric, value) for value in (values[0], later))
-    reason = f"On {node} the pace is steady after the first {counted(before[node], 'step')}: {first}, then {steady}."
-    apart = abs(float(np.median(values[: lengths[node]])) / later - 1) if later else 0.0
-    return WarmUp(before[node], reason, detected=True, apart=apart)
+    where = f" on {node}" if len(paces) > 1 else ""
+    reason = f"Warm-up: {_first(before[node])} not counted ({first}{where}, then a steady {steady})."
+    return WarmUp(before[node], reason, detected=True, apart=_apart(paces, before[node]))
+
+
+def _first(steps: int) -> str:
+    return "first step" if steps == 1 else f"first {counted(steps, 'step')}"
 
 
 class _Pace(t.NamedTuple):
@@ -100,6 +104,18 @@ class _Pace(t.NamedTuple):
     metric: str
     values: np.ndarray
     places: np.ndarray
+
+
+def _apart(paces: Mapping[str, _Pace], steps: int) -> float:
+    """Return how far the median pace of the first rows is from that of the others, of the node that is furthest off."""
+    furthest = 0.0
+    for pace in paces.values():
+        first = pace.places < steps
+        before, later = pace.values[first], pace.values[~first]
+        usual = float(np.median(later)) if later.size else 0.0
+        if before.size and usual:
+            furthest = max(furthest, abs(float(np.median(before)) / usual - 1))
+    return furthest
 
 
 def _pace(steps: StepColumns) -> _Pace:

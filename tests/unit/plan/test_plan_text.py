@@ -20,7 +20,7 @@ def test_the_plan_in_one_look() -> None:
         "precision  fp8",
         "steps      30",
         "container  docker, rocm/megatron-lm:v25.5_py310",
-        "judged by  tflops_per_gpu ≥ 610 TFLOP/s, tokens_per_sec_per_gpu ≥ 12000 tokens/s",
+        "judged by  TFLOP/s per GPU ≥ 610, tokens/s per GPU ≥ 12,000",
     ]
     assert "   3  gpu3  /home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu3/train.log" in lines
     script = "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM"

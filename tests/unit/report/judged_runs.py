@@ -109,7 +109,11 @@ FAILURE = {
 def failed_run() -> JudgedRun:
     reasons = [
         {"code": "node_failed", "message": "gpu1 ended with exit status 1.", "verdict": "FAIL", "node": "gpu1"},
-        {"code": "threshold_missed", "message": "step_time_ms is 10000 ms; it had to be ≤ 9000 ms.", "verdict": "FAIL"},
+        {
+            "code": "threshold_missed",
+            "message": "gpu00 took 10,000 ms per step; the threshold is at most 9,000 ms (+11 %).",
+            "verdict": "FAIL",
+        },
     ]
     metrics = {
         "step_time_ms": metric(10_000.0, "ms", 9_000.0, "max", met=False),

@@ -133,7 +133,7 @@ def test_more_than_the_peak_cannot_be(tflops: float, ms: float, metric: str, tmp
     summary = of(world + lines(range(1, 11), tflops=tflops, ms=ms), tmp_path, iterations=10, workload=WORKLOAD)
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("impossible", "gpu01")])
     (reason,) = summary["reasons"]
-    assert reason["message"].endswith("the peak of mi300x in bf16 is 1000 TFLOP/s.")
+    assert reason["message"].endswith("the peak of mi300x in bf16 is 1,000 TFLOP/s per GPU.")
     assert (reason["evidence"]["metric"], reason["evidence"]["peak_tflops"]) == (metric, 1000.0)
 
 
@@ -159,7 +159,7 @@ def test_steps_that_do_not_count_are_told_with_their_reason(tmp_path: Path) -> N
     assert summary["left_out"] == [{"reason": "Warm-up.", "steps": 1, "nodes": 1}]
     assert summary["warm_up"] == {
         "steps": 1,
-        "reason": "The first 1 step of each node are left out, as requested.",
+        "reason": "Warm-up: first step of each node not counted, as requested.",
         "detected": False,
         "steady": True,
         "apart": 0.0,
@@ -184,6 +184,19 @@ def test_a_slow_beginning_is_no_warm_up_where_it_is_long_and_clearly_slower(
     assert ("long_warm_up" in [code for code, _node in codes(summary)]) is is_told
 
 
+@pytest.mark.parametrize(
+    ("asked", "ms", "is_told"), [(25, 170.0, True), (25, 105.0, False), (10, 170.0, False), (15, 170.0, False)]
+)
+def test_a_warm_up_that_is_asked_for_has_to_leave_half_of_the_run(
+    asked: int, ms: float, is_told: bool, tmp_path: Path
+) -> None:
+    log = lines(range(1, asked + 1), total=30, ms=ms)
+    log += learning([10 - step / 5 for step in range(30 - asked)], first=asked + 1)
+    summary = of(log, tmp_path, warmup_steps=asked, iterations=30)
+    assert summary["warm_up"]["apart"] == pytest.approx(ms / 100 - 1)
+    assert ("long_warm_up" in [code for code, _node in codes(summary)]) is is_told
+
+
 def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Path) -> None:
     bounds = [
         {"metric": "tflops_per_gpu", "kind": "within", "value": 380.0, "tolerance_pct": 10.0},
@@ -192,7 +205,9 @@ def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Pa
     ]
     summary = of(ALL, tmp_path, iterations=10, expected=bounds)
     assert codes(summary) == [("threshold_missed", None)]
-    assert summary["reasons"][0]["message"] == "step_time_ms is 100 ms (p95 of gpu01); it had to be ≤ 99 ms."
+    assert summary["reasons"][0]["message"] == (
+        "gpu01 took 100 ms per step at the 95th percentile; the threshold is at most 99 ms (+1.0 %)."
+    )
     within, info, late = summary["thresholds"]
     assert (within["least"], within["greatest"], within["met"]) == (342.0, 418.0, True)
     assert (within["interval"], within["samples"], within["unit"]) == ({"low": 400.0, "high": 400.0}, 8, "TFLOP/s")

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from training_logs import SILENT, Node, columns, judged, line, row
+from training_logs import SILENT, STARTED_AT, Node, columns, judged, line, row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import attempts_of, steps_frame
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.time_spent import times_spent
@@ -44,3 +45,57 @@ def test_bars_tell_by_their_time_stamps_that_steps_get_slower():
     rows = [row(step, step_time_ms=30000.0, clock=stamp) for step, stamp in enumerate(stamps, start=1)]
     last, _earlier = attempts_of(steps_frame(NODES, {"gpu00": columns(*rows)}, 0))
     assert times_spent(last, bars=True)["gpu00"]["drift"] == 1.0
+
+
+def stamped(pauses: dict[int, float], times: list[float] | None = None, steps: int = 30) -> str:
+    """Return the log of steps of 1 s, with pauses (s) after some of them."""
+    clock, log = datetime.fromtimestamp(STARTED_AT, tz=UTC), ""
+    for step in range(1, steps + 1):
+        ms = times[step - 1] if times else 1000.0
+        clock += timedelta(milliseconds=ms)
+        log += f"[{clock:%Y-%m-%d %H:%M:%S}]{line(step, steps, ms=ms, loss=9 - step / 10)}"
+        clock += timedelta(seconds=pauses.get(step, 0.0))
+    return log
+
+
+def of(log: str, folder: Path, steps: int = 30, **changes):
+    silent = SILENT.replace("2026-01-02", f"{datetime.fromtimestamp(STARTED_AT, UTC):%Y-%m-%d}")
+    nodes = [Node("gpu00", silent, seconds=90_000.0), Node("gpu01", log, seconds=90_000.0)]
+    plan = {"parameters": {"iterations": steps}, "expected": [], "workload": None, "logs": {"folder": "logs"}}
+    return judged(nodes, folder, **plan | changes)
+
+
+@pytest.mark.parametrize("bounds", [[], [{"metric": "loss", "kind": "max", "value": 8.0}]])
+@pytest.mark.parametrize(
+    ("pauses", "steps", "verdict"),
+    [
+        ({15: 7200.0}, 30, "INCONCLUSIVE"),
+        ({15: 1800.0}, 30, "PASS"),
+        ({10: 900.0, 20: 900.0, 25: 3000.0}, 30, "PASS"),
+        ({15: 3600.0}, 30, "PASS"),
+        ({1: 7200.0}, 30, "PASS"),
+    ],
+    ids=["two hours", "a checkpoint", "several", "the hour of spring", "during the warm-up"],
+)
+def test_a_hole_longer_than_the_whole_training_is_no_pause(pauses, steps, verdict, bounds, tmp_path: Path):
+    summary = of(stamped(pauses, steps=steps), tmp_path, steps, expected=bounds)
+    assert summary["verdict"] == verdict, summary["reasons"]
+    if verdict != "PASS":
+        (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "pauses"]
+        assert "gpu01 paused for 2 h 0 min after step 15" in reason["message"]
+        assert reason["evidence"]["pause"] == {"seconds": 7200.0, "after_step": 15}
+
+
+def test_step_times_of_two_levels_are_told_in_one_sentence(tmp_path: Path):
+    times = [1000.0] * 15 + [3000.0] * 8 + [1000.0] * 7
+    summary = of(stamped({}, times), tmp_path)
+    (note,) = [note for note in summary["notes"] if note["code"] == "two_levels"]
+    assert note["message"].startswith(
+        "The step times of gpu01 have two levels: 20 steps take about 1,000 ms and 8 about 3,000 ms."
+    )
+    assert summary["nodes"][1]["time_spent"]["levels"] == [
+        {"step_time_ms": 1000.0, "steps": 20},
+        {"step_time_ms": 3000.0, "steps": 8},
+    ]
+    low, high = summary["metrics"]["step_time_ms"]["interval"].values()
+    assert 1000.0 <= low <= high <= 3000.0

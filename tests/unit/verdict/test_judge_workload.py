@@ -104,7 +104,8 @@ def test_tflops_are_those_of_the_model(tflops, ms, changes, found, tmp_path: Pat
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found, rel=0.01)] if found else [])
     if found:
         assert reasons[0]["message"] == (
-            f"The TFLOP/s of gpu01 times its step time make {found:.3g} FLOPs per token, but the model needs 1e+10."
+            f"The TFLOP/s per GPU of gpu01 times its step time make {found:.3g} FLOPs per token, but the model needs "
+            "1e+10."
         )
 
 
@@ -146,7 +147,9 @@ def test_all_devices_of_a_job_compute_the_same(tflops: float, says: bool, tmp_pa
     nodes = [Node("gpu00", ALL), Node("gpu01", "".join(line(step, tflops=tflops) for step in range(1, 11)))]
     summary = judged(nodes, tmp_path, framework="maxtext", expected=[], workload=None, **LOGS)
     told = [reason["message"] for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
-    message = "A device of gpu01 computes 2 TFLOP, but one of gpu00 computes 5: in one job all compute the same."
+    message = (
+        "A device of gpu01 computes 2 TFLOP in a step, but one of gpu00 computes 5; in one job all compute the same."
+    )
     assert told == [message] * says
 
 

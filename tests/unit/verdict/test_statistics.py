@@ -30,8 +30,8 @@ def test_a_metric_has_the_value_of_its_own_statistic():
     ("metric", "has_one"), [("step_time_ms", True), ("tflops_per_gpu", True), ("loss", False), ("grad_norm", False)]
 )
 def test_only_medians_that_a_threshold_bounds_have_an_interval(metric, has_one):
-    found = describe(frame_of({"n": [3.0, 9.0, 5.0]}, metric), metric)
-    assert (found["interval"] is not None) is has_one
+    found = describe(frame_of({"n": [3.0, 9.0, 5.0, 4.0, 6.0]}, metric), metric)
+    assert (found["interval"] is not None) is (found["mean_interval"] is not None) is has_one
 
 
 def test_only_counted_steps_are_described_and_told():

@@ -46,7 +46,37 @@ def test_each_kind_is_held_against_the_node_that_is_worst_for_it(
 def test_the_interval_of_the_worst_node_comes_with_it() -> None:
     found = judged(bound("min", 390.0), one=[390.0, 391.0, 392.0, 393.0, 399.0])
     low, high = found["interval"].values()
-    assert 290.0 <= low < found["measured"] == 392.0 < high <= 500.0
+    assert 390.0 <= low < found["measured"] == 392.0 < high <= 399.0
+
+
+def test_of_a_mean_the_interval_is_its_own() -> None:
+    values = [400.0, 400.0, 400.0, 400.0, 400.0, 340.0]
+    found = judged(bound("min", 380.0, statistic="mean"), one=values)
+    assert (found["measured"], found["within_noise"]) == (390.0, True)
+    assert found["interval"]["low"] < 380.0
+    assert 390.0 < found["interval"]["high"] <= 400.0
+
+
+@pytest.mark.parametrize(
+    ("one", "within_noise"),
+    [
+        (bound("min", 401.0), True),
+        (bound("min", 399.0), True),
+        (bound("max", 401.0), True),
+        (bound("within", 390.0, tolerance_pct=2.5), True),
+        (bound("min", 380.0), False),
+        (bound("max", 380.0), False),
+        (bound("info", 400.0), False),
+        (bound("min", 401.0, statistic="p95"), False),
+    ],
+)
+def test_a_threshold_inside_the_interval_is_within_the_noise(one: dict[str, t.Any], within_noise: bool) -> None:
+    values = [396.0, 404.0, 398.0, 402.0, 400.0, 397.0, 403.0, 399.0, 401.0, 400.0]
+    assert judged(one, one=values)["within_noise"] is within_noise
+
+
+def test_values_without_noise_are_never_within_it() -> None:
+    assert judged(bound("min", 400.0), one=[400.0] * 10)["within_noise"] is False
 
 
 def test_another_statistic_may_be_asked_for_and_has_no_interval() -> None:

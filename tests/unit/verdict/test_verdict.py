@@ -35,7 +35,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "The loss falls over 10 values of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
         "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
-        "tflops_per_gpu is 400 TFLOP/s (median of gpu01); it has to be ≥ 300 TFLOP/s.",
+        "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33 %).",
     ]
     assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers"]
     assert summary["first_failure"] is None
@@ -84,7 +84,7 @@ def test_what_was_expected_and_never_printed_is_no_pass(tmp_path):
     summary = judged(two(lines(range(1, 11), tflops=None)), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("metric_missing", "gpu01")]
-    assert "it had to be ≥ 300 TFLOP/s" in summary["reasons"][0]["message"]
+    assert "did not report its TFLOP/s per GPU; the threshold is 300" in summary["reasons"][0]["message"]
     assert summary["metrics"]["tflops_per_gpu"]["met"] is False
 
 
@@ -93,7 +93,7 @@ def test_what_was_expected_and_hardly_ever_printed_is_no_pass(tmp_path):
     summary = judged(two(log), tmp_path)
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary) == [("too_few_samples", "gpu01")]
-    assert "gpu01 has 2 values of tflops_per_gpu" in summary["reasons"][0]["message"]
+    assert "gpu01 reported its TFLOP/s per GPU in only 2 steps" in summary["reasons"][0]["message"]
 
 
 def test_in_single_node_mode_what_one_node_did_not_print_is_no_pass_though_another_did(tmp_path):
@@ -153,7 +153,7 @@ def test_in_single_node_mode_the_worst_node_is_held_against_the_threshold(tmp_pa
     summary = judged(nodes, tmp_path, mode="single_node")
     assert summary["verdict"] == "FAIL"
     assert summary["metrics"]["tflops_per_gpu"]["value_node"] == "gpu01"
-    assert "tflops_per_gpu is 299 TFLOP/s (median of gpu01)" in summary["reasons"][0]["message"]
+    assert "gpu01 reached 299 TFLOP/s per GPU" in summary["reasons"][0]["message"]
     assert judged([nodes[0], nodes[2]], tmp_path, mode="single_node")["verdict"] == "PASS"
 
 

@@ -53,7 +53,7 @@ def test_steps_that_take_no_time_have_no_pace_that_a_warm_up_is_off() -> None:
 def test_the_reason_tells_where_and_how_fast() -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * 20), "gpu01": rows([5000.0, 300.0, *[100.0] * 20])})
     assert found.steps == 2
-    assert found.reason == "On gpu01 the pace is steady after the first 2 steps: 5000 ms, then 100 ms."
+    assert found.reason == "Warm-up: first 2 steps not counted (5,000 ms on gpu01, then a steady 100 ms)."
 
 
 def test_throughput_tells_the_pace_where_there_is_no_step_time() -> None:
@@ -79,14 +79,14 @@ def test_a_pace_that_never_settles_is_told_and_half_of_the_steps_are_left_out() 
     assert (found.steps, found.steady) == (20, False) or found.steps == 20
     drifting = warm_up_of(None, {"gpu00": rows([*[500.0] * 21, *[100.0] * 19])})
     assert (drifting.steps, drifting.steady) == (20, False)
-    assert drifting.reason == ("No steady state was found on gpu00; the first half of the steps is left out.")
+    assert drifting.reason == "The pace of gpu00 is never steady; the first half of the steps is not counted."
 
 
 @pytest.mark.parametrize("count", [0, 1, 11])
 def test_too_few_steps_are_not_looked_at(count: int) -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * count)})
     assert (found.steps, found.detected) == (2, False)
-    assert found.reason.startswith(f"There are too few steps ({count})")
+    assert f"{count} are too few" in found.reason
 
 
 def test_values_that_are_not_finite_tell_no_pace() -> None:
@@ -96,7 +96,14 @@ def test_values_that_are_not_finite_tell_no_pace() -> None:
 def test_what_is_asked_for_is_taken() -> None:
     found = warm_up_of(5, {"gpu00": rows([100.0] * 30)})
     assert (found.steps, found.detected) == (5, False)
-    assert found.reason == "The first 5 steps of each node are left out, as requested."
+    assert found.reason == "Warm-up: first 5 steps of each node not counted, as requested."
+
+
+@pytest.mark.parametrize("asked", [25, None])
+def test_how_far_the_steps_left_out_are_off_is_told_whoever_chose_them(asked: int | None) -> None:
+    slow = asked or 15
+    found = warm_up_of(asked, {"gpu00": rows([*[170.0] * slow, *[100.0] * (40 - slow)]), "gpu01": rows([100.0] * 40)})
+    assert (found.steps, found.apart) == (slow, pytest.approx(0.7))
 
 
 @pytest.mark.parametrize(("asked", "steps"), [("auto", None), ("", None), (" auto ", None), (3, 3), ("3", 3), ("0", 0)])

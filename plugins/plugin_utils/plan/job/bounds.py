@@ -19,8 +19,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ....module_utils.logs.record import in_words
+from ....module_utils.logs.record import METRICS
 from ...contracts import Bound
+from ..config.numbers import exact, name_of, scale_of, unit_of
 
 KINDS = ("min", "max", "within", "ratio", "info")
 
@@ -46,13 +47,27 @@ def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -
 
 
 def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
-    """Return a bound in words: ``≥ 300 TFLOP/s``."""
-    metric, kind, value = bound["metric"], bound["kind"], bound["value"]
-    if kind == "ratio":
+    """Return what a bound wants, in short: ``TFLOP/s per GPU ≥ 300``, ``step time (p95) ≤ 500 ms``."""
+    kind, statistic = bound["kind"], bound.get("statistic")
+    name = name_of(bound["metric"]) + (f" ({statistic})" if statistic else "")
+    sign = {"min": "≥ ", "max": "≤ ", "ratio": "≥ "}.get(kind, "")
+    return f"{name} {sign}{_wanted(bound)}"
+
+
+def threshold_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
+    """Return the value of a bound after "the threshold is": ``8,800``, ``at most 500 ms``, ``400 ± 2.5 %``."""
+    least = "" if METRICS[bound["metric"]].better == "higher" else "at least "
+    return {"max": "at most ", "min": least, "ratio": least}.get(bound["kind"], "") + _wanted(bound)
+
+
+def _wanted(bound: Bound | Mapping[str, t.Any]) -> str:
+    metric, value = bound["metric"], bound["value"]
+    unit, scale = unit_of(metric), scale_of(metric)
+    # The name of such a metric is its unit.
+    unit = "" if unit.strip() == name_of(metric) else unit
+    if bound["kind"] == "ratio":
         reference = bound["reference"]
-        of = reference if isinstance(reference, str) else in_words(metric, reference)
-        return f"≥ {value:g} × {of}"
-    if kind == "within":
-        return f"within {bound['tolerance_pct']:g} % of {in_words(metric, value)}"
-    sign = {"min": "≥ ", "max": "≤ "}.get(kind, "")
-    return f"{sign}{in_words(metric, value)}".strip()
+        of = f"the {name_of(reference)}" if isinstance(reference, str) else exact(scale * reference) + unit
+        return f"{exact(100.0 * value)} % of {of}"
+    tolerance = f" ± {exact(bound['tolerance_pct'])} %" if bound["kind"] == "within" else ""
+    return f"{exact(scale * value)}{unit}{tolerance}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....module_utils.logs.record import in_words
 from ...contracts import Bound, Workload
 from ..config.findings import Findings
+from ..config.numbers import exact, number
 from ..config.words import key_path
 from .bounds import bound_in_words, limits
 
@@ -38,11 +38,11 @@ def warn_of_impossible(expected: Iterable[Bound], key: str, workload: Workload, 
         asked = greatest if bound["metric"] == "step_time_ms" else least
         needed = tflops_behind(bound["metric"], asked, workload) if asked is not None else None
         if peak and needed is not None and needed > peak:
-            behind = ":" if bound["metric"] == "tflops_per_gpu" else f". It takes {needed:.4g} TFLOP/s, and"
+            behind = ":" if bound["metric"] == "tflops_per_gpu" else f". It takes {number(needed)} TFLOP/s per GPU, and"
             findings.warn(
                 key_path(key, bound["metric"]),
                 bound["value"],
-                f"{bound['metric']} {bound_in_words(bound)} is impossible{behind} the peak of {gpu} in "
-                f"{workload['precision']} is {in_words('tflops_per_gpu', peak)}.",
+                f"{bound_in_words(bound)} is impossible{behind} the peak of {gpu} in {workload['precision']} is "
+                f"{exact(peak)} TFLOP/s.",
                 "Fix the threshold or the precision.",
             )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How numbers, percentages and values of metrics are written in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+from ....module_utils.logs.record import METRICS
+
+_MINUS = "\N{MINUS SIGN}"
+_DIGITS, _ALL_DIGITS = 4, 10
+# Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
+_TWO_DIGITS_BELOW = 3.55
+_SMALLEST, _LARGEST = 1e-4, 1e15
+# A smaller uncertainty, relative to the value, is that of floating point numbers.
+_ROUNDING = 1e-9
+
+_NAMES = {
+    "step_time_ms": "step time",
+    "tflops_per_gpu": "TFLOP/s per GPU",
+    "tokens_per_sec_per_gpu": "tokens/s per GPU",
+    "memory_fraction": "GPU memory in use",
+    "grad_norm": "gradient norm",
+    "nan_iterations": "NaN iterations",
+}
+
+
+def number(value: float, uncertainty: float = 0.0, digits: int = _DIGITS) -> str:
+    """Return a number with thousands separators, as exact as its uncertainty (half of an interval) supports.
+
+    Without an uncertainty it has so many significant digits. Digits before the decimal point all stay.
+    """
+    if not math.isfinite(value) or (value and not _SMALLEST <= abs(value) < _LARGEST):
+        return f"{value:.{digits}g}".replace("-", _MINUS)
+    if math.isfinite(uncertainty) and uncertainty > _ROUNDING * abs(value):
+        magnitude = math.floor(math.log10(uncertainty))
+        places = -magnitude + (uncertainty / 10.0**magnitude < _TWO_DIGITS_BELOW)
+        text = f"{value:,.{max(0, min(places, _ALL_DIGITS))}f}"
+    else:
+        places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+        text = f"{value:,.{max(0, places)}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", _MINUS)
+
+
+def exact(value: float) -> str:
+    """Return a number that somebody gave, with all its digits."""
+    return number(value, digits=_ALL_DIGITS)
+
+
+def percent(share: float) -> str:
+    """Return a change, given as a fraction, in percent with its sign: ``−0.9 %``, ``+12 %``, ``+0.04 %``."""
+    value = abs(100.0 * share)
+    if not value or not math.isfinite(value):
+        return "±0 %" if not value else f"{share} %"
+    places = 0 if value >= 9.95 else max(1, -math.floor(math.log10(value)))
+    return f"{'+' if share > 0 else _MINUS}{value:,.{min(places, _ALL_DIGITS)}f} %"
+
+
+def name_of(metric: str) -> str:
+    """Return the name of a metric, or of another field of a step line, in a sentence."""
+    return _NAMES.get(metric, metric.replace("_", " "))
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a metric after a number, with the space before it; nothing for a plain number."""
+    if metric == "memory_fraction":
+        return " %"
+    unit = METRICS[metric].unit
+    return "" if unit == "1" else f" {unit}{' per GPU' if metric.endswith('_per_gpu') else ''}"
+
+
+def scale_of(metric: str) -> float:
+    """Return what a value of a metric is multiplied by for a sentence: fractions are written in percent."""
+    return 100.0 if metric == "memory_fraction" else 1.0
+
+
+def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
+    """Return a measured value of a metric with its unit: ``8,725 tokens/s per GPU``."""
+    scale = scale_of(metric)
+    return number(scale * value, scale * uncertainty) + unit_of(metric)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether enough steps count, and whether those left out were a warm-up."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plan.config.numbers import name_of, number
+from ..plan.config.words import counted
+from .reasons import INCONCLUSIVE, PASS, Reasons
+from .statistics import samples_of
+
+if t.TYPE_CHECKING:
+    from .seen import Seen
+
+MIN_SAMPLES = 3
+# More steps than this, and a larger part of all steps, are not compilation or filling caches. A warm-up that the user
+# set may be longer, but it has to leave half of the run.
+_LONG_WARM_UP, _LARGE_IF_DETECTED, _LARGE_IF_ASKED = 10, 0.25, 0.5
+# Noise changes a pace by less.
+_SLOW_WARM_UP = 0.10
+
+
+def judge_samples(seen: Seen, reasons: Reasons) -> None:
+    """Note where too few values are left after the warm-up, and a warm-up that is too long to be one."""
+    warm_up, judged = seen.warm_up, seen.judged_metrics
+    counts = {node: samples_of(found) for node, found in seen.by_node.items()}
+    for node, found in seen.by_node.items():
+        needed = f"after the warm-up of {counted(warm_up.steps, 'step')}; at least {MIN_SAMPLES} are needed."
+        if counts[node] < MIN_SAMPLES:
+            message = f"Only {counted(counts[node], 'step')} of {node} can be judged {needed}"
+            reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=counts[node])
+            continue
+        for metric in (metric for metric in judged if metric in found):
+            count = found[metric]["samples"]
+            if count < MIN_SAMPLES:
+                message = f"{node} reported its {name_of(metric)} in only {counted(count, 'step')} {needed}"
+                reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
+    if counts and min(counts.values()) >= MIN_SAMPLES:
+        after = f"after a warm-up of {counted(warm_up.steps, 'step')}"
+        message = f"At least {min(counts.values())} steps per node are counted, {after}."
+        reasons.add(PASS, "samples", message, samples=counts)
+    if counts:
+        reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+    _judge_warm_up(seen, reasons)
+
+
+def _judge_warm_up(seen: Seen, reasons: Reasons) -> None:
+    warm_up = seen.warm_up
+    most = max(map(len, seen.attempts.values()), default=0)
+    large = _LARGE_IF_DETECTED if warm_up.detected else _LARGE_IF_ASKED
+    long = warm_up.steps > max(_LONG_WARM_UP, large * most)
+    if not long or not warm_up.steady or warm_up.apart <= _SLOW_WARM_UP:
+        return
+    remedy = "If that was a warm-up, set training_warmup_steps." if warm_up.detected else "Lower training_warmup_steps."
+    message = (
+        f"{warm_up.steps} of {most} steps are not counted, as warm-up, and their pace is "
+        f"{number(100 * warm_up.apart, digits=2)} % off that of the others. {remedy}"
+    )
+    reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
