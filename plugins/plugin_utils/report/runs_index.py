@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from ..run.board import PLAN_NAME
 from ..run.whole_file import write_whole
+from .charts import deviations_from_median, polyline
 from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
 from .files import PAGE, SUMMARY_ROW
@@ -31,6 +32,8 @@ NOT_JUDGED = "not judged"
 _MARK = '<meta name="generator" content="trainops.cluster">'
 # A run is compared with so many earlier runs of its kind that passed.
 _COMPARED = 20
+# Between these deviations from the median lies the edge of the trends.
+_LEAST_OFF, _MOST_OFF = 0.05, 0.25
 # The metric of a run is the first of these that it has.
 _METRICS = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 # Runs that agree in these measure the same.
@@ -94,6 +97,9 @@ def _run(entry: os.DirEntry[str]) -> Row:
         "metric": metric,
         "value": measured[metric] if metric else None,
         "mfu": _number(found.get("mfu")),
+        # A change that is proven against the history of this kind of runs.
+        "regression": _number(found.get("regression_percent")),
+        "regression_metric": found.get("regression_metric", ""),
     }
 
 
@@ -124,20 +130,16 @@ def _with_trends(rows: Sequence[Row]) -> list[Row]:
             middle = statistics.median(earlier)
             row["change"] = (row["value"] / middle - 1) * 100 if middle else None
             row["against"] = len(earlier)
-            row["points"] = _points([*earlier, row["value"]])
+            row["values"] = [*earlier, row["value"]]
         if row["verdict"] == "PASS":
             earlier.append(row["value"])
+    # All trends have one scale, so that a noisy kind of run looks noisy; a run far off does not flatten all of them.
+    drawn = [row for row in rows if "values" in row]
+    off = [abs(one) for row in drawn for one in deviations_from_median(row["values"])]
+    edge = min(_MOST_OFF, max([_LEAST_OFF, *off]))
+    for row in drawn:
+        row["points"] = polyline(row["values"], edge)
     return list(rows)
-
-
-def _points(values: Sequence[float]) -> str:
-    """Return values as the points of an SVG polyline in a box of 80 by 20."""
-    low, high = min(values), max(values)
-    spread = (high - low) or 1.0
-    return " ".join(
-        f"{2 + place * 76 / (len(values) - 1):.0f},{18 - (value - low) / spread * 16:.0f}"
-        for place, value in enumerate(values)
-    )
 
 
 def _other_pages(folder: Path) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ def threshold_rows(summary: Summary) -> list[Row]:
     A positive margin is on the good side of the nearer limit; None is unknown.
     """
     bounds = summary["thresholds"]
-    return [{**bound, "bound": limits_in_words(bound), "margin": _margin(bound)} for bound in bounds]
+    return [{**bound, "bound": limits_in_words(bound), "margin": margin_of(bound)} for bound in bounds]
 
 
 def limits_in_words(bound: JudgedBound) -> str:
@@ -33,7 +33,8 @@ def limits_in_words(bound: JudgedBound) -> str:
     return exact(value) if isinstance(value, (int, float)) else ""
 
 
-def _margin(bound: JudgedBound) -> float | None:
+def margin_of(bound: JudgedBound) -> float | None:
+    """Return the margin of a bound as judged in percent, positive on the good side of the nearer limit."""
     measured = bound["measured"]
     if measured is None or not math.isfinite(measured):
         return None

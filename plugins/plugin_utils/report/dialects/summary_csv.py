@@ -29,10 +29,10 @@ _OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "thresho
 def summary_csv(run: JudgedRun) -> str:
     """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty.
 
-    A metric's columns are ``<metric>_<column>``, in the metric's unit.
+    ``regression_metric`` and ``regression_percent`` are of a proven regression. A metric's columns are ``<metric>_<column>``, in the metric's unit.
     """
     summary, parameters = run.summary, run.parameters
-    failure = summary["first_failure"]
+    failure, regression = summary["first_failure"], summary.get("regression")
     row: dict[str, t.Any] = {
         **{name: value for name, value in summary.items() if name in _OF_RUN},
         "reasons": " ".join(reason["code"] for reason in summary["reasons"]),
@@ -48,6 +48,8 @@ def summary_csv(run: JudgedRun) -> str:
         "config_file": run.plan.get("config_file"),
         "warmup_steps": summary["warmup_steps"],
         "mfu": summary["mfu"],
+        "regression_metric": regression and regression["metric"],
+        "regression_percent": regression and regression["percent"],
     }
     for metric in METRICS:
         found = summary["metrics"].get(metric)

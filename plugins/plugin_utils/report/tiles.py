@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The figures that a reader looks for first, each as a tile of the page with what it is compared with."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..contracts import JudgedBound, Summary
+from ..plan.config.words import counted
+from .charts import deviations_from_median, polyline
+from .headline import required
+from .history_change import NOISE, REAL
+from .readable import LABELS, machine_name, measured, number, percent, unit_of
+
+FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
+_OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
+# A bar ends this far beyond its value or its threshold, whichever is larger.
+_ROOM = 1.35
+# A change that is smaller than the noise of most clusters looks like none on the trend.
+_LEAST_TREND = 0.05
+
+
+class Bar(t.NamedTuple):
+    """A bar from zero: how much of it is filled and where its threshold is, both in percent; whether that is met."""
+
+    filled: float
+    limit: float | None
+    met: bool | None
+
+
+class Tile(t.NamedTuple):
+    """A figure: label, value, unit, a line below, and a bar or the points of a trend, if it has one."""
+
+    label: str
+    value: str
+    unit: str
+    lines: list[str]
+    bar: Bar | None = None
+    trend: str = ""
+    tone: str = ""
+
+
+def tiles_of(summary: Summary, history: Mapping[str, t.Any] | None = None) -> list[Tile]:
+    """Return the tiles of a run: throughput, compute, MFU, step time, loss, memory, and how it stands to earlier runs."""
+    tiles = [tile for metric in FIGURES if (tile := _tile(summary, metric))]
+    return [*tiles, *([trend] if history and (trend := _trend(history)) else [])]
+
+
+def _tile(summary: Summary, metric: str) -> Tile | None:
+    if metric == "mfu":
+        return _mfu(summary)
+    found = summary["metrics"].get(metric)
+    if not found or found["value"] is None:
+        return None
+    bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one["kind"] != "info"), None)
+    judged = summary.get("thresholds_judged", True)
+    lines = [required(bound)] if bound and bound["measured"] is not None else []
+    lines += _origin(summary, found)
+    interval = found.get("interval")
+    if interval:
+        low, high = (measured(interval[side], metric) for side in ("low", "high"))
+        lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
+    missed = bool(judged and bound and bound["met"] is False)
+    bar = _bar(found["value"], bound) if bound else None
+    unit = "%" if metric == "memory_fraction" else unit_of(metric)
+    return Tile(LABELS[metric], measured(found["value"], metric), unit, lines, bar, tone="bad" if missed else "")
+
+
+def _origin(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
+    last = max((one["last_step"] for one in summary["metrics"].values() if one.get("last_step")), default=0)
+    if found["statistic"] == "last":
+        behind = found.get("last_step", last) < last
+        return [f"at step {found['last_step']}{f' of {last}' if behind else ''}" if found.get("last_step") else "last"]
+    if len(summary["nodes"]) < 2:
+        return []
+    return [f"{found['statistic']} of {found['value_node']}"]
+
+
+def _mfu(summary: Summary) -> Tile | None:
+    mfu, workload = summary["mfu"], summary.get("workload")
+    if mfu is None:
+        return None
+    precision = workload["precision"].upper() if workload and workload.get("precision") else ""
+    peak = workload["peak_tflops_per_gpu"] if workload else None
+    gpu = machine_name(summary["gpu"])
+    lines = [f"of {number(peak, 4)} TFLOP/s, {gpu}'s peak"] if peak else []
+    lines += [f"from {summary['mfu_basis']}"] if summary.get("mfu_basis") else []
+    label = f"MFU ({precision})" if precision else "MFU"
+    return Tile(label, measured(mfu, "mfu"), "%", lines, Bar(min(100.0, 100 * mfu), None, None))
+
+
+def _bar(value: float, bound: JudgedBound) -> Bar | None:
+    limit = bound["least"] if bound["least"] is not None else bound["greatest"]
+    if limit is None or limit <= 0 or value < 0:
+        return None
+    end = _ROOM * max(value, limit)
+    return Bar(100 * value / end, 100 * limit / end, bound["met"])
+
+
+def _trend(history: Mapping[str, t.Any]) -> Tile | None:
+    """Return how the run stands to the earlier ones of its kind, in the first metric that both have."""
+    for metric in _OF_HISTORY:
+        change = history["comparison"].get(metric)
+        if change and change["percent"] is not None and change.get("runs"):
+            values = [run[metric] for run in history["runs"] if run.get(metric) is not None]
+            words = {
+                REAL: "a real change, " + ("better" if change["better"] else "worse"),
+                NOISE: "within noise",
+            }.get(change["outcome"], "too few runs to tell noise")
+            tone = "" if change["outcome"] != REAL else "good" if change["better"] else "bad"
+            edge = max([_LEAST_TREND, *map(abs, deviations_from_median(values))])
+            label = f"Against the last {counted(change['runs'], 'run')}"
+            value, unit = percent(change["percent"], signed=True).split(" ")
+            return Tile(label, value, unit, [words, LABELS[metric].lower()], None, polyline(values, edge), tone)
+    return None
+
