@@ -118,8 +118,11 @@ class CallbackModule(CallbackBase):
         # It needs packages that Ansible itself does not have; where a report was made, they are installed.
         from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines  # noqa: PLC0415
 
+        verbose = self._display.verbosity > 0
         for report in self._reports:
-            _show(verdict_lines(report["report"]), _COLORS[report["verdict"]])
+            colours = {"verdict": _COLORS[report["verdict"]], "warning": "yellow", "": None}
+            for line in verdict_lines(report["report"], verbose=verbose):
+                show(line.text, colours[line.tone])
 
     def _end_reading(self) -> None:
         for one in self._watching:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ..contracts import FirstFailure, JudgedBound, NodeSummary, Reason, Summary
 from ..inventory.folded_names import folded
-from ..plan.config.words import counted
+from ..plan.config.words import all_of, counted
 from ..verdict.first_cause import NOBODY_TOLD
 from .failure_titles import failure_title
 from .messages import reasons_of
@@ -177,7 +177,9 @@ def others_in_words(summary: Summary) -> str:
         return ""
     if nobody_is_blamed(failure):
         silent = sum(node["state"] == "stalled" for node in summary["nodes"])
-        return f"{silent} of {len(others) + 1} nodes went silent; which one was first proves nothing."
+        whole = silent == len(others) + 1
+        which = all_of(silent, "node") if whole else f"{silent} of {len(others) + 1} nodes"
+        return f"{which} went silent; which one was first proves nothing."
     echoes: dict[str, list[str]] = {}
     for echo in failure.get("echoes") or ():
         echoes.setdefault(echo["class"], []).append(echo["node"])

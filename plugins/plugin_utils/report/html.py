@@ -23,6 +23,7 @@ from .headline import (
     fleet,
     headline,
     leads_of,
+    nobody_is_blamed,
     notes_of,
     open_reasons,
     others_in_words,
@@ -41,7 +42,7 @@ from .readable import LABELS, duration, exact, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
 from .text import decisive_lines
 from .thresholds import threshold_rows
-from .tiles import tiles_of
+from .tiles import FIGURES, tiles_of
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +115,7 @@ def render(
         failure_title=failure_title,
         decisive=decisive_lines(failure) if failure else [],
         message_told=not failure or failure["message"].rstrip(".") in headline(summary),
+        nobody_is_blamed=bool(failure) and nobody_is_blamed(failure),
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure else (), "class", "message"),
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
@@ -130,7 +132,7 @@ def render(
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),
-        node_metrics=[metric for metric in LABELS if any(metric in node["metrics"] for node in summary["nodes"])],
+        node_metrics=_telling_metrics(summary),
         steps_recorded=len(steps),
         nodes=sorted(summary["nodes"], key=lambda node: order.index(node["node"])),
         deviation_of=deviation_of,
@@ -180,6 +182,16 @@ def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
     for found in (failure, *failure.get("echoes", ())):
         known[found["node"], "failures"] = f"{failure_title(found['class'])}: {found['message']}"
     return known
+
+
+def _telling_metrics(summary: Summary) -> list[str]:
+    """Return the metrics that the table of nodes shows: the figures, and what differs between nodes."""
+    found = []
+    for metric in LABELS:
+        values = {node["metrics"][metric].get("value") for node in summary["nodes"] if metric in node["metrics"]}
+        if values and (metric in FIGURES or len(values) > 1):
+            found.append(metric)
+    return found
 
 
 def _bars(summary: Summary, stragglers: Sequence[str], bounds: Mapping[str, Bound]) -> tuple[str, Markup] | None:

@@ -101,9 +101,13 @@ def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[s
     lines, message = failure["evidence"], failure["message"]
     at = next((place for place, line in enumerate(lines) if message and message in " ".join(line.split())), None)
     if at is None:
-        return lines[-most:]
+        telling = [line for line in lines if not _STEP.search(line)]
+        # Of a run that only went silent, the last step is all there is.
+        return telling[-most:] if lines and telling and telling[-1] == lines[-1] else lines[-1:]
     end = min(len(lines), max(at + 2, most))
-    return [line for place, line in enumerate(lines[max(0, end - most) : end], max(0, end - most)) if place >= at or not _STEP.search(line)]
+    begin = max(0, end - most)
+    before = [line for line in lines[begin:at] if not _STEP.search(line)]
+    return before + lines[max(at, begin) : end]
 
 
 def _echoes(failure: FirstFailure) -> list[tuple[str, ...]]:

@@ -17,6 +17,8 @@ FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "l
 _OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
 # A bar ends this far beyond its value or its threshold, whichever is larger.
 _ROOM = 1.35
+# The time between steps counts for nothing below this share.
+_BY_THE_CLOCK = 0.01
 # A change that is smaller than the noise of most clusters looks like none on the trend.
 _LEAST_TREND = 0.05
 
@@ -44,7 +46,9 @@ class Tile(t.NamedTuple):
 def tiles_of(summary: Summary, history: Mapping[str, t.Any] | None = None) -> list[Tile]:
     """Return the tiles of a run: throughput, compute, MFU, step time, loss, memory, and how it stands to earlier runs."""
     tiles = [tile for metric in FIGURES if (tile := _tile(summary, metric))]
-    return [*tiles, *([trend] if history and (trend := _trend(history)) else [])]
+    tiles += [trend] if history and (trend := _trend(history)) else []
+    # A number and its unit stay in one line.
+    return [tile._replace(lines=[line.replace(" %", "\N{NO-BREAK SPACE}%") for line in tile.lines]) for tile in tiles]
 
 
 def _tile(summary: Summary, metric: str) -> Tile | None:
@@ -57,6 +61,7 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     judged = summary.get("thresholds_judged", True)
     lines = [required(bound)] if bound and bound["measured"] is not None else []
     lines += _origin(summary, found)
+    lines += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
     interval = found.get("interval")
     if interval:
         low, high = (measured(interval[side], metric) for side in ("low", "high"))
@@ -65,6 +70,15 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     bar = _bar(found["value"], bound) if bound else None
     unit = "%" if metric == "memory_fraction" else unit_of(metric)
     return Tile(LABELS[metric], measured(found["value"], metric), unit, lines, bar, tone="bad" if missed else "")
+
+
+def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
+    """Return the throughput over the time that really passed, if timestamps show it and it is another one."""
+    spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
+    if not spent or not spent.get("wall_clock"):
+        return []
+    share = spent["median"] / spent["wall_clock"]
+    return [f"{number(found['value'] * share)} by the clock"] if abs(share - 1) > _BY_THE_CLOCK else []
 
 
 def _origin(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
@@ -84,7 +98,7 @@ def _mfu(summary: Summary) -> Tile | None:
     precision = workload["precision"].upper() if workload and workload.get("precision") else ""
     peak = workload["peak_tflops_per_gpu"] if workload else None
     gpu = machine_name(summary["gpu"])
-    lines = [f"of {number(peak, 4)} TFLOP/s, {gpu}'s peak"] if peak else []
+    lines = [f"of the {number(peak, 4)} TFLOP/s peak of {gpu}"] if peak else []
     lines += [f"from {summary['mfu_basis']}"] if summary.get("mfu_basis") else []
     label = f"MFU ({precision})" if precision else "MFU"
     return Tile(label, measured(mfu, "mfu"), "%", lines, Bar(min(100.0, 100 * mfu), None, None))
