@@ -582,6 +582,6 @@ class Summary(Utilization):
     thresholds: list[JudgedBound]
     interval_method: str
     stragglers: Stragglers
-    regression: t.NotRequired[Regression | None]
+    regression: Regression | None
     metrics: dict[str, MetricOfRun]
     nodes: list[NodeSummary]

@@ -43,10 +43,10 @@ _SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "g
 def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
     """Return two runs (folders, or names below ``output_dir``) or two periods of the history, side by side; JSON.
 
-    A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
-    or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). The ``report`` of ``before`` and ``after`` is the path of the page, seen from
-    the comparison's own folder, or None. Of periods it has
+    A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs`` or
+    ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
+    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). The ``report`` of
+    ``before`` and ``after`` is the path of the page, seen from the comparison's own folder, or None. Of periods it has
     ``keys``, a ``comparison`` for each key with runs in both. ``notes`` say which files of the history were left out.
     Raises ValueError, with what is there, for names that are neither.
     """

@@ -95,7 +95,6 @@ def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
         noise = "" if change["low"] is None else f" (noise {low} to {high})"
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
-            f"  {labels[metric]:<{width}}  {before:>9} → {after:>9}  {by:>8}  "
-            f"{change['outcome']}{judged}{noise}{test}"
+            f"  {labels[metric]:<{width}}  {before:>9} → {after:>9}  {by:>8}  {change['outcome']}{judged}{noise}{test}"
         )
     return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines

@@ -29,8 +29,9 @@ _NOW_AND_THEN = 0.9
 class HeatMap:
     """The chart of a metric's deviations, and what its caption has to say.
 
-    ``nodes`` are all nodes in this order, of which the first ``rows`` are drawn. ``limit`` is the deviation in percent at which the colours end, ``steps_in_cell`` how many steps a cell is the
-    largest deviation of. ``left_off`` are nodes that are less off than all that are shown.
+    ``nodes`` are all nodes in this order, of which the first ``rows`` are drawn. ``limit`` is the deviation in percent
+    at which the colours end, ``steps_in_cell`` how many steps a cell is the largest deviation of. ``left_off`` are
+    nodes that are less off than all that are shown.
     """
 
     metric: str

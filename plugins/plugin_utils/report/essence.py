@@ -23,8 +23,8 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure``, ``regression`` (null unless one is
-    proven), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
+    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure``, ``regression`` (null unless one
+    is proven), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {

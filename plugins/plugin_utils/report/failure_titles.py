@@ -4,8 +4,17 @@
 from __future__ import annotations
 
 _SPELLED = {
-    **{name: name.upper() for name in ("abi", "ecc", "gpu", "jax", "nccl", "rdma", "xla")},
-    **{"io": "I/O", "nan": "NaN", "python": "Python", "gloo": "Gloo", "slurm": "Slurm", "neuron": "Neuron"},
+    "abi": "ABI",
+    "ecc": "ECC",
+    "gloo": "Gloo",
+    "gpu": "GPU",
+    "io": "I/O",
+    "jax": "JAX",
+    "nan": "NaN",
+    "nccl": "NCCL",
+    "python": "Python",
+    "rdma": "RDMA",
+    "xla": "XLA",
 }
 # Where the name of the class alone does not say that something went wrong, or what.
 _TITLES = {

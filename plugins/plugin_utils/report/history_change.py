@@ -33,8 +33,8 @@ class Change:
 
     ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
     where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
-    where that is known, ``runs`` how many earlier runs they rest on. ``better`` says whether the change is a good one, None for neither. ``test`` is the test and
-    its outcome in words.
+    where that is known, ``runs`` how many earlier runs they rest on. ``better`` says whether the change is a good one,
+    None for neither. ``test`` is the test and its outcome in words.
     """
 
     metric: str

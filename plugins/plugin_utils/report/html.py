@@ -19,23 +19,14 @@ from ..contracts import LedgerRow, Plan, Status, Summary
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
 from .failure_titles import failure_title
-from .headline import (
-    fleet,
-    headline,
-    leads_of,
-    nobody_is_blamed,
-    notes_of,
-    open_reasons,
-    others_in_words,
-    steps_told,
-    survived_faults,
-    unusual_lines,
-    was_stopped,
-)
+from .headline import fleet, headline, open_reasons, steps_told
 from .history import charts_of
+from .leads import leads_of
 from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, reasons_of
+from .notes import notes_of, survived_faults, unusual_lines
+from .other_nodes import nobody_is_blamed, others_in_words, was_stopped
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, instant, shown, titled, unit_of
@@ -65,7 +56,7 @@ class Links(t.NamedTuple):
 
     logs: Mapping[str, str] = {}
     reports: Mapping[str, str] = {}
-    index: str = ""
+    all_runs: str = ""
 
 
 def render(
@@ -115,7 +106,7 @@ def render(
         failure_title=failure_title,
         decisive=decisive_lines(failure) if failure else [],
         message_told=not failure or failure["message"].rstrip(".") in headline(summary),
-        nobody_is_blamed=bool(failure) and nobody_is_blamed(failure),
+        nobody_is_blamed=failure is not None and nobody_is_blamed(failure),
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure else (), "class", "message"),
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
@@ -179,8 +170,10 @@ def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
         for node in summary["nodes"]
         if was_stopped(node) and node["node"] != failure["node"]
     }
-    for found in (failure, *failure.get("echoes", ())):
-        known[found["node"], "failures"] = f"{failure_title(found['class'])}: {found['message']}"
+    ends = [(failure["node"], failure["class"], failure["message"])]
+    ends += [(echo["node"], echo["class"], echo["message"]) for echo in failure["echoes"]]
+    for node, failure_class, message in ends:
+        known[node, "failures"] = f"{failure_title(failure_class)}: {message}"
     return known
 
 

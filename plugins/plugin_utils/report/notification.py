@@ -10,7 +10,8 @@ from urllib.parse import quote
 from ..run.sweep import summary_of
 from .essence import essence
 from .files import PAGE
-from .headline import leads_of, numbers, open_reasons
+from .headline import numbers, open_reasons
+from .leads import leads_of
 from .text import title_line
 
 

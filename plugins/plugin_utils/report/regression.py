@@ -28,8 +28,12 @@ def regression_of(history: Mapping[str, t.Any]) -> Regression | None:
     metric, change = worse[0], changes[worse[0]]
     return {
         "metric": metric,
-        **{name: change[other] for name, other in (("value", "after"), ("before", "before"), ("percent", "percent"))},
-        **{name: change[name] for name in ("runs", "low", "high")},
+        "value": change["after"],
+        "before": change["before"],
+        "percent": change["percent"],
+        "runs": change["runs"],
+        "low": change["low"],
+        "high": change["high"],
         "message": change_in_words(metric, change),
     }
 
@@ -50,9 +54,9 @@ def outcome_in_words(change: Mapping[str, t.Any]) -> str:
 
 
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:
-    """Return a change as a sentence without its full stop; ``than`` says what is compared with, the earlier runs if empty.
+    """Return a change as a sentence without its full stop.
 
-    ``change`` has the fields of `history_change.Change`.
+    ``change`` has the fields of `history_change.Change`; ``than`` is what is compared with, the earlier runs if empty.
     """
     than = than or f"the last {counted(change['runs'], 'run')} of this kind"
     by, after, before = change["percent"], with_unit(change["after"], metric), measured(change["before"], metric)

@@ -11,19 +11,12 @@ from pathlib import Path
 
 from ..contracts import FirstFailure, Summary
 from .files import HISTORY, SUMMARY
-from .headline import (
-    fleet,
-    headline,
-    leads_of,
-    notes_of,
-    numbers,
-    open_reasons,
-    others_in_words,
-    survived_faults,
-    unusual_lines,
-)
+from .headline import fleet, headline, numbers, open_reasons
+from .leads import leads_of
 from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
+from .notes import notes_of, survived_faults, unusual_lines
+from .other_nodes import others_in_words
 from .readable import duration, retry_label
 
 _WIDTH = 118
@@ -67,7 +60,8 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
 def title_line(summary: Summary) -> str:
     """Return the verdict, the run and its headline in one line."""
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
-    attempt = f" ({retry_label(summary['retry'])})" if summary.get("retry") else ""
+    retry = summary.get("retry")
+    attempt = f" ({retry_label(retry)})" if retry else ""
     return f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}: {headline(summary)}"
 
 

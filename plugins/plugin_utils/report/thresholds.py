@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The thresholds of a run as rows of the page."""
+"""The thresholds of a run as rows of the page, and in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import typing as t
 
 from ..contracts import JudgedBound, Summary
-from .readable import exact, scaled
+from .readable import exact, percent, scaled
 
 Row = dict[str, t.Any]
 
@@ -44,3 +44,17 @@ def margin_of(bound: JudgedBound) -> float | None:
         if limit
     ]
     return min(margins, default=None)
+
+
+def missed_bounds(summary: Summary) -> list[JudgedBound]:
+    """Return the thresholds that were measured and missed, if thresholds were judged."""
+    if not summary["thresholds_judged"]:
+        return []
+    return [bound for bound in summary["thresholds"] if bound["met"] is False and bound["measured"] is not None]
+
+
+def required(bound: JudgedBound) -> str:
+    """Return what a threshold asks for in short, and the margin, such as ``required ≥ 9,000 · +2.9 %``."""
+    margin = margin_of(bound)
+    word = "allowed" if bound["least"] is None else "required"
+    return f"{word} {limits_in_words(bound)}{'' if margin is None else f' · {percent(margin, signed=True)}'}"

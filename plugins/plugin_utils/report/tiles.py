@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from ..contracts import JudgedBound, Summary
 from ..plan.config.words import counted
 from .charts import deviations_from_median, polyline
-from .headline import required
 from .history_change import NOISE, REAL
 from .readable import LABELS, machine_name, measured, number, percent, unit_of
+from .thresholds import required
 
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
 _OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
@@ -44,9 +44,9 @@ class Tile(t.NamedTuple):
 
 
 def tiles_of(summary: Summary, history: Mapping[str, t.Any] | None = None) -> list[Tile]:
-    """Return the tiles of a run: throughput, compute, MFU, step time, loss, memory, and how it stands to earlier runs."""
-    tiles = [tile for metric in FIGURES if (tile := _tile(summary, metric))]
-    tiles += [trend] if history and (trend := _trend(history)) else []
+    """Return the tiles of a run: its figures, and how it stands to earlier runs."""
+    found = [*(_tile(summary, metric) for metric in FIGURES), _trend(history) if history else None]
+    tiles = [tile for tile in found if tile]
     # A number and its unit stay in one line.
     return [tile._replace(lines=[line.replace(" %", "\N{NO-BREAK SPACE}%") for line in tile.lines]) for tile in tiles]
 
@@ -75,9 +75,10 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
     """Return the throughput over the time that really passed, if timestamps show it and it is another one."""
     spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
-    if not spent or not spent.get("wall_clock"):
+    wall_clock = spent.get("wall_clock") if spent else None
+    if not spent or not wall_clock:
         return []
-    share = spent["median"] / spent["wall_clock"]
+    share = spent["median"] / wall_clock
     return [f"{number(found['value'] * share)} by the clock"] if abs(share - 1) > _BY_THE_CLOCK else []
 
 
@@ -128,4 +129,3 @@ def _trend(history: Mapping[str, t.Any]) -> Tile | None:
             value, unit = percent(change["percent"], signed=True).split(" ")
             return Tile(label, value, unit, [words, LABELS[metric].lower()], None, polyline(values, edge), tone)
     return None
-

@@ -66,9 +66,9 @@ def write_report(
     ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
     in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
-    is. ``warmup_steps`` is ``auto`` or how many first steps do not count, ``index`` what the page links to as the list of
-    all runs. Raises ValueError where it is neither, where
-    the folder holds no run, and for a dialect that is none.
+    is. ``warmup_steps`` is ``auto`` or how many first steps do not count, ``index`` what the page links to as the list
+    of all runs. Raises ValueError for any other ``warmup_steps``, where the folder holds no run, and for a dialect that
+    is none.
     """
     board = Board(run_dir)
     plan = board.plan()

@@ -47,8 +47,8 @@ _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 NOBODY_TOLD = "Could not tell which rank is blocking the others."
 _REMEDY_OF_HANG = "Check that rank and its node first."
 _REMEDY_WITHOUT_A_NAME = (
-    "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, too, "
-    "which tells who is missing."
+    "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "
+    "too, which tells who is missing."
 )
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 

@@ -63,7 +63,8 @@ def test_evidence_that_differs_in_numbers_only_is_one_group_with_their_ranges() 
     row, _loss = ledger_rows(ledger(**told))
     # What is part of a time of day, or of a name, is no number.
     assert len(row.groups) == 3
-    row, _loss = ledger_rows(ledger(**{node: (verdict, text.partition(" at")[0]) for node, (verdict, text) in told.items()}))
+    short = {node: (verdict, text.partition(" at")[0]) for node, (verdict, text) in told.items()}
+    row, _loss = ledger_rows(ledger(**short))
     assert [tuple(group) for group in row.groups] == [("PASS", "median 420.5 – 422.5, batch 16", "gpu[0-2]")]
 
 

@@ -30,7 +30,8 @@ _OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "thresho
 def summary_csv(run: JudgedRun) -> str:
     """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty.
 
-    ``headline`` is what the run came to in one sentence. ``regression_metric`` and ``regression_percent`` are of a proven regression. A metric's columns are ``<metric>_<column>``, in the metric's unit.
+    ``headline`` is what the run came to in one sentence. ``regression_metric`` and ``regression_percent`` are of a
+    proven regression. A metric's columns are ``<metric>_<column>``, in the metric's unit.
     """
     summary, parameters = run.summary, run.parameters
     failure, regression = summary["first_failure"], summary.get("regression")
