@@ -19,7 +19,8 @@ _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
     failure, passed = summary["first_failure"], summary["verdict"] == "PASS"
-    if summary.get("mode") == "single_node" and len(summary["nodes"]) > 1 and (passed or _not_passed(summary)):
+    several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
+    if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
         return _qualification(summary)
     if passed:
         return _speed(summary)

@@ -77,6 +77,7 @@ def test_a_missed_threshold_is_the_headline_and_stands_there_once(summary: Run) 
     [
         ([], [], ["2 of 2 nodes passed", "10,123 ms"]),
         (["node-001"], [], ["1 of 2 nodes passed", "node-001"]),
+        (["node-000", "node-001"], [], ["node-000 failed"]),
         ([], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000 by 8.0 %"]),
         (["node-000"], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000"]),
     ],
