@@ -18,7 +18,7 @@ _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
-    failure, passed = summary["first_failure"], summary["verdict"] == "PASS"
+    failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
     several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
     if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
         return _qualification(summary)
@@ -138,13 +138,19 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
     return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")
 
 
+def telling_failure(summary: Summary) -> FirstFailure | None:
+    """Return the first failure unless it is no more than that a node ended early with exit status 0: the reasons tell more."""
+    failure = summary["first_failure"]
+    return failure if failure and (failure["class"] != "exit_status" or failure["exit_code"]) else None
+
+
 def _untold(summary: Summary) -> list[Reason]:
     """Return the reasons that do not follow from a first failure.
 
     After a failure much is missing; that this proves nothing is no news.
     """
     proven = summary["verdict"] in ("FAIL", "ERROR")
-    failed = proven and bool(summary["first_failure"])
+    failed = proven and telling_failure(summary) is not None
     much_missing = failed or (proven and all(node.get("last_step") is None for node in summary["nodes"]))
     return [
         reason

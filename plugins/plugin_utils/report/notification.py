@@ -10,7 +10,7 @@ from urllib.parse import quote
 from ..run.sweep import summary_of
 from .essence import essence
 from .files import PAGE
-from .headline import numbers, open_reasons
+from .headline import numbers, open_reasons, telling_failure
 from .leads import leads_of
 from .text import title_line
 
@@ -28,7 +28,7 @@ def notification(run_dir: Path, problem: str, runs_url: str) -> dict[str, t.Any]
         return {"text": f"ERROR  {run_dir.name}\n{said}", "run_id": run_dir.name, "verdict": "ERROR", "reasons": [said]}
     url = f"{runs_url.rstrip('/')}/{quote(f'{run_dir.name}/{PAGE}')}" if runs_url else None
     report = str(run_dir / PAGE)
-    failure = summary["first_failure"]
+    failure = telling_failure(summary)
     lines = [title_line(summary)]
     if failure:
         lines += [failure["message"], f"What to do: {failure['remedy']}"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..contracts import FirstFailure, Summary
 from .files import HISTORY, SUMMARY
-from .headline import fleet, headline, numbers, open_reasons
+from .headline import fleet, headline, numbers, open_reasons, telling_failure
 from .leads import leads_of
 from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
@@ -43,8 +43,8 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
     summary: Summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     history = json.loads((folder / HISTORY).read_text(encoding="utf-8")) if (folder / HISTORY).exists() else {}
     lines = [Line(title_line(summary), "verdict")]
-    if summary["first_failure"]:
-        lines += map(Line, _failure(summary, summary["first_failure"], verbose=verbose))
+    if failure := telling_failure(summary):
+        lines += map(Line, _failure(summary, failure, verbose=verbose))
     lines += [Line(f"  {lead.strong} {lead.rest}".rstrip(), "warning") for lead in leads_of(summary)]
     lines += [Line(f"  {message}") for message, _code in open_reasons(summary)]
     lines += [Line(f"  {text}") for text in _numbers(summary)]

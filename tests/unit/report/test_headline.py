@@ -59,6 +59,13 @@ def test_a_failure_is_told_with_node_rank_and_step_and_what_follows_from_it_is_n
     assert open_reasons(failed) == [("A loss is NaN.", "not_finite")]
 
 
+def test_nodes_that_ended_early_with_exit_status_0_are_told_by_how_far_they_came(summary: Run) -> None:
+    reasons = [reason("last_step_missing", "node-001 reached only step 9 of 20.", row="steps")]
+    early = FAILURE | {"class": "exit_status", "exit_code": 0}
+    failed = summary | {"verdict": "FAIL", "reasons": reasons, "first_failure": early}
+    assert headline(failed) == "node-001 reached only step 9 of 20"
+
+
 def test_a_verdict_that_nothing_proves_keeps_its_reasons_beside_a_failure_in_the_log(summary: Run) -> None:
     reasons = [reason("failure_at_end", "The log of node-001 ends oddly.", "INCONCLUSIVE", row="failures")]
     found = summary | {"verdict": "INCONCLUSIVE", "reasons": reasons, "first_failure": FAILURE}
@@ -77,7 +84,7 @@ def test_a_missed_threshold_is_the_headline_and_stands_there_once(summary: Run) 
     [
         ([], [], ["2 of 2 nodes passed", "10,123 ms"]),
         (["node-001"], [], ["1 of 2 nodes passed", "node-001"]),
-        (["node-000", "node-001"], [], ["node-000 failed"]),
+        (["node-000", "node-001"], [], ["node-[000-001] failed"]),
         ([], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000 by 8.0 %"]),
         (["node-000"], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000"]),
     ],
