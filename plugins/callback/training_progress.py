@@ -15,7 +15,8 @@ author:
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
     last step, tokens per second per GPU, the loss and the time remaining.
-  - After the play recap, shows the verdict and the path of the report, or the results of a sweep's cells.
+  - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
+    C(-v), also what a PASS rests on, and more of the log of a failure.
   - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:
   interval:

@@ -9,7 +9,7 @@ from ..plan.config.words import counted
 from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import UNSTARTED, nobody_is_blamed
-from .readable import exact, machine_name, measured, percent, scaled, with_unit
+from .readable import exact, is_nothing, machine_name, measured, percent, scaled, with_unit
 from .thresholds import margin_of, missed_bounds
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
@@ -42,7 +42,7 @@ def numbers(summary: Summary) -> list[str]:
             ("loss", "loss "),
         )
         if metric in metrics
-        and metrics[metric]["value"] is not None
+        and not is_nothing(metrics[metric]["value"], metric)
         and (text := with_unit(metrics[metric]["value"], metric)) not in told
     ]
     if summary.get("mfu") is not None:
@@ -139,7 +139,7 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
 
 
 def telling_failure(summary: Summary) -> FirstFailure | None:
-    """Return the first failure unless it is no more than that a node ended early with exit status 0: the reasons tell more."""
+    """Return the first failure, unless it says no more than that a node ended early: the reasons tell how early."""
     failure = summary["first_failure"]
     return failure if failure and (failure["class"] != "exit_status" or failure["exit_code"]) else None
 

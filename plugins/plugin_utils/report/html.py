@@ -95,7 +95,7 @@ def render(
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
         symbols=SYMBOLS,
-        headline=headline(summary),
+        headline=headline(summary).replace(" %", "\N{NO-BREAK SPACE}%"),
         subtitle=_subtitle(summary, plan),
         leads=leads_of(summary),
         open_reasons=open_reasons(summary),

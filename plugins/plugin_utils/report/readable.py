@@ -27,6 +27,7 @@ LABELS = {
 }
 _FRACTIONS = ("memory_fraction", "mfu")
 NOTHING = "–"
+_LEAST_TFLOPS = 0.01
 _MODEL_OF_GPU = re.compile(r"(mi|gb|[abhl])\d+[a-z]*")
 MINUS = "\N{MINUS SIGN}"
 
@@ -77,6 +78,11 @@ def with_unit(value: t.Any, metric: str) -> str:
     """Return a value of a metric with its unit in words, such as ``9,263 tokens/s per GPU``."""
     of_one = " per GPU" if metric.endswith("_per_gpu") else ""
     return f"{measured(value, metric)} {unit_of(metric)}{of_one}".rstrip()
+
+
+def is_nothing(value: float | None, metric: str) -> bool:
+    """Return whether a value is no figure for a reader: none, or the TFLOP/s of a rehearsal on a CPU."""
+    return value is None or (metric == "tflops_per_gpu" and value < _LEAST_TFLOPS)
 
 
 def percent(value: float, *, signed: bool = False) -> str:

@@ -10,10 +10,11 @@ from ..contracts import JudgedBound, Summary
 from ..plan.config.words import counted
 from .charts import deviations_from_median, polyline
 from .history_change import NOISE, REAL
-from .readable import LABELS, machine_name, measured, number, percent, unit_of
+from .readable import LABELS, is_nothing, machine_name, measured, number, percent, unit_of
 from .thresholds import required
 
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
+_ONLY_WITH_A_THRESHOLD = ("memory_fraction",)
 _OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
 # A bar ends this far beyond its value or its threshold, whichever is larger.
 _ROOM = 1.35
@@ -55,10 +56,12 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     if metric == "mfu":
         return _mfu(summary)
     found = summary["metrics"].get(metric)
-    if not found or found["value"] is None:
+    if not found or is_nothing(found["value"], metric):
         return None
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one["kind"] != "info"), None)
     judged = summary.get("thresholds_judged", True)
+    if metric in _ONLY_WITH_A_THRESHOLD and not bound:
+        return None
     lines = [required(bound)] if bound and bound["measured"] is not None else []
     lines += _origin(summary, found)
     lines += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
