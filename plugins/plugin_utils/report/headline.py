@@ -127,7 +127,7 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
     last, total = (node.get("last_step"), node.get("steps_total")) if node else (None, None)
     step = f"at step {last}{f' of {total}' if total else ''}" if last is not None else ""
     if nobody_is_blamed(failure):
-        return f"Training hung {step}".rstrip() + "; no log tells which rank blocks the others"
+        return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
     if failure["class"] == "not_ready":
         return f"{failure['node']} could not start: {failure['message'].rstrip('.')}"
     title = failure_title(failure["class"])

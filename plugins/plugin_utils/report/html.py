@@ -161,7 +161,7 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
 
 
 def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
-    """Return by node and row of the ledger what the first failure and its echoes tell of them."""
+    """Return by node and row of the ledger what the first failure and its echoes report of them."""
     failure = summary["first_failure"]
     if not failure:
         return {}

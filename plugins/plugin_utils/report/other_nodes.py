@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..contracts import FirstFailure, NodeSummary, Summary
 from ..inventory.folded_names import folded
 from ..plan.config.words import all_of, counted
-from ..verdict.first_cause import NOBODY_TOLD
+from ..verdict.first_cause import NOBODY_NAMED
 from .failure_titles import failure_title
 
 UNSTARTED = frozenset({"not_started", "staged"})
@@ -52,4 +52,4 @@ def was_stopped(node: NodeSummary) -> bool:
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
     """Return whether a run hung and nothing tells which node holds up the others."""
-    return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_TOLD)
+    return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)

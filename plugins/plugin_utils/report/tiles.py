@@ -39,7 +39,7 @@ class Tile(t.NamedTuple):
     value: str
     unit: str
     lines: list[str]
-    bar: Bar | None = None
+    gauge: Bar | None = None
     trend: str = ""
     tone: str = ""
 
@@ -56,7 +56,8 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     if metric == "mfu":
         return _mfu(summary)
     found = summary["metrics"].get(metric)
-    if not found or is_nothing(found["value"], metric):
+    value = found["value"] if found else None
+    if not found or value is None or is_nothing(value, metric):
         return None
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one["kind"] != "info"), None)
     judged = summary.get("thresholds_judged", True)
@@ -70,9 +71,9 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
         low, high = (measured(interval[side], metric) for side in ("low", "high"))
         lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
     missed = bool(judged and bound and bound["met"] is False)
-    bar = _bar(found["value"], bound) if bound else None
+    gauge = _bar(value, bound) if bound else None
     unit = "%" if metric == "memory_fraction" else unit_of(metric)
-    return Tile(LABELS[metric], measured(found["value"], metric), unit, lines, bar, tone="bad" if missed else "")
+    return Tile(LABELS[metric], measured(value, metric), unit, lines, gauge, tone="bad" if missed else "")
 
 
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
@@ -125,7 +126,7 @@ def _trend(history: Mapping[str, t.Any]) -> Tile | None:
             words = {
                 REAL: "a real change, " + ("better" if change["better"] else "worse"),
                 NOISE: "within noise",
-            }.get(change["outcome"], "too few runs to tell noise")
+            }.get(change["outcome"], "too few runs to judge noise")
             tone = "" if change["outcome"] != REAL else "good" if change["better"] else "bad"
             edge = max([_LEAST_TREND, *map(abs, deviations_from_median(values))])
             label = f"Against the last {counted(change['runs'], 'run')}"

@@ -326,7 +326,7 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s. Could not tell which rank is blocking the others.",
+        "The training hung: its log has not grown for 60 s. Which rank is blocking the others is unknown.",
         [],
     ),
 ]
