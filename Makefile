@@ -75,6 +75,10 @@ generated: $(VENV)/dev ## write the generated files: schemas, training config pa
 docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py
 
+picture: ## take the picture in docs/ from the report of the newest run here (needs chromium)
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,860 \
+	  --screenshot=docs/report.png "file://$$(ls -td $(CURDIR)/runs/*/report.html | head -n 1)"
+
 execution-environment: $(VENV)/dev ## write the build context of the AWX job image to .execution-environment
 	rm -f trainops-cluster-*.tar.gz
 	$(BIN)/ansible-galaxy collection build --force

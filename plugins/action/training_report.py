@@ -20,7 +20,7 @@ from ..plugin_utils.controller_action import (
 with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.dialects.known import writer_of
-    from ..plugin_utils.report.files import PAGE
+    from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
@@ -46,6 +46,7 @@ class ActionModule(ControllerAction):
                 arguments["history_dir"] or None,
                 arguments["dialects"],
                 arguments["straggler_deviations"],
+                f"../{INDEX}" if arguments["index"] else "",
             )
         except NotWrittenError as error:
             of_logs = Board(run_dir).plan().get("logs")

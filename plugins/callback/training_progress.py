@@ -15,7 +15,8 @@ author:
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
     last step, tokens per second per GPU, the loss and the time remaining.
-  - After the play recap, shows the verdict and the path of the report, or the results of a sweep's cells.
+  - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
+    C(-v), also what a PASS rests on, and more of the log of a failure.
   - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:
   interval:
@@ -118,8 +119,11 @@ class CallbackModule(CallbackBase):
         # It needs packages that Ansible itself does not have; where a report was made, they are installed.
         from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines  # noqa: PLC0415
 
+        verbose = self._display.verbosity > 0
         for report in self._reports:
-            _show(verdict_lines(report["report"]), _COLORS[report["verdict"]])
+            colours = {"verdict": _COLORS[report["verdict"]], "warning": "yellow", "": None}
+            for line in verdict_lines(report["report"], verbose=verbose):
+                show(line.text, colours[line.tone])
 
     def _end_reading(self) -> None:
         for one in self._watching:

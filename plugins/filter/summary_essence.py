@@ -36,12 +36,13 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(run_id), C(verdict), C(nodes) (their number), C(reasons), C(metrics), C(first_failure), C(report), and what was
-      trained.
+    - C(run_id), C(verdict), C(headline) (the run in one sentence), C(nodes) (their number), C(reasons), C(metrics),
+      C(first_failure), C(regression) (null unless one is proven), C(report), and what was trained.
   type: dict
   sample:
     run_id: 20260314-092653-llama3_1_8b-mi300x
     verdict: PASS
+    headline: 4 nodes × 8 MI300X trained llama3_1_8b at 9,263 tokens/s per GPU, 2.9 % above the 9,000 required
     nodes: 4
     first_failure: null
 """

@@ -572,6 +572,23 @@ class NodeSummary(Utilization):
     metrics: dict[str, Statistics]
 
 
+class Regression(t.TypedDict):
+    """A metric that is proven to be worse than in earlier runs of the same kind.
+
+    ``value`` and ``before`` are in the metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were
+    compared, and ``low`` and ``high`` are the bounds within which one more run would have been nothing new.
+    """
+
+    metric: str
+    value: float
+    before: float
+    percent: float | None
+    runs: int
+    low: float
+    high: float
+    message: str
+
+
 class Summary(Utilization):
     """What a run came to; docs/summary.md describes each field."""
 
@@ -598,5 +615,6 @@ class Summary(Utilization):
     thresholds: list[JudgedBound]
     interval_method: str
     stragglers: Stragglers
+    regression: Regression | None
     metrics: dict[str, MetricOfRun]
     nodes: list[NodeSummary]

@@ -62,7 +62,8 @@ def test_the_verdict_goes_to_a_webhook_and_to_slack(bench, hook):
     url = f"https://ci.example.org/runs/{body['run_id']}/report.html"
     assert (body["verdict"], body["report_url"], body["nodes"]) == ("PASS", url, 2)
     assert body["report"] == f"{done.run_dir}/report.html"
-    assert body["text"] == f"PASS  {body['run_id']}\nReport: {url}"
+    assert body["text"].startswith(f"PASS  {body['run_id']}: 2 nodes")
+    assert body["text"].endswith(f"\nReport: {url}")
     assert headers["Authorization"] == "Bearer s3cr3t"
     assert json.loads((bench.folder / "slack.json").read_text())["msg"] == body["text"]
     # Only the command line of ansible-playbook has it.
@@ -88,7 +89,7 @@ def test_a_run_that_ends_in_an_error_is_notified_and_what_cannot_be_sent_is_a_li
     ((_headers, body),) = hook.sent
     assert body["verdict"] == "ERROR"
     assert body["first_failure"]["node"] == "node1"
-    assert "First failure: node1, unreachable: " in body["text"]
+    assert "Node unreachable on node1" in body["text"]
     assert (
         "No notification by webhook: HTTP Error 500: Internal Server Error. The verdict does not change." in done.output
     )

@@ -65,7 +65,7 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert status != 0
     # What AWX keeps as artifacts of the job.
     assert re.search(r"CUSTOM STATS.*training_summaries.*monday", output, re.DOTALL), output
-    assert "INCONCLUSIVE  monday\n  How the training on 2 nodes ended is not known" in output
+    assert "INCONCLUSIVE  monday: How the training on 2 nodes ended is not known" in output
     files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}
     assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
     (bench.runs / "index.html").write_text("Somebody's own page")
@@ -82,7 +82,7 @@ def test_the_config_of_the_local_inventory_is_that_of_the_logs(bench, reported, 
     logs = logs_of(bench, "demo", node0=WHOLE, node1=WHOLE)
     status, output = reported(logs, inventory, training_exit_status=0)
     assert status != 0
-    assert "node[0-1] reached only step 10 of 30." in output, output
+    assert "node[0-1] reached only step 10 of 30" in output, output
 
 
 def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(bench, reported):
@@ -92,8 +92,9 @@ def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(be
     thresholds.write_text(json.dumps({"GBS=32": bounds, "GBS=16": {"step_time_ms": {"kind": "max", "value": 500}}}))
     told = {**CONFIG, "training_exit_status": 0, "training_thresholds": str(thresholds)}
     status, output = reported(logs, **told, training_overrides={"training_iterations": 10})
-    assert "node1 took 100 ms per step; the threshold is at most 500 ms (−80 %)" in output, output
     assert status == 0, output
+    (bound,) = json.loads((bench.runs / "monday/summary.json").read_text())["thresholds"]
+    assert (bound["measured"], bound["node"], bound["value"], bound["met"]) == (100.0, "node1", 500.0, True)
     status, output = reported(
         logs, **told, training_run_id="other", training_overrides={"training_iterations": 10, "batch_size": 32}
     )
@@ -131,8 +132,8 @@ def test_of_64_logs_the_odd_one_comes_first_and_the_others_are_one_line(bench, r
     lines = {length: "".join(line(step, 10) for step in range(1, length)) for length in (4, 8)}
     logs = logs_of(bench, "many", **{node: lines[lengths[node]] for node in nodes})
     _status, output = reported(logs, training_exit_status=0, training_record_only=True)
-    verdict = output.split("\nFAIL  many\n")[1].splitlines()
-    assert verdict[:2] == ["  node17 reached only step 3 of 10.", "  node[1-16,18-64] reached only step 7 of 10."]
+    verdict = output.split("\nFAIL  many: ")[1].splitlines()
+    assert verdict[:2] == ["node17 reached only step 3 of 10", "  node[1-16,18-64] reached only step 7 of 10."]
     assert all(row.count("node64") == 0 for row in output.splitlines() if "many" not in row)
 
 
@@ -250,7 +251,7 @@ def test_whole_logs_of_two_nodes_are_judged(bench, reported):
         target.write_bytes((LOGS / f"megatron_cpu_rocm_pretrain_gpt_2nodes_node{node}.log").read_bytes())
     status, output = reported(bench.folder / "whole", **ALL_TOLD)
     assert status == 0, output
-    assert "The last step, 20, was reached." in output
+    assert "PASS  whole: 2 nodes" in output
 
 
 def test_the_named_dialects_are_written_beside_the_report(bench, reported):

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import math
+import statistics
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, Chart, around
+from .plots import Bound
 from .readable import number
 
 if t.TYPE_CHECKING:
     from markupsafe import Markup
 
+_LIGHT = "#7fb0e8"
 VERDICT_COLOURS = {"PASS": COLOURS[2], "FAIL": COLOURS[3], "INCONCLUSIVE": COLOURS[1], "ERROR": COLOURS[4]}
 
 
@@ -43,6 +46,27 @@ def runs_chart(
     return chart.html(labelled=False)
 
 
+def nodes_chart(values: Mapping[str, float], marked: Collection[str], title: str, bound: Bound | None) -> Markup:
+    """Return a metric of nodes as bars, the lowest first, with the limits of a bound; ``marked`` nodes stand out.
+
+    ``values`` are finite. The bars begin below the lowest value where all of them are close to each other.
+    """
+    ordered = sorted(values.items(), key=lambda item: item[1])
+    limits = bound.limits if bound else []
+    lowest, highest = ordered[0][1], ordered[-1][1]
+    near = [limit for limit in limits if 0.5 * lowest <= limit <= 2 * highest]
+    low, high = min([lowest, *near]), max([highest, *near])
+    bottom = max(0.0, low - max(high - low, 0.05 * high)) if low > 0 else low
+    chart = Chart((0.0, float(len(ordered))), (bottom, high + 0.12 * (high - bottom)), "", title)
+    chart.axes(())
+    named = set([node for node, _value in ordered if node in marked][:1])
+    colours = {True: HIGHLIGHT, False: _LIGHT}
+    chart.columns([(value, colours[node in marked], node, node in named) for node, value in ordered])
+    for limit in near:
+        chart.level(limit, f"threshold {bound.text}" if bound else "")
+    return chart.html(260, labelled=False)
+
+
 def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> Markup:
     """Return the efficiency over node counts beside the ideal line; ``marked`` is the node count in question.
 
@@ -65,3 +89,20 @@ def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> 
 def _bound(run: Mapping[str, t.Any], metric: str, which: str) -> float:
     bound = run.get(f"{metric}_{which}")
     return float(run[metric] if bound is None else bound)
+
+
+def deviations_from_median(values: Sequence[float]) -> list[float]:
+    """Return by which fraction of their median values are off it."""
+    middle = statistics.median(values) or 1.0
+    return [(value - middle) / abs(middle) for value in values]
+
+
+def polyline(values: Sequence[float], edge: float) -> str:
+    """Return values as the points of an SVG polyline in a box of 80 by 20.
+
+    The middle of the box is their median, its edges are this fraction of it away; no point lies outside.
+    """
+    if len(values) < 2:
+        return ""
+    off = [max(-1.0, min(1.0, one / edge)) for one in deviations_from_median(values)]
+    return " ".join(f"{2 + place * 76 / (len(off) - 1):.0f},{10 - 8 * one:.1f}" for place, one in enumerate(off))

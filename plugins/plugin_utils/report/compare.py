@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import typing as t
 from dataclasses import asdict
@@ -16,6 +17,8 @@ from ..plan.config.words import counted
 from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
+from .compare_write import folder_of
+from .files import PAGE
 from .history import COMPARED, JUDGED
 from .history_change import MIN_RUNS, against_earlier, between_groups, telling, tested
 from .history_environment import changes
@@ -40,9 +43,10 @@ _SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "g
 def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
     """Return two runs (folders, or names below ``output_dir``) or two periods of the history, side by side; JSON.
 
-    A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs``
-    or ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). Of periods it has
+    A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs`` or
+    ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
+    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). The ``report`` of
+    ``before`` and ``after`` is the path of the page, seen from the comparison's own folder, or None. Of periods it has
     ``keys``, a ``comparison`` for each key with runs in both. ``notes`` say which files of the history were left out.
     Raises ValueError, with what is there, for names that are neither.
     """
@@ -57,9 +61,15 @@ def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) 
     notes = {"notes": notes_on(left_out)}
     if periods[0] and periods[1]:
         return _periods(names, periods[0], periods[1], history) | notes
+    folder = folder_of(output_dir, names)
     if periods[0] or periods[1]:
         raise ValueError(f"{names[0]} and {names[1]} are a run and a period; give two runs or two periods")
-    return _runs(names, [_row(name, Path(output_dir)) for name in names], history) | notes
+    found = [_row(name, Path(output_dir)) for name in names]
+    compared_runs = _runs(names, [row for row, _run_dir in found], history)
+    for side, (_row_of_run, run_dir) in zip(("before", "after"), found, strict=True):
+        page = run_dir / PAGE
+        compared_runs[side]["report"] = os.path.relpath(page.absolute(), folder.absolute()) if page.is_file() else None
+    return compared_runs | notes
 
 
 def _period(name: str) -> tuple[datetime, datetime] | None:
@@ -79,8 +89,8 @@ def _period(name: str) -> tuple[datetime, datetime] | None:
     return None
 
 
-def _row(name: str, output_dir: Path) -> Row:
-    """Return the row that the history has, or would have, of a run that was judged."""
+def _row(name: str, output_dir: Path) -> tuple[Row, Path]:
+    """Return the row that the history has, or would have, of a run that was judged, and the run's folder."""
     run_dir = next((path for path in (output_dir / name, Path(name)) if (path / "plan.json").exists()), None)
     if run_dir is None:
         latest = ", ".join(known_runs(output_dir)[-5:]) or "none"
@@ -92,7 +102,7 @@ def _row(name: str, output_dir: Path) -> Row:
     plan, summary = board.plan(), summary_of(run_dir)
     if summary is None:
         raise ValueError(f"{name} was not judged yet: {run_dir} has no summary.json")
-    return row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]])
+    return row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]]), run_dir
 
 
 def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..plan.config.words import counted
@@ -14,6 +14,8 @@ from .charts import scaling_chart
 from .files import json_text, says
 from .history_environment import change_text
 from .pages import page_of
+from .readable import NOTHING, measured, percent, titled
+from .regression import change_in_words, outcome_in_words, telling_metric
 
 PAGE, JSON = "compare.html", "compare.json"
 COMPARISONS = "comparisons"
@@ -34,9 +36,20 @@ def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
     scaling = comparison.get("scaling") or {}
     marked = comparison["after"]["nnodes"] if scaling else None
     charts = {kind: scaling_chart(points, marked) for kind, points in scaling.items()}
-    write_whole(folder / PAGE, page_of("compare.html.j2", charts, compared=comparison))
+    write_whole(folder / PAGE, page_of("compare.html.j2", charts, compared=comparison, first_sentence=first_sentence))
     write_whole(folder / JSON, text)
     return True
+
+
+def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.Any]]) -> str:
+    """Return which of two is slower, by how much, and whether that is real."""
+    metric = telling_metric(changes)
+    if metric is None:
+        return "No metric was measured in both."
+    change, (before, after) = changes[metric], names
+    text = change_in_words(metric, change, before)
+    begins = "is" if text.startswith(("as fast", *"0123456789")) else "has"
+    return f"{after} {begins} {text}. {outcome_in_words(change)}"
 
 
 def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
@@ -45,12 +58,13 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     if comparison["kind"] == "periods":
         for key in comparison["keys"]:
             lines += [f"{key['title']}: {key['before_runs']} → {key['after_runs']} runs"]
-            lines += _metrics(key["comparison"])
+            lines += [f"  {first_sentence(comparison['names'], key['comparison'])}", *_metrics(key["comparison"])]
         return lines
+    lines.insert(1, first_sentence(_run_ids(comparison), comparison["comparison"]))
     for side in ("before", "after"):
         run = comparison[side]
         lines.append(f"  {side:<7} {run['run_id']}: {run['verdict']}{': ' + run['failure'] if run['failure'] else ''}")
-    lines += _metrics(comparison["comparison"]) or ["  No metric was measured in both."]
+    lines += _metrics(comparison["comparison"])
     identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
     environment = [change_text(change) for change in comparison["environment"]]
     lines += ["What was run differs:", *(f"  {line}" for line in identity)] if identity else []
@@ -61,18 +75,26 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     return lines
 
 
+def _run_ids(comparison: Mapping[str, t.Any]) -> list[str]:
+    return [comparison[side]["run_id"] for side in ("before", "after")]
+
+
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
     """Return a line for each metric, and below them what was tested, once where it is the same for all."""
-    width = max(map(len, comparison), default=0)
+    labels = {metric: titled(metric) for metric in comparison}
+    width = max(map(len, labels.values()), default=0)
     tests = {change["test"] for change in comparison.values()}
     lines = []
     for metric, change in comparison.items():
-        percent = "" if change["percent"] is None else f"{change['percent']:+.2f} %"
+        by = "" if change["percent"] is None else percent(change["percent"], signed=True)
         test = f" ({change['test']})" if len(tests) > 1 else ""
-        noise = "" if change["low"] is None else f" (noise {change['low']:,.6g} to {change['high']:,.6g})"
+        before, after, low, high = (
+            measured(change[name], metric) if change[name] is not None else NOTHING
+            for name in ("before", "after", "low", "high")
+        )
+        noise = "" if change["low"] is None else f" (noise {low} to {high})"
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
-            f"  {metric:<{width}}  {change['before']:>12,.6g} → {change['after']:>12,.6g}  {percent:>9}  "
-            f"{change['outcome']}{judged}{noise}{test}"
+            f"  {labels[metric]:<{width}}  {before:>9} → {after:>9}  {by:>8}  {change['outcome']}{judged}{noise}{test}"
         )
     return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines

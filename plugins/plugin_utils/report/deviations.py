@@ -14,8 +14,9 @@ if t.TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-# So many nodes are shown, those that are furthest off; a cell holds as many steps as it takes to have no more of them.
-MAX_NODES = 64
+# So many nodes are shown, those that are furthest off, so that each row has its name; a cell holds as many steps as it
+# takes to have no more of them.
+MAX_NODES = 32
 MAX_CELLS = 120
 # From faster over like the others to slower; readable on white and on near-black.
 COLOURS = ("#1f6fc4", "#5b9bdc", "#a5c6ea", "#ccd1d8", "#f0b98c", "#e4853f", "#d9480a")
@@ -28,12 +29,14 @@ _NOW_AND_THEN = 0.9
 class HeatMap:
     """The chart of a metric's deviations, and what its caption has to say.
 
-    ``limit`` is the deviation in percent at which the colours end, ``steps_in_cell`` how many steps a cell is the
-    largest deviation of. ``left_off`` are nodes that are less off than all that are shown.
+    ``nodes`` are all nodes in this order, of which the first ``rows`` are drawn. ``limit`` is the deviation in percent
+    at which the colours end, ``steps_in_cell`` how many steps a cell is the largest deviation of. ``left_off`` are
+    nodes that are less off than all that are shown.
     """
 
     metric: str
     nodes: list[str]
+    rows: int
     limit: float
     steps_in_cell: int
     left_off: int
@@ -68,14 +71,12 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
     limit = max(_LEAST_PERCENT, float(spread))
     cells, in_cell = _cells(shown)
     first, last = int(off.columns.min()), int(off.columns.max())
-    chart = Chart((first - 0.5, last + 0.5), (0.0, 1.0), "step", "")
+    chart = Chart((first - 0.5, last + 0.5), (0.0, 1.0), "step", "", x_name="step")
     _draw(chart, cells, limit)
-    rows = len(shown)
-    if rows <= 32:
-        chart.names([str(node) for node in shown.index])
-    return HeatMap(
-        metric, list(map(str, shown.index)), limit, in_cell, len(off) - rows, chart.html(max(60, min(20 * rows, 480)))
-    )
+    rows, nodes = len(shown), list(map(str, order))
+    chart.names(nodes[:rows])
+    chart.cells([end for _first, end, _values in cells], np.column_stack([values for *_steps, values in cells]))
+    return HeatMap(metric, nodes, rows, limit, in_cell, len(off) - rows, chart.html(max(60, min(20 * rows, 480))))
 
 
 def _cells(off: pd.DataFrame) -> tuple[list[tuple[int, int, np.ndarray]], int]:

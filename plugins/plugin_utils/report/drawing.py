@@ -7,6 +7,7 @@ pointer read lines, and zooms the charts that share their steps.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -14,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup, escape
 
-from .readable import THIN_SPACE
+from .readable import MINUS, number
 
 # Readable on white and on near-black; after eight, the same colours come back as dashed lines.
 COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
@@ -49,7 +50,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     texts = [f"{value:,.{decimals}f}" for value in values]
     while decimals and all(text.endswith("0") for text in texts):
         decimals, texts = decimals - 1, [text[:-1].rstrip(".") for text in texts]
-    return [text.replace(",", THIN_SPACE).replace("-", "\N{MINUS SIGN}") for text in texts]
+    return [text.replace("-", MINUS) for text in texts]
 
 
 class Chart:
@@ -66,6 +67,7 @@ class Chart:
         self._marks: list[str] = []
         self._texts: list[str] = []
         self._rows = ""
+        self._cells = ""
 
     def axes(self, x_ticks: Iterable[tuple[float, str]] | None = None, *, whole: bool = False) -> None:
         """Draw ticks: the given ones and their texts along x, or round numbers, ``whole`` ones where they count."""
@@ -93,6 +95,13 @@ class Chart:
         for value, text in zip(found, tick_texts(found), strict=True):
             self._texts.append(f'<span class="x" style="left:{self._percent_x(value):.2f}%">{text}</span>')
 
+    def cells(self, ends: Sequence[float], values: np.ndarray) -> None:
+        """Tell a pointer what rows of cells hold, in percent: where columns end along x, and a row of values each."""
+        rounded = np.round(values, 1)
+        rows = [[None if math.isnan(value) else value for value in row] for row in rounded.tolist()]
+        told = json.dumps({"ends": [float(end) for end in ends], "rows": rows}, separators=(",", ":"))
+        self._cells = f' data-cells="{escape(told)}"'
+
     def shade(self, left: float, right: float) -> None:
         """Shade a range of x."""
         begin, end = self._x(left), self._x(right)
@@ -109,8 +118,21 @@ class Chart:
         """Draw a value as a dashed line across, with a text on the side where there is more room."""
         top = self._y(value)
         where = "below" if top < HEIGHT / 2 else "above"
-        self._marks.append(f'<path class="line" stroke="{NEUTRAL}" stroke-dasharray="7 4" d="M0 {top}H{WIDTH}"/>')
+        self._marks.append(f'<path class="line limit" stroke-dasharray="7 4" d="M0 {top}H{WIDTH}"/>')
         self._texts.append(f'<em class="{where}" style="top:{top / HEIGHT:.2%}">{escape(text)}</em>')
+
+    def columns(self, values: Sequence[tuple[float, str, str, bool]]) -> None:
+        """Draw values as bars next to each other, one for each unit of x.
+
+        Each has its colour, its name for a pointer, and whether the name stands below it.
+        """
+        for place, (value, colour, name, named) in enumerate(values):
+            if named:
+                at = self._percent_x(place + 0.5)
+                self._texts.append(f'<span class="x" style="left:{at:.2f}%">{escape(name)}</span>')
+            left, right, top = self._x(place + 0.1), self._x(place + 0.9), self._y(value)
+            hover = f"<title>{escape(name)}: {escape(number(value))}</title>"
+            self._marks.append(f'<path fill="{colour}" d="M{left} {top}H{right}V{HEIGHT}H{left}z">{hover}</path>')
 
     def line(
         self,
@@ -156,7 +178,7 @@ class Chart:
         ends = " ".join(f"{end:.9g}" for end in (*self.x, *self.y))
         marks, texts = "".join(self._marks), "".join(self._texts)
         return Markup(
-            f'<figure class="chart{self._rows}" data-ends="{ends}"{shares}>{shown}'
+            f'<figure class="chart{self._rows}" data-ends="{ends}"{shares}{self._cells}>{shown}'
             f'<div class="area" style="height:{height}px">'
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img"'
             f' aria-label="{y_label or x_label}">{marks}</svg>{texts}</div>'

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Summary
+from .headline import headline
 from .messages import messages_of
 
 _MOST_REASONS = 10
@@ -22,7 +23,8 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure`` and ``report`` (the page's path).
+    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure``, ``regression`` (null unless one
+    is proven), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {
@@ -33,5 +35,7 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
             metric: {name: found.get(name) for name in _OF_METRIC} for metric, found in summary["metrics"].items()
         },
         "first_failure": {name: value for name, value in failure.items() if name in _OF_FAILURE} if failure else None,
+        "regression": summary.get("regression"),
+        "headline": headline(summary),
         "report": report,
     }

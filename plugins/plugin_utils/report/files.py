@@ -14,6 +14,8 @@ from pathlib import Path
 RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
 SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
 HISTORY, TELEMETRY = "history.json", "telemetry.csv"
+# In the folder of all runs.
+INDEX = "index.html"
 _FORMULA = re.compile(r"[=@]|[+-](?![\d.]+$)")
 
 

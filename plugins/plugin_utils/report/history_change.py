@@ -33,8 +33,8 @@ class Change:
 
     ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
     where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
-    where that is known. ``better`` says whether the change is a good one, None for neither. ``test`` is the test and
-    its outcome in words.
+    where that is known, ``runs`` how many earlier runs they rest on. ``better`` says whether the change is a good one,
+    None for neither. ``test`` is the test and its outcome in words.
     """
 
     metric: str
@@ -46,6 +46,7 @@ class Change:
     low: float | None
     high: float | None
     test: str
+    runs: int = 0
 
 
 def tested(samples: Iterable[Sequence[float]]) -> int:
@@ -67,7 +68,7 @@ def against_earlier(
         before = float(np.median(values)) if before is None and len(values) else before
         runs = counted(len(values), "earlier run") if len(values) else "no earlier run"
         test = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
-        return _change(metric, before, value, UNKNOWN, test=test)
+        return _change(metric, before, value, UNKNOWN, test=test, runs=len(values))
     count, of_what = (len(values), "one more run") if before is None else (1, "a second run")
     middle, spread = float(values.mean()) if before is None else before, float(values.std(ddof=1))
     quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / tests / 2))
@@ -75,7 +76,7 @@ def against_earlier(
     outcome = NOISE if abs(value - middle) <= margin else REAL
     at_once = f", for {tests} metrics at once" if tests > 1 else ""
     test = f"95 % prediction interval (Student's t) of {of_what}, from {len(values)} runs of the same key{at_once}"
-    return _change(metric, middle, value, outcome, middle - margin, middle + margin, test)
+    return _change(metric, middle, value, outcome, middle - margin, middle + margin, test, runs=len(values))
 
 
 def telling(sizes: Iterable[tuple[int, int]]) -> int:
@@ -125,10 +126,12 @@ def _change(
     high: float | None = None,
     test: str = "",
     grew: bool | None = None,
+    runs: int = 0,
 ) -> Change:
     percent = (after - before) / abs(before) * 100 if before else math.inf
     better = None
     direction = METRICS[metric].better if metric in METRICS else "higher"
     if direction != "none" and outcome == REAL and before is not None:
         better = (after > before if grew is None else grew) == (direction == "higher")
-    return Change(metric, before, after, percent if math.isfinite(percent) else None, outcome, better, low, high, test)
+    shown = percent if math.isfinite(percent) else None
+    return Change(metric, before, after, shown, outcome, better, low, high, test, runs)

@@ -9,33 +9,54 @@ show.
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import statistics
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ..contracts import Plan, Status, Summary
+from ..contracts import LedgerRow, Plan, Status, Summary
+from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
+from .failure_titles import failure_title
+from .headline import fleet, headline, open_reasons, steps_told
 from .history import charts_of
-from .ledger_rows import ledger_rows
+from .leads import leads_of
+from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
-from .messages import echoes_of, messages_of, reasons_of
+from .messages import echoes_of, reasons_of
+from .notes import notes_of, survived_faults, unusual_lines
+from .other_nodes import nobody_is_blamed, others_in_words, was_stopped
 from .pages import page_of
 from .plots import Bound, draw
-from .readable import LABELS, duration, exact, measured, number, shown, titled, unit_of
+from .readable import LABELS, duration, exact, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
+from .text import decisive_lines
 from .thresholds import threshold_rows
+from .tiles import FIGURES, tiles_of
 
 if t.TYPE_CHECKING:
     import pandas as pd
+    from markupsafe import Markup
 
 PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
-FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "loss", "memory_fraction")
 _ENDED = ("exited", "log_only")
 _NOT_TO_THE_END = ("last_step_missing", "no_steps", "began_anew")
 _NAMES = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
-PLOTTED = ("step_time_ms", "tokens_per_sec_per_gpu", "loss")
+PLOTTED = ("tokens_per_sec_per_gpu", "step_time_ms", "loss")
+# How far a node is off the others is told by the first of these that there is, and drawn by it, too.
+_COMPARED = ("step_time_ms", "tokens_per_sec_per_gpu")
+# Fewer nodes are read from the table.
+_LEAST_BARS = 3
+
+
+class Links(t.NamedTuple):
+    """Where a page leads to, relative to itself: logs by node, reports of earlier runs by name, and all runs."""
+
+    logs: Mapping[str, str] = {}
+    reports: Mapping[str, str] = {}
+    all_runs: str = ""
 
 
 def render(
@@ -44,23 +65,28 @@ def render(
     steps: pd.DataFrame,
     history: dict[str, t.Any] | None = None,
     statuses: Sequence[Status] = (),
-    logs: Mapping[str, str] | None = None,
+    links: Links | None = None,
     telemetry: pd.DataFrame | None = None,
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
     ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
     `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` says, ``statuses``
-    what is known of each node, ``logs`` where each node's log is, as the page links to it, ``telemetry`` what
-    `telemetry.telemetry_frame` makes of its samples.
+    what is known of each node, ``telemetry`` what `telemetry.telemetry_frame` makes of its samples.
     """
+    links = links or Links()
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
     labels = {metric: (titled(metric), unit_of(metric)) for metric in PLOTTED}
-    plots, traces = draw(steps, labels, _bounds(thresholds), stragglers)
+    bounds = _bounds(thresholds)
+    plots, traces = draw(steps, labels, bounds, stragglers)
     deviation_of = deviations_of_nodes(summary)
     of_history = charts_of(history) if history else {}
-    nodes = plan["nodes"]
+    nodes, failure = plan["nodes"], summary["first_failure"]
+    heat = next(filter(None, (heat_map(steps, metric) for metric in _COMPARED)), None) if plots else None
+    # As in the heat map, where a node that is slow now and then comes first, too.
+    first = [*(heat.nodes if heat else ()), *deviation_of, *(node["node"] for node in summary["nodes"])]
+    order = list(dict.fromkeys(first))
     sampled, sampled_traces = ([], []) if telemetry is None or telemetry.empty else telemetry_plots(telemetry)
     return page_of(
         PAGE_TEMPLATE,
@@ -69,15 +95,24 @@ def render(
         plan=plan,
         symbol=SYMBOLS[summary["verdict"]],
         symbols=SYMBOLS,
+        headline=headline(summary).replace(" %", "\N{NO-BREAK SPACE}%"),
+        subtitle=_subtitle(summary, plan),
+        leads=leads_of(summary),
+        open_reasons=open_reasons(summary),
         reasons=reasons_of(summary["reasons"]),
-        notes=messages_of(summary["notes"]),
-        echoes=echoes_of(
-            summary["first_failure"].get("echoes", ()) if summary["first_failure"] else (), "class", "message"
-        ),
-        ledger=ledger_rows(summary["ledger"]),
-        duration=duration(summary["started_at"], summary["ended_at"]),
+        notes=notes_of(summary),
+        survived=survived_faults(summary),
+        unusual=unusual_lines(summary),
+        failure_title=failure_title,
+        decisive=decisive_lines(failure) if failure else [],
+        message_told=not failure or failure["message"].rstrip(".") in headline(summary),
+        nobody_is_blamed=failure is not None and nobody_is_blamed(failure),
+        others=others_in_words(summary),
+        echoes=echoes_of(failure["echoes"] if failure else (), "class", "message"),
+        ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
+        ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,
-        figures=figures_of(summary),
+        tiles=tiles_of(summary, history),
         stragglers=stragglers,
         hardware=hardware_rows(statuses),
         machine_changes=machine_change_rows(statuses),
@@ -88,15 +123,16 @@ def render(
         facts=facts(plan),
         command=shlex.join(map(str, nodes[0].get("argv", []))),
         differences=differences(nodes),
-        node_metrics=[metric for metric in LABELS if any(metric in node["metrics"] for node in summary["nodes"])],
+        node_metrics=_telling_metrics(summary),
         steps_recorded=len(steps),
-        nodes=sorted(summary["nodes"], key=lambda node: -abs(deviation_of.get(node["node"], 0.0))),
+        nodes=sorted(summary["nodes"], key=lambda node: order.index(node["node"])),
         deviation_of=deviation_of,
-        logs=logs or {},
+        links=links,
         finished=all(node["state"] in _ENDED and not node["exit_code"] for node in summary["nodes"])
         and not any(reason["code"] in _NOT_TO_THE_END for reason in summary["reasons"]),
         undrawn=[f"{plot.not_finite} × {LABELS[plot.metric].lower()}" for plot in plots if plot.not_finite],
-        heat=next(filter(None, (heat_map(steps, metric) for metric in PLOTTED[:2])), None) if plots else None,
+        bars=_bars(summary, stragglers, bounds) if plots else None,
+        heat=heat,
         heat_colours=COLOURS,
         plots=plots,
         traces=traces,
@@ -106,44 +142,75 @@ def render(
     )
 
 
-def deviations_of_nodes(summary: Summary) -> dict[str, float]:
-    """Return each node's deviation from the median of all nodes, in percent, for the first metric there is."""
+def _subtitle(summary: Summary, plan: Plan) -> str:
+    """Return what was run, how far it came, for how long and when, as far as the headline does not say so."""
+    workload = summary.get("workload")
+    told, where = headline(summary), fleet(summary)
+    step, lasted = steps_told(summary), duration(summary["started_at"], summary["ended_at"])
+    parts = [
+        summary["run_id"],
+        summary["framework"],
+        summary["model"] if summary["model"] and summary["model"] not in told else None,
+        where if where not in told else None,
+        (workload["precision"] if workload else plan["parameters"].get("precision") or "").upper(),
+        step if step and step not in told and not summary["first_failure"] else None,
+        lasted,
+        instant(summary["started_at"]) if summary["started_at"] else None,
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
+    """Return by node and row of the ledger what the first failure and its echoes report of them."""
+    failure = summary["first_failure"]
+    if not failure:
+        return {}
+    known: dict[tuple[str, LedgerRow], str] = {
+        (node["node"], "exit status"): f"stopped because {failure['node']} failed"
+        for node in summary["nodes"]
+        if was_stopped(node) and node["node"] != failure["node"]
+    }
+    ends = [(failure["node"], failure["class"], failure["message"])]
+    ends += [(echo["node"], echo["class"], echo["message"]) for echo in failure["echoes"]]
+    for node, failure_class, message in ends:
+        known[node, "failures"] = f"{failure_title(failure_class)}: {message}"
+    return known
+
+
+def _telling_metrics(summary: Summary) -> list[str]:
+    """Return the metrics that the table of nodes shows: the figures, and what differs between nodes."""
+    found = []
+    for metric in LABELS:
+        values = {node["metrics"][metric].get("value") for node in summary["nodes"] if metric in node["metrics"]}
+        if values and (metric in FIGURES or len(values) > 1):
+            found.append(metric)
+    return found
+
+
+def _bars(summary: Summary, stragglers: Sequence[str], bounds: Mapping[str, Bound]) -> tuple[str, Markup] | None:
+    """Return a chart of the nodes' values, sorted, and its metric: throughput, or step time where there is none."""
     for metric in PLOTTED[:2]:
+        values = {
+            node["node"]: value
+            for node in summary["nodes"]
+            if metric in node["metrics"] and math.isfinite(value := node["metrics"][metric]["value"])
+        }
+        if len(values) >= _LEAST_BARS:
+            return metric, nodes_chart(values, stragglers, titled(metric), bounds.get(metric))
+    return None
+
+
+def deviations_of_nodes(summary: Summary) -> dict[str, float]:
+    """Return each node's deviation from the median of all, in percent, the furthest off first."""
+    for metric in _COMPARED:
         values = {
             node["node"]: node["metrics"][metric]["value"] for node in summary["nodes"] if metric in node["metrics"]
         }
         middle = statistics.median(values.values()) if len(values) > 1 else 0.0
         if middle:
-            return {node: (value / middle - 1) * 100 for node, value in values.items()}
+            off = {node: (value / middle - 1) * 100 for node, value in values.items()}
+            return dict(sorted(off.items(), key=lambda item: -abs(item[1])))
     return {}
-
-
-def figures_of(summary: Summary) -> list[tuple[str, str, str]]:
-    """Return the figures that a reader looks for first: label, value with unit, and origin."""
-    metrics = {metric: found for metric, found in summary["metrics"].items() if found["value"] is not None}
-    last = max((found["last_step"] for found in metrics.values()), default=0)
-    rows = []
-    for metric in FIGURES:
-        if metric in metrics:
-            found = metrics[metric]
-            value = f"{measured(found['value'], metric)} {unit_of(metric)}".rstrip()
-            origin = f"{found['statistic']} of {found['value_node']}"
-            if found["statistic"] == "last" and found["last_step"] < last:
-                origin += f", at step {found['last_step']} of {last}"
-            rows.append((LABELS[metric], value, origin))
-            rows += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
-    if summary["mfu"] is not None:
-        rows.append(("MFU", f"{number(summary['mfu'] * 100, 3)} %", f"from {summary['mfu_basis']}"))
-    return rows
-
-
-def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[tuple[str, str, str]]:
-    """Return the throughput over the time that really passed, if timestamps show it."""
-    spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
-    if not spent or not spent.get("wall_clock"):
-        return []
-    rate = found["value"] * spent["median"] / spent["wall_clock"]
-    return [("Throughput by the clock", f"{number(rate)} tokens/s", "including the time between steps")]
 
 
 def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerOfNode, LedgerRow, Verdict
 from ..inventory.folded_names import folded, named, nameless
-from ..plan.config.words import counted
+from ..plan.config.words import all_of, counted
 from ..verdict.reasons import GRAVITY
 
 # How many groups of nodes are shown before they are only counted.
 _SHOWN = 6
+# A number that stands by itself; one that is part of a name or of a time of day is text.
+_NUMBER = re.compile(r"(?<![\w.:/-])-?\d+(?:\.\d+)?(?![\w:/-]|\.\w)")
 
 
 class Group(t.NamedTuple):
@@ -34,20 +37,56 @@ class Row(t.NamedTuple):
     more: int
 
 
-def ledger_rows(ledger: Sequence[LedgerOfNode]) -> list[Row]:
-    """Return the rows of a ledger in their order."""
+def ledger_rows(ledger: Sequence[LedgerOfNode], told: Mapping[tuple[str, LedgerRow], str] | None = None) -> list[Row]:
+    """Return the rows of a ledger in their order.
+
+    ``told`` is what is known, by node and row, where the ledger itself has no evidence. Evidence that differs in its
+    numbers only is one group, with the range of each number.
+    """
     rows = []
     for row in ledger[0]["rows"] if ledger else ():
         found: dict[tuple[Verdict, str], list[str]] = {}
         for of_node in ledger:
-            entry = of_node["rows"][row]
-            evidence = nameless(entry["evidence"], of_node["node"])
-            found.setdefault((entry["verdict"], evidence), []).append(of_node["node"])
-        groups = [Group(verdict, named(text, nodes), folded(nodes)) for (verdict, text), nodes in found.items()]
+            entry, node = of_node["rows"][row], of_node["node"]
+            evidence = (told or {}).get((node, row), entry["evidence"]) if entry["verdict"] != "PASS" else None
+            text = nameless(entry["evidence"] if evidence is None else evidence, node)
+            found.setdefault((entry["verdict"], text), []).append(node)
+        groups = [Group(verdict, named(text, nodes), folded(nodes)) for verdict, text, nodes in _in_ranges(found)]
         groups.sort(key=lambda group: GRAVITY.index(group.verdict))
         passed = sum(len(nodes) for (verdict, _evidence), nodes in found.items() if verdict == "PASS")
         rows.append(Row(row, groups[0].verdict, passed, len(ledger), groups[:_SHOWN], len(groups[_SHOWN:])))
     return rows
+
+
+def _in_ranges(found: Mapping[tuple[Verdict, str], list[str]]) -> list[tuple[Verdict, str, list[str]]]:
+    """Return groups of nodes whose evidence differs only in numbers as one, each number as the range of its values."""
+    alike: dict[tuple[Verdict, str], list[tuple[list[str], list[str]]]] = {}
+    for (verdict, text), nodes in found.items():
+        alike.setdefault((verdict, _NUMBER.sub("\1", text)), []).append((_NUMBER.findall(text), nodes))
+    merged = []
+    for (verdict, pattern), members in alike.items():
+        ranges = iter([_range(values) for values in zip(*(numbers for numbers, _nodes in members), strict=True)])
+        text = re.sub("\1", lambda _mark: next(ranges), pattern)  # noqa: B023 - used up at once
+        merged.append((verdict, text, [node for _numbers, nodes in members for node in nodes]))
+    return merged
+
+
+def _range(values: Sequence[str]) -> str:
+    low, high = min(values, key=float), max(values, key=float)
+    return low if low == high else f"{low} – {high}"
+
+
+def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
+    """Return in one line how many checks passed on how many nodes, and which did not."""
+    rows = ledger_rows(ledger)
+    passed = [row for row in rows if row.verdict == "PASS"]
+    on = f"on {all_of(len(ledger), 'node').lower()}"
+    if len(passed) == len(rows):
+        return f"All {len(rows)} checks passed {on}"
+    if not any(row.passed for row in rows):
+        return "No check could be made, as the training did not start"
+    lacking = ", ".join(row.row for row in rows if row.verdict != "PASS")
+    return f"{len(passed)} of {len(rows)} checks passed {on}; not {lacking}"
 
 
 def ledger_lines(ledger: Sequence[LedgerOfNode]) -> list[str]:

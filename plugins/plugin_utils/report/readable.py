@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 import typing as t
 from datetime import datetime
 
@@ -26,12 +27,13 @@ LABELS = {
 }
 _FRACTIONS = ("memory_fraction", "mfu")
 NOTHING = "–"
-THIN_SPACE = "\N{NARROW NO-BREAK SPACE}"
+_LEAST_TFLOPS = 0.01
+_MODEL_OF_GPU = re.compile(r"(mi|gb|[abhl])\d+[a-z]*")
 MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: t.Any, digits: int = 4) -> str:
-    """Return a value for reading: a number with so many significant digits and thin thousands separators.
+    """Return a value for reading: a number with so many significant digits and thousands separators.
 
     Digits before the decimal point all stay. None and NaN are a dash; what is no number is returned as text.
     """
@@ -45,12 +47,12 @@ def number(value: t.Any, digits: int = 4) -> str:
         return exact(value)
     magnitude = math.floor(math.log10(abs(value)))
     style = f",.{max(0, digits - 1 - magnitude)}f" if -4 <= magnitude < 15 else f".{digits}g"
-    return format(value, style).replace(",", THIN_SPACE).replace("-", MINUS)
+    return format(value, style).replace("-", MINUS)
 
 
 def exact(value: float) -> str:
-    """Return a number with all the digits its author gave, and thin thousands separators."""
-    return format(value, "," if isinstance(value, int) else ",.10g").replace(",", THIN_SPACE).replace("-", MINUS)
+    """Return a number with all the digits its author gave, and thousands separators."""
+    return format(value, "," if isinstance(value, int) else ",.10g").replace("-", MINUS)
 
 
 def unit_of(metric: str) -> str:
@@ -70,6 +72,31 @@ def scaled(value: t.Any, metric: str) -> t.Any:
 def measured(value: t.Any, metric: str) -> str:
     """Return a value of a metric for reading, as `number` does, in the unit of `titled`."""
     return number(scaled(value, metric), 3 if metric in _FRACTIONS else 4)
+
+
+def with_unit(value: t.Any, metric: str) -> str:
+    """Return a value of a metric with its unit in words, such as ``9,263 tokens/s per GPU``."""
+    of_one = " per GPU" if metric.endswith("_per_gpu") else ""
+    return f"{measured(value, metric)} {unit_of(metric)}{of_one}".rstrip()
+
+
+def is_nothing(value: float | None, metric: str) -> bool:
+    """Return whether a value is no figure for a reader: none, or the TFLOP/s of a rehearsal on a CPU."""
+    return value is None or (metric == "tflops_per_gpu" and value < _LEAST_TFLOPS)
+
+
+def percent(value: float, *, signed: bool = False) -> str:
+    """Return percent for reading, with two or three digits: ``4.8 %``, and ``+4.8 %`` if it is to be ``signed``."""
+    text = f"{abs(value):,.1f}" if abs(value) < 100 or math.isinf(value) else f"{abs(value):,.0f}"
+    if abs(value) < 0.1:
+        text = f"{abs(value):.2f}" if abs(value) >= 0.005 else "0"
+    sign = "" if text == "0" else MINUS if value < 0 else "+" if signed else ""
+    return f"{sign}{text} %"
+
+
+def machine_name(gpu: str) -> str:
+    """Return the name of an accelerator as its maker writes it: ``mi300x`` is MI300X."""
+    return gpu.upper() if _MODEL_OF_GPU.fullmatch(gpu) else gpu
 
 
 def titled(metric: str) -> str:

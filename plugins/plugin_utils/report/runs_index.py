@@ -17,20 +17,22 @@ from urllib.parse import quote
 
 from ..run.board import PLAN_NAME
 from ..run.whole_file import write_whole
+from .charts import deviations_from_median, polyline
 from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
-from .files import PAGE, SUMMARY_ROW
+from .files import INDEX, PAGE, SUMMARY_ROW
 from .pages import page_of
 from .readable import unit_of
 from .runs_page import RUNS_PAGE
 from .sweep import PAGE as SWEEP_PAGE
 
-INDEX = "index.html"
 NOT_JUDGED = "not judged"
 # It marks the page; an index.html without it is somebody else's, and is never replaced.
 _MARK = '<meta name="generator" content="trainops.cluster">'
 # A run is compared with so many earlier runs of its kind that passed.
 _COMPARED = 20
+# Between these deviations from the median lies the edge of the trends.
+_LEAST_OFF, _MOST_OFF = 0.05, 0.25
 # The metric of a run is the first of these that it has.
 _METRICS = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 # Runs that agree in these measure the same.
@@ -38,6 +40,9 @@ _KIND = (
     *("framework", "mode", "model", "gpu", "rehearsal", "nodes", "gpus_per_node", "precision", "global_batch_size"),
     *("micro_batch_size", "sequence_length", "tensor_parallelism", "pipeline_parallelism", "image"),
 )
+
+# Of runs that were judged before there were headlines, the first failure has to do.
+_TOLD = ("started_at", "headline", "first_failure_node", "first_failure_class")
 
 Row = dict[str, t.Any]
 
@@ -60,7 +65,7 @@ def write_index(folder: Path) -> bool:
             "index.html.j2",
             {},
             runs=rows[::-1],
-            counts=collections.Counter(row["verdict"] for row in rows),
+            counts=dict(sorted(collections.Counter(row["verdict"] for row in rows).items(), key=_passes_first)),
             others=_other_pages(folder),
             units={metric: unit_of(metric) for metric in _METRICS},
         )
@@ -87,13 +92,16 @@ def _run(entry: os.DirEntry[str]) -> Row:
     measured = {metric: _number(found.get(f"{metric}_value")) for metric in _METRICS}
     metric = next((metric for metric in _METRICS if measured[metric] is not None), None)
     return {
-        **{name: found.get(name, "") for name in (*_KIND, "started_at", "first_failure_node", "first_failure_class")},
+        **{name: found.get(name, "") for name in (*_KIND, *_TOLD)},
         "run_id": entry.name,
         "verdict": found.get("verdict") or NOT_JUDGED,
         "page": quote(f"{entry.name}/{PAGE}") if os.path.exists(os.path.join(entry.path, PAGE)) else None,
         "metric": metric,
         "value": measured[metric] if metric else None,
         "mfu": _number(found.get("mfu")),
+        # A change that is proven against the history of this kind of runs.
+        "regression": _number(found.get("regression_percent")),
+        "regression_metric": found.get("regression_metric", ""),
     }
 
 
@@ -124,20 +132,23 @@ def _with_trends(rows: Sequence[Row]) -> list[Row]:
             middle = statistics.median(earlier)
             row["change"] = (row["value"] / middle - 1) * 100 if middle else None
             row["against"] = len(earlier)
-            row["points"] = _points([*earlier, row["value"]])
+            if row["regression"] is not None and row["regression_metric"] == row["metric"]:
+                # The history knows better which runs are of the same kind.
+                row["change"] = row["regression"]
+            row["values"] = [*earlier, row["value"]]
         if row["verdict"] == "PASS":
             earlier.append(row["value"])
+    # All trends have one scale, so that a noisy kind of run looks noisy; a run far off does not flatten all of them.
+    drawn = [row for row in rows if "values" in row]
+    off = [abs(one) for row in drawn for one in deviations_from_median(row["values"])]
+    edge = min(_MOST_OFF, max([_LEAST_OFF, *off]))
+    for row in drawn:
+        row["points"] = polyline(row["values"], edge)
     return list(rows)
 
 
-def _points(values: Sequence[float]) -> str:
-    """Return values as the points of an SVG polyline in a box of 80 by 20."""
-    low, high = min(values), max(values)
-    spread = (high - low) or 1.0
-    return " ".join(
-        f"{2 + place * 76 / (len(values) - 1):.0f},{18 - (value - low) / spread * 16:.0f}"
-        for place, value in enumerate(values)
-    )
+def _passes_first(count: tuple[str, int]) -> tuple[bool, str]:
+    return count[0] != "PASS", count[0]
 
 
 def _other_pages(folder: Path) -> list[tuple[str, str]]:

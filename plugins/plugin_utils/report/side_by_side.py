@@ -8,9 +8,16 @@ from collections.abc import Sequence
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import Summary
+from .readable import NOTHING, measured, percent
 
 SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
-_NOTHING = "–"
+# As in the lines while a run goes on.
+_HEADINGS = {
+    "step_time_ms": "ms/step",
+    "tflops_per_gpu": "TFLOP/s/GPU",
+    "tokens_per_sec_per_gpu": "tokens/s/GPU",
+    "loss": "loss",
+}
 
 
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
@@ -19,18 +26,14 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     After a value comes by how much it differs from that of the first run (`change_of`).
     """
     metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
-    headings = [
-        metric if METRICS[metric].unit in ("1", "ms") else f"{metric.removesuffix('_per_gpu')}/GPU"
-        for metric in metrics
-    ]
-    rows = [["run", "verdict", "nodes", "last step", *headings]]
+    rows = [["run", "verdict", "nodes", "last step", *(_HEADINGS[metric] for metric in metrics)]]
     for summary in summaries:
         last = last_step(summary)
         cells = [
             summary["run_id"],
             summary["verdict"],
             str(len(summary["nodes"])),
-            str(_NOTHING if last is None else last),
+            str(NOTHING if last is None else last),
         ]
         rows.append(cells + [_cell(summary, summaries[0], metric) for metric in metrics])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -69,6 +72,6 @@ def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
 def _cell(summary: Summary, first: Summary, metric: str) -> str:
     value, change = value_of(summary, metric), change_of(summary, first, metric)
     if value is None:
-        return _NOTHING
-    text = f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4g}"
-    return text if change is None else f"{text} ({change:+.1f} %)"
+        return NOTHING
+    text = measured(value, metric)
+    return text if change is None else f"{text} ({percent(change, signed=True)})"

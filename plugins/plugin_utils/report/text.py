@@ -4,40 +4,113 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 import typing as t
 from pathlib import Path
 
+from ..contracts import FirstFailure, Summary
 from .files import HISTORY, SUMMARY
-from .ledger_rows import ledger_lines
+from .headline import fleet, headline, numbers, open_reasons, telling_failure
+from .leads import leads_of
+from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
-from .readable import retry_label
+from .notes import notes_of, survived_faults, unusual_lines
+from .other_nodes import others_in_words
+from .readable import duration, retry_label
 
 _WIDTH = 118
-_EVIDENCE_LINES = 5
+# As many lines of a log as one takes in at a glance; the page has more.
+_EVIDENCE_LINES, _ALL_LINES = 3, 20
+_STEP = re.compile(r"\b(?:iteration|step)\b\W*\d+.*\bloss\b", re.IGNORECASE)
 
 
-def verdict_lines(page: str) -> list[str]:
-    """Return the verdict of the report whose page is given, its reasons, the ledger, the first failure, the page."""
+class Line(t.NamedTuple):
+    """A line for a terminal, and how grave it is: ``verdict`` is the first one, ``warning`` must not be missed."""
+
+    text: str
+    tone: t.Literal["verdict", "warning", ""] = ""
+
+
+def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
+    """Return the verdict of the report whose page is given, in the order in which one wants to know it.
+
+    The first line has the verdict, and the cause or what was achieved. A failure and what to do follow, then a proven
+    regression or slow nodes, the reasons, the numbers, the evidence in a line, and last the page. ``verbose`` adds the
+    reasons of a PASS, the evidence by row, and all that the logs end with.
+    """
     folder = Path(page).parent
-    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    summary: Summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     history = json.loads((folder / HISTORY).read_text(encoding="utf-8")) if (folder / HISTORY).exists() else {}
+    lines = [Line(title_line(summary), "verdict")]
+    if failure := telling_failure(summary):
+        lines += map(Line, _failure(summary, failure, verbose=verbose))
+    lines += [Line(f"  {lead.strong} {lead.rest}".rstrip(), "warning") for lead in leads_of(summary)]
+    lines += [Line(f"  {message}") for message, _code in open_reasons(summary)]
+    lines += [Line(f"  {text}") for text in _numbers(summary)]
+    notes = [*notes_of(summary), *history.get("notes", ())]
+    lines += [Line(f"  · {message}") for message in notes]
+    if verbose:
+        lines += map(Line, _more(summary))
+    elif summary["ledger"]:
+        lines.append(Line(f"  {whole_in_words(summary['ledger'])}."))
+    return [*lines, Line(f"Report: {page}")]
+
+
+def title_line(summary: Summary) -> str:
+    """Return the verdict, the run and its headline in one line."""
     rehearsal = "REHEARSAL " if summary["rehearsal"] else ""
-    attempt = f" ({retry_label(summary['retry'])})" if summary.get("retry") else ""
-    lines = [f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}"]
-    lines += [f"  {message}" for message in messages_of(summary["reasons"])]
-    lines += [f"  · {message}" for message in (*messages_of(summary["notes"]), *history.get("notes", ()))]
-    lines += ledger_lines(summary["ledger"])
-    if summary["first_failure"]:
-        lines += _failure(summary["first_failure"])
-    return [*lines, f"Report: {page}"]
+    retry = summary.get("retry")
+    attempt = f" ({retry_label(retry)})" if retry else ""
+    return f"{rehearsal}{summary['verdict']}{attempt}  {summary['run_id']}: {headline(summary)}"
 
 
-def _failure(failure: dict[str, t.Any]) -> list[str]:
-    rank = "" if failure["node_rank"] is None else f" (node rank {failure['node_rank']})"
-    lines = [f"First failure: {failure['node']}{rank}, {failure['class']}", f"  {failure['message']}"]
-    if failure["evidence"]:
-        lines += ["  Last seen:"]
-        lines += [f"  | {textwrap.shorten(line, _WIDTH)}" for line in failure["evidence"][-_EVIDENCE_LINES:]]
-    lines += [f"  What to do: {failure['remedy']}"]
-    return lines + [f"  Followed by: {nodes}, {name}" for nodes, name in echoes_of(failure["echoes"], "class")]
+def _numbers(summary: Summary) -> list[str]:
+    where = fleet(summary)
+    found = [*numbers(summary), *([where] if where not in headline(summary) else [])]
+    lasted = duration(summary["started_at"], summary["ended_at"])
+    return [", ".join([*found, *([lasted] if lasted else [])])]
+
+
+def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[str]:
+    evidence = failure["evidence"]
+    shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure)
+    lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
+    told = [headline(summary), *(" ".join(line.split()) for line in shown)]
+    if not any(failure["message"].rstrip(".") in text for text in told):
+        lines.insert(0, f"  {failure['message']}")
+    lines.append(f"  What to do: {failure['remedy']}")
+    others = others_in_words(summary)
+    lines += [f"  {others}"] if others else []
+    if verbose:
+        lines += [f"  Followed by: {nodes}, {name}: {text}" for nodes, name, text in _echoes(failure)]
+    return lines
+
+
+def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[str]:
+    """Return the few lines of a log that show a failure: the one that has its message, with what is around it.
+
+    Steps before the failure show nothing of it.
+    """
+    lines, message = failure["evidence"], failure["message"]
+    at = next((place for place, line in enumerate(lines) if message and message in " ".join(line.split())), None)
+    if at is None:
+        telling = [line for line in lines if not _STEP.search(line)]
+        # Of a run that only went silent, the last step is all there is.
+        return telling[-most:] if lines and telling and telling[-1] == lines[-1] else lines[-1:]
+    end = min(len(lines), max(at + 2, most))
+    begin = max(0, end - most)
+    before = [line for line in lines[begin:at] if not _STEP.search(line)]
+    return before + lines[max(at, begin) : end]
+
+
+def _echoes(failure: FirstFailure) -> list[tuple[str, ...]]:
+    return echoes_of(failure["echoes"], "class", "message")
+
+
+def _more(summary: Summary) -> list[str]:
+    lines = [f"  {message}" for message in messages_of(summary["reasons"])]
+    lines += [f"  Survived: {row['node']}, {row['class']}: {row['line']}" for row in survived_faults(summary)]
+    for nodes, last in unusual_lines(summary):
+        lines += [f"  Unusual last lines of {nodes}:", *(f"  | {textwrap.shorten(line, _WIDTH)}" for line in last)]
+    return lines + ledger_lines(summary["ledger"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The thresholds of a run as rows of the page."""
+"""The thresholds of a run as rows of the page, and in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import typing as t
 
 from ..contracts import JudgedBound, Summary
-from .readable import exact, scaled
+from .readable import exact, percent, scaled
 
 Row = dict[str, t.Any]
 
@@ -18,7 +18,7 @@ def threshold_rows(summary: Summary) -> list[Row]:
     A positive margin is on the good side of the nearer limit; None is unknown.
     """
     bounds = summary["thresholds"]
-    return [{**bound, "bound": limits_in_words(bound), "margin": _margin(bound)} for bound in bounds]
+    return [{**bound, "bound": limits_in_words(bound), "margin": margin_of(bound)} for bound in bounds]
 
 
 def limits_in_words(bound: JudgedBound) -> str:
@@ -33,7 +33,8 @@ def limits_in_words(bound: JudgedBound) -> str:
     return exact(value) if isinstance(value, (int, float)) else ""
 
 
-def _margin(bound: JudgedBound) -> float | None:
+def margin_of(bound: JudgedBound) -> float | None:
+    """Return the margin of a bound as judged in percent, positive on the good side of the nearer limit."""
     measured = bound["measured"]
     if measured is None or not math.isfinite(measured):
         return None
@@ -43,3 +44,17 @@ def _margin(bound: JudgedBound) -> float | None:
         if limit
     ]
     return min(margins, default=None)
+
+
+def missed_bounds(summary: Summary) -> list[JudgedBound]:
+    """Return the thresholds that were measured and missed, if thresholds were judged."""
+    if not summary["thresholds_judged"]:
+        return []
+    return [bound for bound in summary["thresholds"] if bound["met"] is False and bound["measured"] is not None]
+
+
+def required(bound: JudgedBound) -> str:
+    """Return what a threshold asks for in short, and the margin, such as ``required ≥ 9,000 · +2.9 %``."""
+    margin = margin_of(bound)
+    word = "allowed" if bound["least"] is None else "required"
+    return f"{word} {limits_in_words(bound)}{'' if margin is None else f' · {percent(margin, signed=True)}'}"

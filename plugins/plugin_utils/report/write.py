@@ -26,7 +26,8 @@ from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, 
 from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
-from .html import render
+from .html import Links, render
+from .regression import regression_of
 from .telemetry import telemetry_frame
 
 if t.TYPE_CHECKING:
@@ -58,6 +59,7 @@ def write_report(
     history_dir: str | Path | None = None,
     dialects: Sequence[str] = (),
     straggler_deviations: float = DEFAULT_DEVIATIONS,
+    index: str = "",
 ) -> tuple[Summary, bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
@@ -65,8 +67,9 @@ def write_report(
     ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
     in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
-    is. ``warmup_steps`` is ``auto`` or how many first steps do not count. Raises ValueError where it is neither, where
-    the folder holds no run, and for a dialect that is none.
+    is. ``warmup_steps`` is ``auto`` or how many first steps do not count, ``index`` what the page links to as the list
+    of all runs. Raises ValueError for any other ``warmup_steps``, where the folder holds no run, and for a dialect that
+    is none.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -80,8 +83,9 @@ def write_report(
     is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
     row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None
+    summary["regression"] = regression_of(history) if history else None
     run = JudgedRun(summary, plan, statuses, history["last_good_values"] if history else {})
-    changed = _write_files(board, run, steps, records, history)
+    changed = _write_files(board, run, steps, records, history, index)
     changed = write_dialects(dialects, run, board.run_dir) or changed
     if not row or not history_dir:
         return summary, changed
@@ -100,6 +104,7 @@ def _write_files(
     steps: pd.DataFrame,
     records: pd.DataFrame,
     history: dict[str, t.Any] | None,
+    index: str,
 ) -> bool:
     """Write the files of the report, unless they say the same already, and return whether they are new."""
     summary = run.summary
@@ -114,7 +119,8 @@ def _write_files(
     if not telemetry.empty:
         with replacing(board.run_dir / TELEMETRY) as draft:
             telemetry.to_csv(draft, index=False)
-    page = render(summary, run.plan, steps, history, run.statuses, _logs(board, run), telemetry)
+    links = Links(_logs(board, run), _reports(board, history), index)
+    page = render(summary, run.plan, steps, history, run.statuses, links, telemetry)
     write_whole(board.run_dir / PAGE, page)
     # They come last: where they say the same, all the others do.
     for name, text in texts.items():
@@ -128,6 +134,12 @@ def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
     paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
     seen = {node: os.path.relpath(path, board.run_dir) for node, path in paths.items() if os.path.isfile(path)}
     return {node: quote(os.fsencode(path)) for node, path in seen.items()}
+
+
+def _reports(board: Board, history: dict[str, t.Any] | None) -> dict[str, str]:
+    """Return where the reports of earlier runs are that stand beside this one, seen from the page."""
+    names = [run["run_id"] for run in history["runs"][:-1]] if history else []
+    return {name: quote(f"../{name}/{PAGE}") for name in names if (board.run_dir.parent / name / PAGE).is_file()}
 
 
 def _metrics_table(summary: Summary) -> pd.DataFrame:

@@ -44,6 +44,8 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
         if found == "exited" and exit_status == 0:
             ended_well += 1
             continue
+        if found == "exited" and exit_status is None and seen.first and seen.first["node"] != node:
+            found = "stopped"
         verdict, code, text = _ENDS[found]
         if none_failed or code not in ("node_running", "node_stopped"):
             message = text.format(node=node, message=_with_message(status), exit_status=exit_status)

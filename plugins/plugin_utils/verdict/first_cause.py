@@ -45,9 +45,11 @@ _EXIT_STATUS = 99
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
-_REMEDY_OF_HANG = (
-    "Check that rank and its node first. If none is named, compare the last lines of the nodes; with py-spy installed "
-    "on the nodes, the stacks of the ranks are compared as well."
+NOBODY_NAMED = "Which rank is blocking the others is unknown."
+_REMEDY_OF_HANG = "Check that rank and its node first."
+_REMEDY_WITHOUT_A_NAME = (
+    "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "
+    "too, which shows who is missing."
 )
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
@@ -226,7 +228,7 @@ def _end_of(status: Status, held_up: str) -> _End:
     elif status["status"] == "stalled":
         failure_class, blame = "stalled", _STALLED
         message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()
-        remedy = _REMEDY_OF_HANG
+        remedy = _REMEDY_WITHOUT_A_NAME if held_up == NOBODY_NAMED else _REMEDY_OF_HANG
     else:
         failure_class, blame = "exit_status", _EXIT_STATUS
         message = f"The training ended with {_exit_in_words(status)}."
@@ -254,7 +256,7 @@ def _rank_in_words(rank: RankSeen) -> str:
 
 def _held_up_by(last: Lagging | None) -> str:
     if last is None:
-        return "Which rank holds up the others could not be determined."
+        return NOBODY_NAMED
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
     return f"{who} holds the others up: {last.evidence}."
 

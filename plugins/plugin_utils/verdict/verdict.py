@@ -174,6 +174,8 @@ def judge(
         "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
+        # What only the history knows.
+        "regression": None,
         "metrics": metrics,
         "nodes": [_node_summary(seen, status) for status in statuses],
     }

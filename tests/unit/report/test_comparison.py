@@ -55,8 +55,9 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     )
     assert change["percent"] == pytest.approx(-10.891, abs=1e-3)
     lines = comparison_lines(compare("old1", "new"))
-    (measured,) = (line for line in lines if TOKENS in line)
-    assert measured.endswith("-10.89 %  real change, worse (noise 97.8958 to 104.104)")
+    assert lines[1].startswith("new is 10.9 % slower than old1")
+    (measured,) = (line for line in lines if "noise 97.90 to 104.1" in line)
+    assert "−10.9 %  real change, worse" in measured
     told = "95 % prediction interval (Student's t) of a second run, from 5 runs of the same key"
     assert lines[lines.index(measured) + 1] == f"  Test: {told}."
 
@@ -70,11 +71,11 @@ def test_earlier_runs_of_the_same_name_are_noise_too(runs, tmp_path):
     assert "from 7 runs" in compare("first", "nightly")["comparison"][TOKENS]["test"]
 
 
-def test_noise_has_as_many_digits_as_what_it_is_held_against(runs):
+def test_noise_is_rounded_as_what_it_is_compared_with(runs):
     leave, compare = runs
     for hour, tokens in enumerate([10_000.0, 10_100.0, 9_900.0, 10_050.0, 9_950.0, 10_020.0]):
         leave(f"run{hour}", tokens, hour)
-    assert "(noise 9,689.58 to 10,310.4)" in " ".join(comparison_lines(compare("run0", "run5")))
+    assert "(noise 9,690 to 10,310)" in " ".join(comparison_lines(compare("run0", "run5")))
 
 
 def test_a_run_that_is_slower_than_the_first_one_is_not_better_as_most_runs_are_slower_still(runs):
@@ -217,7 +218,7 @@ def test_logs_without_a_config_are_compared(runs, tmp_path):
     assert (comparison["comparison"][TOKENS]["percent"], comparison["scaling"]) == (-10.0, {})
     folder = folder_of(tmp_path, ["one", "other"])
     write_comparison(folder, comparison)
-    assert "<td>megatron</td>" in (folder / "compare.html").read_text()
+    assert ">megatron</td>" in (folder / "compare.html").read_text()
 
 
 def test_periods_name_what_is_known_of_their_runs_and_count_whole_nodes(runs):
@@ -239,7 +240,7 @@ def test_a_damaged_file_of_the_history_is_named_and_the_others_are_compared(runs
     assert "4 earlier runs" in comparison["comparison"][TOKENS]["test"]
     told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
     assert comparison["notes"] == [told]
-    assert comparison_lines(comparison)[1] == f"  · {told}"
+    assert f"  · {told}" in comparison_lines(comparison)
     folder = folder_of(tmp_path, ["run0", "run5"])
     write_comparison(folder, comparison)
     assert told in (folder / "compare.html").read_text()

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import html
+import json
 import math
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -67,7 +70,7 @@ def test_one_node_has_nobody_to_stand_against(make_steps: MakeSteps) -> None:
 def test_many_nodes_and_steps_share_cells(make_steps: MakeSteps) -> None:
     drawn = heat_map(make_steps(MAX_NODES + 6, 500), TIME)
     assert drawn is not None
-    assert (len(drawn.nodes), drawn.left_off, drawn.steps_in_cell) == (MAX_NODES, 6, 5)
+    assert (drawn.rows, drawn.left_off, drawn.steps_in_cell) == (MAX_NODES, 6, 5)
     assert drawn.chart.count("M") <= MAX_NODES * MAX_CELLS + 100
 
 
@@ -77,3 +80,17 @@ def test_a_missing_step_has_no_cell(make_steps: MakeSteps) -> None:
     assert whole is not None
     assert torn is not None
     assert torn.chart.count("v500") == whole.chart.count("v500") - 1
+
+
+def test_each_row_has_its_name_and_tells_a_pointer_its_values(make_steps: MakeSteps) -> None:
+    steps = make_steps(MAX_NODES + 6, 10)
+    steps.loc[(steps["node_rank"] == 20) & steps["counted"], TIME] *= 1.5
+    drawn = heat_map(steps, TIME)
+    assert drawn is not None
+    names = re.findall(r'<span class="y"[^>]*>([^<]+)</span>', drawn.chart)
+    assert names == drawn.nodes[:MAX_NODES]
+    assert names[0] == "node-020"
+    (told,) = re.findall(r'data-cells="([^"]+)"', drawn.chart)
+    cells = json.loads(html.unescape(told))
+    assert len(cells["rows"]) == MAX_NODES
+    assert cells["rows"][0][-1] > 40

@@ -15,8 +15,15 @@ import pytest
 from browser import Browser, Chromium
 from judged_runs import FAILURE
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import SYMBOLS, differences, facts, render
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import (
+    SYMBOLS,
+    Links,
+    differences,
+    facts,
+    render,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry import telemetry_frame
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import NOBODY_NAMED
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
 Run = dict[str, t.Any]
@@ -26,7 +33,7 @@ TOLD = "[...document.querySelectorAll('.tip')].filter(tip => !tip.hidden).map(ti
 VIEWS = "[...document.querySelectorAll('[data-name=step] svg')].map(svg => svg.getAttribute('viewBox'))"
 # Where the second node's tenth step is on the screen.
 POINT_OF_STEP_10 = """(() => {
-  const area = document.querySelector('#plots .area'), box = area.getBoundingClientRect();
+  const area = document.querySelector('[data-unit=ms] .area'), box = area.getBoundingClientRect();
   const [left, right, bottom, top] = area.parentElement.dataset.ends.split(' ').map(Number);
   return [box.x + (10 - left) / (right - left) * box.width, box.y + (top - 10131) / (top - bottom) * box.height];
 })()"""
@@ -74,19 +81,38 @@ class Page(HTMLParser):
             self.rows[self._section][-1][-1] += data
 
 
+def text_of(html: str) -> str:
+    """Return the text of a page, with one space between words."""
+    return " ".join(Page(html).text.split())
+
+
 @pytest.mark.parametrize("verdict", sorted(SYMBOLS))
-def test_the_verdict_stands_in_title_and_heading_with_its_reasons(summary: Run, plan: Run, verdict: str) -> None:
-    page = Page(render({**summary, "verdict": verdict}, plan, NO_STEPS))
+def test_the_verdict_stands_in_front_with_what_the_run_came_to(summary: Run, plan: Run, verdict: str) -> None:
+    summary |= {"verdict": verdict, "reasons": [{"code": "pauses", "message": "It paused.", "verdict": verdict}]}
+    html = render(summary, plan, NO_STEPS)
+    page = Page(html)
     assert page.title == f"{verdict} – run-7"
-    before, _, after = page.text.partition(f"{SYMBOLS[verdict]} {verdict} run-7")
-    assert before.strip() == ""
-    assert "The step time is met." in after[: after.index("Thresholds")]
-    assert "2 nodes · 2026-07-11 09:12:03 UTC · 5 min 41 s" in page.text
+    (heading,) = re.findall(r"<h1>([^<]*)</h1>", html)
+    assert ("10,123 ms" if verdict == "PASS" else "It paused") in heading
+    before, _, after = text_of(html).partition(f"{SYMBOLS[verdict]} {verdict}")
+    assert "run-7" not in before
+    assert after.index("run-7") < after.index("Thresholds")
+    assert "2 nodes" in after[:300]
+    assert "5 min 41 s · 2026-07-11 09:12:03 UTC" in after
+
+
+def test_the_contents_lead_to_the_sections_of_the_page(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
+    html = render(summary, plan, make_steps(3, 20), links=Links(all_runs="../index.html"))
+    (ways,) = re.findall(r'<nav class="ways".*?</nav>', html, re.S)
+    targets = re.findall(r'href="([^"]+)"', ways)
+    assert targets[0] == "../index.html"
+    assert {"#plots", "#ledger", "#thresholds", "#nodes"} <= set(targets)
+    assert all(f'id="{target[1:]}"' in html for target in targets[1:])
 
 
 def test_the_page_references_nothing_outside(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     html = render(summary, plan, make_steps(2, 20))
-    assert Page(html).references == ["data:,"]
+    assert [reference for reference in Page(html).references if not reference.startswith("#")] == ["data:,"]
     assert not re.search(r"@import|url\((?!\s*[\"']?data:)", html[: html.index("</style>")])
     assert "default-src 'none'" in html
 
@@ -100,8 +126,13 @@ def test_whatever_comes_from_the_run_is_text(summary: Run, plan: Run, make_steps
     plan["model"] = plan["parameters"]["precision"] = plan["warnings"][0]["value"] = evil
     plan["nodes"][0].update(argv=[evil], env={evil: evil})
     plan["nodes"][1].update(node=evil, image=evil)
-    summary["first_failure"] = dict.fromkeys(["node", "class", "message", "remedy"], evil)
+    summary["first_failure"] = FAILURE | dict.fromkeys(["node", "class", "message", "remedy"], evil)
     summary["first_failure"]["evidence"] = ["one", evil]
+    summary["notes"] = [
+        {"code": "survived_fault", "message": evil, "node": evil, "evidence": {"class": evil, "line": evil, "step": 1}},
+        {"code": "unusual_last_lines", "message": evil, "node": evil, "evidence": {"lines": [evil]}},
+        {"code": "pauses", "message": evil},
+    ]
     page = Page(render(summary, plan, make_steps(2, 20).replace({"node": {"node-001": evil}})))
     assert {"img", "b"}.isdisjoint(page.tags)
     assert page.tags.count("script") == clean.tags.count("script")
@@ -127,25 +158,25 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
         | {"greatest": None, "met": None},
     ]
     assert Page(render(summary, plan, NO_STEPS)).rows["thresholds"] == [
-        ["Metric", "Measured", "Statistic", "Bound", "Margin (%)", "Met"],
+        ["Metric", "Measured", "Statistic", "Bound", "Margin", "Met"],
         [
             "Step time (ms)",
-            "10\u202f123 10\u202f100 – 10\u202f150",
+            "10,123 10,100 – 10,150",
             "median of node-001",
-            "≤ 10\u202f500",
-            "3.59",
+            "≤ 10,500",
+            "+3.6 %",
             "✓ met",
         ],
         [
             "Throughput per GPU (tokens/s)",
-            "6\u202f000 10\u202f100 – 10\u202f150",
+            "6,000 10,100 – 10,150",
             "median of node-001",
-            "≥ 6\u202f400",
-            "−6.25",
+            "≥ 6,400",
+            "−6.2 %",
             "✗ missed",
         ],
         ["Loss", "–", "–", "≤ 6.5", "–", "✗ not measured"],
-        ["GPU memory in use (%)", "50.0", "median of node-001", "45 – 55", "9.09", "✓ met"],
+        ["GPU memory in use (%)", "50.0", "median of node-001", "45 – 55", "+9.1 %", "✓ met"],
         ["Compute per GPU (TFLOP/s)", "500.0", "median of node-001", "400", "–", "– for information"],
     ]
 
@@ -155,8 +186,8 @@ def test_a_bound_of_zero_has_no_margin(summary: Run, plan: Run) -> None:
     assert Page(render(summary, plan, NO_STEPS)).rows["thresholds"][1][3:5] == ["≤ 0", "–"]
 
 
-def test_a_run_without_thresholds_says_so(summary: Run, plan: Run) -> None:
-    assert "No thresholds: this run was measured" in Page(render({**summary, "thresholds": []}, plan, NO_STEPS)).text
+def test_a_run_without_thresholds_says_so(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
+    assert "No thresholds" in Page(render({**summary, "thresholds": []}, plan, make_steps(2, 5))).text
 
 
 def test_thresholds_that_were_not_judged_are_named_so(summary: Run, plan: Run) -> None:
@@ -178,20 +209,126 @@ def test_the_first_failure_tells_cause_evidence_remedy_and_echoes(summary: Run, 
         "echoes": [{"node": "node-000", "class": "watchdog", "message": "timed out"}],
     }
     html = render(summary, plan, NO_STEPS)
-    text = Page(html).text
-    assert "node-001 (node rank 1, rank 9, exit code 1):\nout_of_memory" in text
+    told = text_of(html)
+    (heading,) = re.findall(r"<h1>([^<]*)</h1>", html)
+    assert heading == "Out of memory on node-001, rank 9, at step 20 of 20"
+    assert "out_of_memory on node-001 (node rank 1, rank 9, exit code 1)" in told
     assert "<mark>[rank9]: HIP out of memory. Tried to allocate 2 MiB</mark>" in html
-    assert text.index("What to do: Halve the micro batch size.") < text.index("1 echo on other nodes")
-    assert "node-000: watchdog – timed out" in text
+    places = [told.index(part) for part in ("What to do: Halve the micro batch size.", "What followed", "Step time")]
+    assert places == sorted(places)
+    assert "node-000: Collective timed out – timed out" in told
+
+
+def test_three_lines_of_the_log_show_a_failure_and_a_click_the_others(summary: Run, plan: Run) -> None:
+    lines = [f"iteration {step}/ 60 | lm loss: 9.1" for step in range(18)] + ["GPU Hang", "Aborted"]
+    summary |= {"verdict": "FAIL", "first_failure": {**FAILURE, "message": "GPU Hang", "evidence": lines}}
+    html = render(summary, plan, NO_STEPS)
+    card = html[html.index('id="failure"') : html.index("</section>", html.index('id="failure"'))]
+    seen, _, folded = card.partition("<details>")
+    assert "GPU Hang" in seen
+    assert "Aborted" in seen
+    assert "iteration" not in seen
+    assert folded.count("iteration") == 18
+
+
+def test_nodes_that_were_stopped_did_not_fail(summary: Run, plan: Run) -> None:
+    summary |= {"verdict": "FAIL", "first_failure": {**FAILURE, "node": "node-001"}}
+    summary["nodes"][0] |= {"state": "exited", "exit_code": None}
+    summary["ledger"][0]["rows"]["exit status"] = {"verdict": "INCONCLUSIVE", "evidence": "no evidence"}
+    page = Page(render(summary, plan, NO_STEPS))
+    assert "node was stopped because node-001 failed" in page.text
+    assert "stopped because node-001 failed" in page.rows["ledger"][1][3]
+
+
+def test_a_hang_blames_nobody_where_nothing_tells(summary: Run, plan: Run) -> None:
+    summary["first_failure"] = FAILURE | {
+        "node": "node-000",
+        "class": "stalled",
+        "rank": None,
+        "message": f"The training hung: its log has not grown for 64 s. {NOBODY_NAMED}",
+        "evidence": ["iteration 9/ 20 | lm loss: 9.1"],
+        "echoes": [{"node": "node-001", "class": "stalled", "message": "It hung."}],
+    }
+    for node in summary["nodes"]:
+        node |= {"state": "stalled", "exit_code": None}
+    html = render(summary | {"verdict": "FAIL"}, plan, NO_STEPS)
+    (heading,) = re.findall(r"<h1>([^<]*)</h1>", html)
+    assert "hung at step 20 of 20" in heading
+    assert "node-00" not in heading
+    assert "failed" not in html[html.index('id="failure"') : html.index("</section>", html.index('id="failure"'))]
+
+
+def test_a_proven_regression_stands_right_below_the_verdict(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
+    regression = {"metric": "step_time_ms", "message": "7.0 % slower than the last 9 runs: 10,123 ms against 9,460"}
+    html = render(summary | {"regression": regression}, plan, make_steps(2, 20))
+    assert 'class="card regression"' in html
+    told = text_of(html)
+    assert told.index("PASS") < told.index("7.0 % slower than the last 9 runs") < told.index("Throughput per GPU")
+    assert 'class="card regression"' not in render(summary, plan, make_steps(2, 20))
+
+
+def test_faults_that_the_run_survived_are_a_table(summary: Run, plan: Run) -> None:
+    fault = {"class": "gpu_ecc", "line": "an uncorrectable error", "step": 7}
+    flat = {"code": "survived_fault", "message": "It was survived.", "node": "node-001", **fault, "step": None}
+    nested = {"code": "survived_fault", "message": "It was survived.", "node": "node-000", "evidence": fault}
+    page = Page(render(summary | {"notes": [nested, flat]}, plan, NO_STEPS))
+    assert page.rows["survived"][1:] == [
+        ["node-000", "GPU ECC", "7", "an uncorrectable error"],
+        ["node-001", "GPU ECC", "–", "an uncorrectable error"],
+    ]
+    assert "It was survived." not in page.text
+
+
+def test_unusual_last_lines_are_folded(summary: Run, plan: Run) -> None:
+    notes = [
+        {"code": "unusual_last_lines", "message": "Odd.", "node": f"node-00{rank}", "evidence": {"lines": ["retrying"]}}
+        for rank in range(2)
+    ]
+    html = render(summary | {"notes": notes}, plan, NO_STEPS)
+    (folded,) = re.findall(r'<details class="whole" id="unusual">.*?</details>', html, re.S)
+    assert "node-[000-001]" in folded
+    assert folded.count("retrying") == html.count("retrying") == 1
+
+
+def test_notes_that_are_true_of_every_run_are_not_shown(summary: Run, plan: Run) -> None:
+    codes = ("mfu", "logs_as_named", "stragglers", "pauses")
+    notes = [{"code": code, "message": f"Of {code}."} for code in codes]
+    told = text_of(render(summary | {"notes": notes}, plan, NO_STEPS))
+    assert [code for code in codes if f"Of {code}." in told] == ["pauses"]
+
+
+def test_evidence_that_is_whole_is_one_line_until_it_is_opened(opened: Callable[..., Browser]) -> None:
+    with opened() as browser:
+        assert browser.run("document.querySelector('#ledger table').checkVisibility()") is False
+        browser.run("document.querySelector('#ledger summary').click()")
+        assert browser.run("document.querySelector('#ledger table').checkVisibility()") is True
+
+
+def test_a_run_that_never_began_shows_its_cause_and_no_empty_tables(summary: Run, plan: Run) -> None:
+    lacking = {"verdict": "INCONCLUSIVE", "evidence": "no evidence"}
+    for of_node in summary["ledger"]:
+        of_node["rows"] = dict.fromkeys(of_node["rows"], lacking)
+    for node in summary["nodes"]:
+        node |= {"state": "not_started", "last_step": None, "exit_code": None, "metrics": {}}
+    reasons = [
+        {"code": "node_not_started", "message": "No image on node-000.", "verdict": "ERROR", "row": "exit status"},
+        {"code": "no_steps", "message": "No step.", "verdict": "INCONCLUSIVE", "row": "steps"},
+    ]
+    bound = {**summary["thresholds"][0], "measured": None, "met": False}
+    summary |= {"verdict": "ERROR", "reasons": reasons, "metrics": {}, "thresholds": [bound]}
+    html = render(summary, plan, NO_STEPS)
+    assert re.findall(r"<h1>([^<]*)</h1>", html) == ["No image on node-000"]
+    assert "No step." not in Page(html).text
+    assert {"thresholds", "statistics"}.isdisjoint(Page(html).rows)
 
 
 def test_a_run_without_failure_has_no_failure_card(summary: Run, plan: Run) -> None:
-    assert "First failure" not in Page(render(summary, plan, NO_STEPS)).text
+    assert 'id="failure"' not in render(summary, plan, NO_STEPS)
 
 
 def test_every_node_has_one_row(summary: Run, plan: Run) -> None:
     header, *rows = Page(render(summary, plan, NO_STEPS)).rows["nodes"]
-    assert header[7:] == ["Off the median (%)", "Step time (ms)", "5th – 95th percentile"]
+    assert header[7:] == ["Off the median", "Step time (ms)", "5th – 95th percentile"]
     assert rows == [
         [
             f"node-00{rank}",
@@ -201,9 +338,9 @@ def test_every_node_has_one_row(summary: Run, plan: Run) -> None:
             "1",
             "20 / 20",
             "18",
-            "0",
-            "10\u202f050",
-            "10\u202f001 – 10\u202f149",
+            "0 %",
+            "10,050",
+            "10,001 – 10,149",
         ]
         for rank in range(2)
     ]
@@ -226,9 +363,7 @@ def test_what_a_node_does_not_tell_is_a_dash(summary: Run, plan: Run) -> None:
 def test_every_metric_has_its_statistics(summary: Run, plan: Run) -> None:
     summary["metrics"]["step_time_ms"]["stdev"] = None
     rows = Page(render(summary, plan, NO_STEPS)).rows["statistics"]
-    assert rows[1:] == [
-        ["Step time (ms)", "10\u202f050", "10\u202f060", "10\u202f001", "10\u202f149", "–", "36", "3 – 20"]
-    ]
+    assert rows[1:] == [["Step time (ms)", "10,050", "10,060", "10,001", "10,149", "–", "36", "3 – 20"]]
 
 
 def test_neither_none_nor_nan_is_ever_shown(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
@@ -244,7 +379,7 @@ def test_what_was_run_is_told_in_short(plan: Run) -> None:
     told = dict(facts(plan))
     assert told["GPU"] == "mi300x"
     assert told["Image"] == "rocm/megatron-lm:v25.5"
-    assert told["Sequence length"] == "8\u202f192"
+    assert told["Sequence length"] == "8,192"
     assert told["FSDP"] == "no"
     assert "Run id" not in told
 
@@ -268,9 +403,9 @@ def test_nodes_that_are_given_the_same_have_no_differences(plan: Run) -> None:
     assert differences([plan["nodes"][0], {**plan["nodes"][0], "node": "node-001"}]) == []
 
 
-def test_a_run_that_failed_before_its_first_step_says_so(summary: Run, plan: Run) -> None:
+def test_a_run_that_failed_before_its_first_step_has_no_plots(summary: Run, plan: Run) -> None:
     html = render(summary, plan, pd.DataFrame(columns=["node", "node_rank", "attempt", "step", "counted"]))
-    assert "No step was recorded, so there is nothing to plot." in Page(html).text
+    assert 'id="plots"' not in html
     assert "<script" not in html
 
 
@@ -279,17 +414,16 @@ def test_a_metric_without_values_is_named_and_not_plotted(summary: Run, plan: Ru
     page = Page(render(summary, plan, steps))
     assert "No values of: Loss." in page.text
     bare = Page(render(summary, plan, steps.drop(columns=["step_time_ms", "tokens_per_sec_per_gpu"])))
-    assert "No values of: Step time, Throughput per GPU, Loss." in bare.text
-    assert "No step was recorded" not in bare.text
+    assert "No values of: Throughput per GPU, Step time, Loss." in bare.text
 
 
 def test_a_node_far_off_the_others_comes_first_and_links_to_its_log(summary: Run, plan: Run) -> None:
     summary["nodes"] += [
         {**summary["nodes"][0], "node": "node-002", "metrics": {"step_time_ms": {"value": 12_060.0}}},
     ]
-    html = render(summary, plan, NO_STEPS, logs={"node-002": "nodes/node-002/train.log"})
+    html = render(summary, plan, NO_STEPS, links=Links({"node-002": "nodes/node-002/train.log"}))
     first, *_others = Page(html).rows["nodes"][1:]
-    assert (first[0], first[7]) == ("node-002", "20.0")
+    assert (first[0], first[7]) == ("node-002", "+20.0 %")
     assert '<a href="nodes/node-002/train.log">node-002</a>' in html
 
 
@@ -297,7 +431,7 @@ def test_what_is_not_in_the_plots_is_said_beside_the_verdict(summary: Run, plan:
     steps = make_steps(2, 9)
     steps.loc[steps["step"] == 7, "loss"] = math.nan
     text = Page(render(summary, plan, steps)).text
-    assert text.index("Not plotted (missing, NaN or infinite): 2 × loss.") < text.index("Thresholds")
+    assert text.index("missing, NaN or infinite: 2 × loss.") < text.index("Step time (ms) by step")
 
 
 def test_nothing_is_met_for_good_in_a_run_that_was_stopped(summary: Run, plan: Run) -> None:
@@ -311,7 +445,7 @@ def test_what_was_done_by_the_clock_stands_beside_the_median(summary: Run, plan:
     rate = {**summary["metrics"]["step_time_ms"], "value": 6_000.0, "value_node": "node-001"}
     summary["metrics"]["tokens_per_sec_per_gpu"] = rate
     summary["nodes"][1]["time_spent"] = {"median": 10.0, "mean": 12.0, "wall_clock": 20.0, "drift": 0.0}
-    assert "Throughput by the clock 3 000 tokens/s" in " ".join(Page(render(summary, plan, NO_STEPS)).text.split())
+    assert "3,000 by the clock" in text_of(render(summary, plan, NO_STEPS))
 
 
 def test_thirty_steps_of_eight_nodes_take_less_than_300_kb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
@@ -327,7 +461,7 @@ def test_the_legend_names_up_to_sixteen_nodes(summary: Run, plan: Run, make_step
 
 def test_a_far_threshold_is_told_beside_its_plot(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     summary["thresholds"][0]["greatest"] = 5_000.0
-    assert "The threshold ≤ 5\u202f000 lies below this view." in Page(render(summary, plan, make_steps(2, 20))).text
+    assert "The threshold ≤ 5,000 lies below this plot." in Page(render(summary, plan, make_steps(2, 20))).text
 
 
 def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
@@ -337,10 +471,13 @@ def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, 
     assert "Too many points to draw them all" in html
 
 
-def test_the_figures_that_one_looks_for_first_stand_in_front(summary: Run, plan: Run) -> None:
+def test_each_figure_has_its_interval_and_its_threshold(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     summary |= {"mfu": 0.4123, "mfu_basis": "model FLOPs and tokens/s"}
-    told = " ".join(Page(render(summary, plan, NO_STEPS)).text.split())
-    assert "Step time 10 123 ms median of node-001 MFU 41.2 % from model FLOPs and tokens/s Thresholds" in told
+    summary["metrics"]["step_time_ms"]["interval"] = {"low": 10_100.0, "high": 10_150.0}
+    told = text_of(render(summary, plan, make_steps(3, 20)))
+    figures = told[told.index("MFU") : told.index("by step")]
+    for part in ("41.2 %", "10,123 ms", "≤ 10,500", "+3.6 %", "10,100 – 10,150", "median of node-001"):
+        assert part in figures
 
 
 def test_stragglers_are_marked_where_nodes_are(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
@@ -418,6 +555,19 @@ def test_hovering_over_a_line_tells_node_step_and_value(opened: Callable[..., Br
         browser.point_at(x, y)
         told = browser.run(TOLD)
     assert "node-001, step 10: 10131 ms" in told
+
+
+def test_hovering_over_the_heat_map_tells_node_step_and_deviation(opened: Callable[..., Browser]) -> None:
+    with opened() as browser:
+        browser.run("document.querySelector('#deviations').scrollIntoView()")
+        x, y, width, height = browser.run(
+            "(box => [box.x, box.y, box.width, box.height])"
+            "(document.querySelector('#deviations .area').getBoundingClientRect())"
+        )
+        browser.point_at(x + 0.52 * width - 2, y + height / 6)
+        browser.point_at(x + 0.52 * width, y + height / 6)
+        told = browser.run(TOLD)
+    assert re.match(r"node-00\d, step 11: [+−][\d.]+ %", told), told
 
 
 def test_on_a_phone_the_page_is_as_wide_as_the_screen(opened: Callable[..., Browser]) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.ledger_rows import ledger_lines, ledger_rows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.ledger_rows import (
+    ledger_lines,
+    ledger_rows,
+    whole_in_words,
+)
 
 
 def ledger(**evidence: tuple[str, str]) -> list[dict[str, t.Any]]:
@@ -50,5 +54,30 @@ def test_a_terminal_shows_what_lacks_on_which_nodes() -> None:
 
 
 def test_many_different_ones_are_counted() -> None:
-    (row, _loss) = ledger_rows(ledger(**{f"gpu{n}": ("PASS", f"{n} steps") for n in range(1024)}))
+    (row, _loss) = ledger_rows(ledger(**{f"gpu{n}": ("PASS", f"kernel v{n}") for n in range(1024)}))
     assert (len(row.groups), row.more) == (6, 1018)
+
+
+def test_evidence_that_differs_in_numbers_only_is_one_group_with_their_ranges() -> None:
+    told = {f"gpu{n}": ("PASS", f"median {420 + n}.5, batch 16 at 20:44:0{n} on rocm/v25.{n}") for n in range(3)}
+    row, _loss = ledger_rows(ledger(**told))
+    # What is part of a time of day, or of a name, is no number.
+    assert len(row.groups) == 3
+    short = {node: (verdict, text.partition(" at")[0]) for node, (verdict, text) in told.items()}
+    row, _loss = ledger_rows(ledger(**short))
+    assert [tuple(group) for group in row.groups] == [("PASS", "median 420.5 – 422.5, batch 16", "gpu[0-2]")]
+
+
+def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:
+    lacking = ledger(gpu0=("INCONCLUSIVE", "no evidence"), gpu1=("PASS", "NET/IB"))
+    row, _loss = ledger_rows(lacking, {(node, "network"): "stopped because gpu7 failed" for node in ("gpu0", "gpu1")})
+    assert [group.evidence for group in row.groups] == ["stopped because gpu7 failed", "NET/IB"]
+
+
+def test_one_line_says_how_many_checks_passed_and_which_did_not() -> None:
+    assert "2 checks" in whole_in_words(ledger(gpu0=("PASS", "NET/IB")))
+    mixed = whole_in_words(ledger(gpu0=("FAIL", "NET/Socket")))
+    assert "1 of 2" in mixed
+    assert "network" in mixed
+    never = [{"node": "gpu0", "node_rank": 0, "rows": {"loss": {"verdict": "INCONCLUSIVE", "evidence": "no evidence"}}}]
+    assert "loss" not in whole_in_words(never)

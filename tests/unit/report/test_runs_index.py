@@ -46,11 +46,49 @@ def test_each_run_has_its_verdict_its_change_and_a_link_the_newest_first(add, tm
     assert list(rows) == ["other", "new", "bad", "old", "running"]
     assert rows["bad"][1:5] == ["FAIL", "out_of_memory", "on", "node7"]
     # A run is compared with earlier passes of its kind only.
-    changes = {name: [word for word in row if re.match(r"[+-]\d", word)] for name, row in rows.items()}
-    assert changes == {"other": [], "new": ["+10.0"], "bad": ["-50.0"], "old": [], "running": []}
+    changes = {name: [word for word in row if re.match(r"[+−]\d", word)] for name, row in rows.items()}
+    assert changes == {"other": [], "new": ["+10.0"], "bad": ["−50.0"], "old": [], "running": []}
     assert rows["running"][1:3] == ["not", "judged"]
     assert re.findall(r'href="([^"]+)/report.html"', page) == ["other", "new", "bad", "old"]
     assert write_index(tmp_path) is False
+
+
+def test_a_proven_regression_is_marked_with_what_the_history_says(add, tmp_path):
+    add("old", "PASS", 1, 100.0)
+    regression = {"regression_metric": "tokens_per_sec_per_gpu", "regression_percent": -6.9}
+    add("slower", "PASS", 2, 94.0, **regression)
+    add("other", "PASS", 3, 100.0, regression_metric="loss", regression_percent=9.0)
+    write_index(tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    found = {row[0]: " ".join(row) for row in rows_of(page)}
+    assert "−6.9 %" in found["slower"]
+    assert "real" in found["slower"]
+    assert "Loss worse" in found["other"]
+    assert page.count('class="bad"') == 3
+
+
+def test_a_run_that_did_not_pass_has_its_headline(add, tmp_path):
+    add("bad", "FAIL", 2, 50.0, headline="GPU hang on node7 at step 9")
+    add("good", "PASS", 3, 50.0, headline="2 nodes trained")
+    write_index(tmp_path)
+    found = {row[0]: " ".join(row) for row in rows_of((tmp_path / "index.html").read_text())}
+    assert "GPU hang on node7 at step 9" in found["bad"]
+    assert "trained" not in found["good"]
+
+
+def test_all_trends_have_one_scale(add, tmp_path):
+    for hour, (tokens, nodes) in enumerate([(100.0, 2), (100.0, 2), (90.0, 2), (100.0, 4), (100.0, 4), (101.0, 4)]):
+        add(f"run{hour}", "PASS", hour, tokens, nodes=nodes)
+    write_index(tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    heights = [
+        max(numbers) - min(numbers)
+        for points in re.findall(r'points="([^"]+)"', page)
+        for numbers in [[float(point.split(",")[1]) for point in points.split()]]
+        if max(numbers) > min(numbers)
+    ]
+    assert len(heights) == 2
+    assert max(heights) > 5 * min(heights)
 
 
 def test_names_are_escaped_and_torn_rows_leave_the_others(add, tmp_path):

@@ -76,7 +76,7 @@ def test_the_page_shows_chart_table_and_what_did_not_pass(sweep, keys):
     write_sweep_report(folder)
     page = (folder / "sweep.html").read_text()
     assert 'href="../s-cell1/report.html"' in page
-    assert "Best: <strong>cell1</strong>" in page
+    assert "Best: cell1 with 120.0 tokens/s per GPU" in page
     assert "node1: out_of_memory: HIP out of memory" in page
     assert ('class="tiles"' if len(keys) == 2 else 'class="bars"') in page
 

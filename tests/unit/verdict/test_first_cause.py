@@ -326,7 +326,7 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s. Which rank holds up the others could not be determined.",
+        "The training hung: its log has not grown for 60 s. Which rank is blocking the others is unknown.",
         [],
     ),
 ]

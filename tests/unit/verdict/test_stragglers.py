@@ -152,7 +152,7 @@ def test_of_healthy_fleets_of_64_nodes_none_is_accused() -> None:
 def test_in_one_job_the_same_step_time_everywhere_says_nothing_about_a_node() -> None:
     result = found(dict.fromkeys("abcd", 100.0) | {"e": 100.4}, together=True)
     assert names(result) == []
-    assert "cannot tell which" in result["message"]
+    assert "do not show which" in result["message"]
 
 
 def test_two_nodes_show_what_they_cost_but_not_which_is_unusual() -> None:

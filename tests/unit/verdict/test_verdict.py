@@ -338,6 +338,12 @@ def test_the_nodes_that_we_stopped_as_another_failed_are_no_reasons(tmp_path):
     assert codes(summary) == [("node_failed", "gpu00"), ("last_step_missing", "gpu01")]
 
 
+def test_a_node_whose_exit_status_is_unknown_as_another_failed_is_no_reason(tmp_path):
+    log = lines(range(1, 4))
+    nodes = [Node("gpu00", log, exit_status=None), Node("gpu01", log + OUT_OF_MEMORY, exit_status=1)]
+    assert [node for code, node in codes(judged(nodes, tmp_path)) if code.startswith("node_")] == ["gpu01"]
+
+
 def test_a_run_that_somebody_stopped_is_no_failure_of_the_training(tmp_path):
     nodes = [Node("gpu00", SILENT, status="stopped"), Node("gpu01", lines(range(1, 8)), status="stopped")]
     bounds = [{"metric": "loss", "kind": "max", "value": 1.0}, {"metric": "step_time_ms", "kind": "max", "value": 1e9}]

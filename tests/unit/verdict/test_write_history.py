@@ -58,7 +58,8 @@ def test_the_page_shows_the_earlier_runs_and_the_outcome(report):
     # All begin at the same instant, so that none is an earlier one.
     folder, _ = report("one")
     page = (folder / "report.html").read_text()
-    assert "This is the first run of its key" in page
+    assert 'id="history"' in page
+    assert "No earlier run" in page
     assert json.loads((folder / "history.json").read_text())["runs"][-1]["run_id"] == "one"
 
 
@@ -85,7 +86,22 @@ def test_a_damaged_file_of_the_history_is_named_on_the_page_and_the_terminal(rep
     folder, _ = report("one")
     told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
     assert told in (folder / "report.html").read_text()
-    assert f"  · {told}" in verdict_lines(str(folder / "report.html"))
+    assert f"  · {told}" in [line.text for line in verdict_lines(str(folder / "report.html"))]
+
+
+def test_a_proven_regression_is_a_field_of_the_summary_and_leads_page_and_terminal(report, tmp_path):
+    folder, _ = report("now")
+    (now,) = read_history(tmp_path / "history", []).to_dict("records")
+    for day in range(1, 7):
+        then = {name: now[name] for name in ("framework", "key", "environment")}
+        then["tokens_per_sec_per_gpu"] = now["tokens_per_sec_per_gpu"] * (1.2 + day / 1000)
+        row = dict.fromkeys(SCHEMA.names) | then | {"run_id": f"old{day}", "verdict": "PASS"}
+        write_row(tmp_path / "history", row | {"started_at": f"2020-01-{day:02}T00:00:00+00:00"})
+    report("now")
+    regression = json.loads((folder / "summary.json").read_text())["regression"]
+    assert (regression["metric"], regression["runs"]) == ("tokens_per_sec_per_gpu", 6)
+    assert regression["message"] in (folder / "report.html").read_text()
+    assert any(regression["message"] in line.text for line in verdict_lines(str(folder / "report.html")))
 
 
 def test_perf_csv_has_the_change_since_the_last_pass_however_many_runs_failed_since(report, tmp_path):

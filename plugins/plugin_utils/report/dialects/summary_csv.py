@@ -7,6 +7,7 @@ import typing as t
 
 from ....module_utils.logs.record import METRICS
 from ..files import csv_text
+from ..headline import headline
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -29,12 +30,14 @@ _OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "thresho
 def summary_csv(run: JudgedRun) -> str:
     """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty.
 
-    A metric's columns are ``<metric>_<column>``, in the metric's unit.
+    ``headline`` is what the run came to in one sentence. ``regression_metric`` and ``regression_percent`` are of a
+    proven regression. A metric's columns are ``<metric>_<column>``, in the metric's unit.
     """
     summary, parameters = run.summary, run.parameters
-    failure = summary["first_failure"]
+    failure, regression = summary["first_failure"], summary.get("regression")
     row: dict[str, t.Any] = {
         **{name: value for name, value in summary.items() if name in _OF_RUN},
+        "headline": headline(summary),
         "reasons": " ".join(reason["code"] for reason in summary["reasons"]),
         "first_failure_node": failure and failure["node"],
         "first_failure_class": failure and failure["class"],
@@ -48,6 +51,8 @@ def summary_csv(run: JudgedRun) -> str:
         "config_file": run.plan.get("config_file"),
         "warmup_steps": summary["warmup_steps"],
         "mfu": summary["mfu"],
+        "regression_metric": regression and regression["metric"],
+        "regression_percent": regression and regression["percent"],
     }
     for metric in METRICS:
         found = summary["metrics"].get(metric)

@@ -3,7 +3,8 @@
   const plots = [...document.querySelectorAll("figure.chart[data-name]")].map(figure => {
     const [left, right, bottom, top] = figure.dataset.ends.split(" ").map(Number);
     const svg = figure.querySelector("svg");
-    return { figure, svg, left, right, bottom, top, area: figure.querySelector(".area"), from: 0, span: 2000, lines: null };
+    const cells = figure.dataset.cells && JSON.parse(figure.dataset.cells);
+    return { figure, svg, cells, names: cells && [...figure.querySelectorAll(".y")].map(one => one.textContent), left, right, bottom, top, area: figure.querySelector(".area"), from: 0, span: 2000, lines: null };
   });
   const zoom = (name, from, span) => plots.filter(plot => plot.figure.dataset.name === name).forEach(plot => {
     Object.assign(plot, { from, span });
@@ -33,6 +34,20 @@
         box.style.left = `${ends[0]}%`;
         box.style.width = `${ends[1] - ends[0]}%`;
         box.hidden = false;
+      }
+      if (plot.cells) {
+        const step = plot.left + at.x / 2000 * (plot.right - plot.left);
+        const row = Math.floor(at.y / 1000 * plot.cells.rows.length);
+        const column = plot.cells.ends.findIndex(end => step < end - 0.5);
+        const value = plot.cells.rows[row]?.[column];
+        tip.hidden = value == null;
+        if (!tip.hidden) {
+          const off = `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)} %`;
+          tip.textContent = `${plot.names[row]}, ${plot.figure.dataset.name} ${Math.round(step)}: ${off}`;
+          const place = (at.x - plot.from) / plot.span * 100;
+          tip.style.cssText = `top:${at.y / 10}%;` + (place > 50 ? `right:${100 - place}%` : `left:${place}%`);
+        }
+        return;
       }
       let best = null;
       for (const line of linesOf(plot)) for (const [x, y] of line.points) {

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run came to, in one sentence, and what a reader wants to know next: numbers and open reasons."""
+
+from __future__ import annotations
+
+from ..contracts import FirstFailure, Reason, Summary
+from ..inventory.folded_names import folded
+from ..plan.config.words import counted
+from .failure_titles import failure_title
+from .messages import reasons_of
+from .other_nodes import UNSTARTED, nobody_is_blamed
+from .readable import exact, is_nothing, machine_name, measured, percent, scaled, with_unit
+from .thresholds import margin_of, missed_bounds
+
+# These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
+_FOLLOWS = frozenset({"exit status", "steps", "failures"})
+
+
+def headline(summary: Summary) -> str:
+    """Return what the run came to, in one sentence without a full stop."""
+    failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
+    several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
+    if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
+        return _qualification(summary)
+    if passed:
+        return _speed(summary)
+    if failure:
+        return _failed(summary, failure)
+    message, _code = next(iter(reasons_of(_untold(summary))), ("Nothing is known of this run.", ""))
+    return message.rstrip(".")
+
+
+def numbers(summary: Summary) -> list[str]:
+    """Return the numbers of a run that its headline does not tell, short enough to stand in one line."""
+    metrics, told = summary["metrics"], headline(summary)
+    found = [
+        f"{label}{text}"
+        for metric, label in (
+            ("tokens_per_sec_per_gpu", ""),
+            ("tflops_per_gpu", ""),
+            ("step_time_ms", "step time "),
+            ("loss", "loss "),
+        )
+        if metric in metrics
+        and not is_nothing(metrics[metric]["value"], metric)
+        and (text := with_unit(metrics[metric]["value"], metric)) not in told
+    ]
+    if summary.get("mfu") is not None:
+        found.insert(0, f"MFU {measured(summary['mfu'], 'mfu')} %")
+    return found
+
+
+def fleet(summary: Summary) -> str:
+    """Return on what a run ran, such as ``16 nodes × 8 MI300X``."""
+    nodes = len(summary["nodes"])
+    workload = summary.get("workload")
+    gpus, gpu = workload["gpus"] if workload else 0, machine_name(summary["gpu"] or "")
+    per_node = f" × {gpus // nodes}" if gpus and nodes and gpus % nodes == 0 else ""
+    return f"{counted(nodes, 'node')}{per_node}{' ' + (gpu if per_node or not gpu else f'with {gpu}') if gpu else ''}"
+
+
+def steps_told(summary: Summary) -> str:
+    """Return how far the run came, such as ``11 of 60 steps``; empty without a step."""
+    known = [node for node in summary["nodes"] if node.get("last_step") is not None]
+    if not known:
+        return ""
+    # A trainer that counts from 0 has done one step more than the number of its last one.
+    least = min(known, key=lambda node: node["last_step"] or 0)
+    total = least.get("steps_total")
+    if summary["verdict"] == "PASS":
+        return counted(total, "step") if total else f"step {least['last_step']}"
+    return f"step {least['last_step']}{f' of {total}' if total else ''}"
+
+
+def open_reasons(summary: Summary) -> list[tuple[str, str]]:
+    """Return the reasons against a PASS, each with its code, that do not follow from the headline; none for a PASS."""
+    if summary["verdict"] == "PASS":
+        return []
+    told = headline(summary)
+    return [(message, code) for message, code in reasons_of(_untold(summary)) if message.rstrip(".") != told]
+
+
+def _speed(summary: Summary) -> str:
+    """Return what a run that passed achieved."""
+    model = summary["model"]
+    metric, value = _of_speed(summary)
+    who = f"{fleet(summary)} trained{' ' + model if model else ''}"
+    if not metric:
+        return f"{who} for {steps_told(summary)}" if steps_told(summary) else who
+    how = "at" if metric == "tokens_per_sec_per_gpu" else "with a step time of"
+    text = f"{who} {how} {with_unit(value, metric)}"
+    bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one.get("met")), None)
+    margin = margin_of(bound) if bound else None
+    if bound and margin is not None and (bound["least"] is None) != (bound["greatest"] is None):
+        limit = bound["least"] if bound["greatest"] is None else bound["greatest"]
+        side = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
+        text += f", {percent(margin)} {side[0]} the {exact(scaled(limit, metric))} {side[1]}"
+    return text
+
+
+def _qualification(summary: Summary) -> str:
+    """Return how many nodes passed, where each trains by itself, which did not, and which are slow."""
+    bad = _not_passed(summary)
+    slow = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"] if one["node"] not in bad}
+    good = len(summary["nodes"]) - len(bad) - len(slow)
+    parts = [f"{good} of {counted(len(summary['nodes']), 'node')} passed"]
+    parts += [f"{len(bad)} did not ({folded(bad)})"] if bad else []
+    if slow:
+        named = ", ".join(f"{node} by {percent(100 * by)}" for node, by in slow.items())
+        parts.append(f"{'1 is' if len(slow) == 1 else f'{len(slow)} are'} slow ({named})")
+    metric, value = _of_speed(summary)
+    if metric and not bad:
+        worst = summary["metrics"][metric].get("value_node")
+        parts.append(f"the slowest{f', {worst},' if worst else ''} at {with_unit(value, metric)}")
+    return ", ".join(parts)
+
+
+def _not_passed(summary: Summary) -> set[str]:
+    reasons = (reason for reason in summary["reasons"] if reason.get("verdict") != "PASS")
+    return {reason["node"] for reason in reasons if reason.get("node")} | {
+        bound["node"] for bound in missed_bounds(summary) if bound["node"]
+    }
+
+
+def _failed(summary: Summary, failure: FirstFailure) -> str:
+    node = next((one for one in summary["nodes"] if one["node"] == failure["node"]), None)
+    last, total = (node.get("last_step"), node.get("steps_total")) if node else (None, None)
+    step = f"at step {last}{f' of {total}' if total else ''}" if last is not None else ""
+    if nobody_is_blamed(failure):
+        return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
+    if failure["class"] == "not_ready":
+        return f"{failure['node']} could not start: {failure['message'].rstrip('.')}"
+    title = failure_title(failure["class"])
+    if failure["class"] == "exit_status" and failure.get("exit_code"):
+        title += f" with exit status {failure['exit_code']}"
+    rank = f", rank {failure['rank']}" if failure.get("rank") is not None else ""
+    before = "before the first step" if node and node["state"] not in UNSTARTED else ""
+    return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")
+
+
+def telling_failure(summary: Summary) -> FirstFailure | None:
+    """Return the first failure, unless it says no more than that a node ended early: the reasons tell how early."""
+    failure = summary["first_failure"]
+    return failure if failure and (failure["class"] != "exit_status" or failure["exit_code"]) else None
+
+
+def _untold(summary: Summary) -> list[Reason]:
+    """Return the reasons that do not follow from a first failure.
+
+    After a failure much is missing; that this proves nothing is no news.
+    """
+    proven = summary["verdict"] in ("FAIL", "ERROR")
+    failed = proven and telling_failure(summary) is not None
+    much_missing = failed or (proven and all(node.get("last_step") is None for node in summary["nodes"]))
+    return [
+        reason
+        for reason in summary["reasons"]
+        if not (failed and reason.get("row") in _FOLLOWS)
+        and not (much_missing and reason.get("verdict") == "INCONCLUSIVE")
+    ]
+
+
+def _of_speed(summary: Summary) -> tuple[str, float] | tuple[None, None]:
+    """Return the metric by which a run is fast or slow and its value, as far as one was measured."""
+    for metric in ("tokens_per_sec_per_gpu", "step_time_ms"):
+        found = summary["metrics"].get(metric)
+        if found and found["value"]:
+            return metric, found["value"]
+    return None, None

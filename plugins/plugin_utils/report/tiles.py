@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The figures that a reader looks for first, each as a tile of the page with what it is compared with."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from ..contracts import JudgedBound, Summary
+from ..plan.config.words import counted
+from .charts import deviations_from_median, polyline
+from .history_change import NOISE, REAL
+from .readable import LABELS, is_nothing, machine_name, measured, number, percent, unit_of
+from .thresholds import required
+
+FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
+_ONLY_WITH_A_THRESHOLD = ("memory_fraction",)
+_OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
+# A bar ends this far beyond its value or its threshold, whichever is larger.
+_ROOM = 1.35
+# The time between steps counts for nothing below this share.
+_BY_THE_CLOCK = 0.01
+# A change that is smaller than the noise of most clusters looks like none on the trend.
+_LEAST_TREND = 0.05
+
+
+class Bar(t.NamedTuple):
+    """A bar from zero: how much of it is filled and where its threshold is, both in percent; whether that is met."""
+
+    filled: float
+    limit: float | None
+    met: bool | None
+
+
+class Tile(t.NamedTuple):
+    """A figure: label, value, unit, a line below, and a bar or the points of a trend, if it has one."""
+
+    label: str
+    value: str
+    unit: str
+    lines: list[str]
+    gauge: Bar | None = None
+    trend: str = ""
+    tone: str = ""
+
+
+def tiles_of(summary: Summary, history: Mapping[str, t.Any] | None = None) -> list[Tile]:
+    """Return the tiles of a run: its figures, and how it stands to earlier runs."""
+    found = [*(_tile(summary, metric) for metric in FIGURES), _trend(history) if history else None]
+    tiles = [tile for tile in found if tile]
+    # A number and its unit stay in one line.
+    return [tile._replace(lines=[line.replace(" %", "\N{NO-BREAK SPACE}%") for line in tile.lines]) for tile in tiles]
+
+
+def _tile(summary: Summary, metric: str) -> Tile | None:
+    if metric == "mfu":
+        return _mfu(summary)
+    found = summary["metrics"].get(metric)
+    value = found["value"] if found else None
+    if not found or value is None or is_nothing(value, metric):
+        return None
+    bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one["kind"] != "info"), None)
+    judged = summary.get("thresholds_judged", True)
+    if metric in _ONLY_WITH_A_THRESHOLD and not bound:
+        return None
+    lines = [required(bound)] if bound and bound["measured"] is not None else []
+    lines += _origin(summary, found)
+    lines += _by_the_clock(summary, found) if metric == "tokens_per_sec_per_gpu" else []
+    interval = found.get("interval")
+    if interval:
+        low, high = (measured(interval[side], metric) for side in ("low", "high"))
+        lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
+    missed = bool(judged and bound and bound["met"] is False)
+    gauge = _bar(value, bound) if bound else None
+    unit = "%" if metric == "memory_fraction" else unit_of(metric)
+    return Tile(LABELS[metric], measured(value, metric), unit, lines, gauge, tone="bad" if missed else "")
+
+
+def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
+    """Return the throughput over the time that really passed, if timestamps show it and it is another one."""
+    spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
+    wall_clock = spent.get("wall_clock") if spent else None
+    if not spent or not wall_clock:
+        return []
+    share = spent["median"] / wall_clock
+    return [f"{number(found['value'] * share)} by the clock"] if abs(share - 1) > _BY_THE_CLOCK else []
+
+
+def _origin(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
+    last = max((one["last_step"] for one in summary["metrics"].values() if one.get("last_step")), default=0)
+    if found["statistic"] == "last":
+        behind = found.get("last_step", last) < last
+        return [f"at step {found['last_step']}{f' of {last}' if behind else ''}" if found.get("last_step") else "last"]
+    if len(summary["nodes"]) < 2:
+        return []
+    return [f"{found['statistic']} of {found['value_node']}"]
+
+
+def _mfu(summary: Summary) -> Tile | None:
+    mfu, workload = summary["mfu"], summary.get("workload")
+    if mfu is None:
+        return None
+    precision = workload["precision"].upper() if workload and workload.get("precision") else ""
+    peak = workload["peak_tflops_per_gpu"] if workload else None
+    gpu = machine_name(summary["gpu"])
+    lines = [f"of the {number(peak, 4)} TFLOP/s peak of {gpu}"] if peak else []
+    lines += [f"from {summary['mfu_basis']}"] if summary.get("mfu_basis") else []
+    label = f"MFU ({precision})" if precision else "MFU"
+    return Tile(label, measured(mfu, "mfu"), "%", lines, Bar(min(100.0, 100 * mfu), None, None))
+
+
+def _bar(value: float, bound: JudgedBound) -> Bar | None:
+    limit = bound["least"] if bound["least"] is not None else bound["greatest"]
+    if limit is None or limit <= 0 or value < 0:
+        return None
+    end = _ROOM * max(value, limit)
+    return Bar(100 * value / end, 100 * limit / end, bound["met"])
+
+
+def _trend(history: Mapping[str, t.Any]) -> Tile | None:
+    """Return how the run stands to the earlier ones of its kind, in the first metric that both have."""
+    for metric in _OF_HISTORY:
+        change = history["comparison"].get(metric)
+        if change and change["percent"] is not None and change.get("runs"):
+            values = [run[metric] for run in history["runs"] if run.get(metric) is not None]
+            words = {
+                REAL: "a real change, " + ("better" if change["better"] else "worse"),
+                NOISE: "within noise",
+            }.get(change["outcome"], "too few runs to judge noise")
+            tone = "" if change["outcome"] != REAL else "good" if change["better"] else "bad"
+            edge = max([_LEAST_TREND, *map(abs, deviations_from_median(values))])
+            label = f"Against the last {counted(change['runs'], 'run')}"
+            value, unit = percent(change["percent"], signed=True).split(" ")
+            return Tile(label, value, unit, [words, LABELS[metric].lower()], None, polyline(values, edge), tone)
+    return None

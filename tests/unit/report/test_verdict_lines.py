@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a terminal shows at the end of a run."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from judged_runs import FAILURE
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import decisive_lines, verdict_lines
+
+Run = dict[str, t.Any]
+
+
+@pytest.fixture
+def told(tmp_path: Path, summary: Run) -> Callable[..., list[str]]:
+    """Return a function that shows a summary with some changes."""
+
+    def show(*, verbose: bool = False, **changes: t.Any) -> list[str]:
+        (tmp_path / "summary.json").write_text(json.dumps(summary | {"rehearsal": False, **changes}))
+        return [line.text for line in verdict_lines(str(tmp_path / "report.html"), verbose=verbose)]
+
+    return show
+
+
+def test_a_good_run_is_told_in_a_few_lines_the_first_of_which_has_verdict_and_speed(told: t.Any) -> None:
+    first, *others = told()
+    assert first.startswith("PASS  run-7: ")
+    assert "10,123 ms" in first
+    assert len(others) <= 3
+    assert others[-1].startswith("Report: ")
+
+
+def test_what_a_pass_rests_on_is_told_to_who_asks(told: t.Any) -> None:
+    assert "The step time is met." not in " ".join(told())
+    assert "The step time is met." in " ".join(told(verbose=True))
+
+
+def test_a_failure_is_told_once_with_three_lines_and_what_to_do(told: t.Any) -> None:
+    lines = [f"iteration {step}/ 60 | lm loss: 9.1" for step in range(18)] + ["RuntimeError", "HIP out of memory"]
+    reasons = [{"code": "node_failed", "message": "node-001 ended with exit status 1.", "row": "exit status"}]
+    failure = FAILURE | {"node": "node-001", "evidence": lines}
+    shown = told(verdict="FAIL", first_failure=failure, reasons=reasons)
+    text = "\n".join(shown)
+    assert text.count("HIP out of memory") == 1
+    assert "iteration" not in text
+    assert "exit status 1" not in text
+    assert "What to do: Halve the micro batch size." in text
+    assert "iteration" in "\n".join(told(verbose=True, verdict="FAIL", first_failure=failure, reasons=reasons))
+
+
+def test_unusual_last_lines_are_told_to_who_asks(told: t.Any) -> None:
+    notes = [{"code": "unusual_last_lines", "message": "", "node": "node-000", "evidence": {"lines": ["retrying"]}}]
+    assert "retrying" not in "\n".join(told(notes=notes))
+    assert "retrying" in "\n".join(told(notes=notes, verbose=True))
+
+
+def test_a_regression_is_a_warning(tmp_path: Path, summary: Run) -> None:
+    regression = {"metric": "step_time_ms", "message": "7.0 % slower than the last 9 runs"}
+    (tmp_path / "summary.json").write_text(json.dumps(summary | {"rehearsal": False, "regression": regression}))
+    lines = verdict_lines(str(tmp_path / "report.html"))
+    assert [line.tone for line in lines if "7.0 % slower" in line.text] == ["warning"]
+    assert [line.tone for line in lines].count("verdict") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "message", "shown"),
+    [
+        (["a", "b", "c", "Hang", "d", "e"], "Hang", ["c", "Hang", "d"]),
+        (["step 1 loss 2.0", "step 2 loss 2.0", "Hang"], "Hang", ["Hang"]),
+        (["Hang", "b", "c", "d"], "Hang", ["Hang", "b", "c"]),
+        (["a", "b", "c", "d"], "It hung.", ["b", "c", "d"]),
+        (["step 1 loss 2.0", "step 2 loss 2.0"], "It hung.", ["step 2 loss 2.0"]),
+        ([], "It hung.", []),
+    ],
+)
+def test_the_decisive_lines_are_those_around_the_message_without_steps(
+    lines: list[str], message: str, shown: list[str]
+) -> None:
+    assert decisive_lines({**FAILURE, "evidence": lines, "message": message}) == shown
