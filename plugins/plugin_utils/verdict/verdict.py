@@ -22,6 +22,7 @@ from .evidence import (
     judge_logs,
     judge_nodes,
     judge_outages,
+    note_taken_up,
 )
 from .facts import is_complete, judge_end
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
