@@ -61,6 +61,7 @@ SCHEMA_VERSION = 3
 # In the order in which their reasons are shown.
 _OF_NODES_AND_LOGS = (
     judge_nodes,
+    note_taken_up,
     judge_outages,
     judge_log_only,
     judge_end,
