@@ -250,9 +250,7 @@ class ActionModule(ControllerAction):
         run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
         board, known = Board(run_dir), Board(os.path.join(output_dir, plan["run_id"]))
         if adopts and "slurm" in plan:
-            raise AnsibleActionFail(
-                f"Run {plan['run_id']} is a job of Slurm, which only its own folder follows."
-            )
+            raise AnsibleActionFail(f"Run {plan['run_id']} is a job of Slurm, which only its own folder follows.")
         try:
             board.write_plan(plan)
             if adopts:

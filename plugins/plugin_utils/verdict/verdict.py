@@ -24,6 +24,7 @@ from .evidence import (
     judge_outages,
     note_taken_up,
 )
+from .extremes import without_extremes
 from .facts import is_complete, judge_end
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
@@ -98,6 +99,7 @@ def judge(
     than ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` is what was
     sampled of them, by node. docs/summary.md has each field.
     """
+    statuses = without_extremes(statuses)
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
     grammar = grammar_of(plan.get("log_framework") or plan["framework"])

@@ -12,6 +12,8 @@ import pytest
 from training_logs import STARTED_AT, Node, lines, plan_of, status_of
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import EVIDENCE, METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import SETTINGS
+from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS
@@ -53,10 +55,11 @@ BOUNDS = [
     for metric, of in METRICS.items()
     if of.better != "none"
 ]
+READINGS = [name for name in Reading.__annotations__ if name != "held_down_by"]
 Values = t.Sequence[float]
 
 
-def run_of(runs: Path, run_id: str, changed: t.Mapping[str, Values] | None = None, **status: float) -> Path:
+def run_of(runs: Path, run_id: str, changed: t.Mapping[str, Values] | None = None, **status: t.Any) -> Path:
     """Return the folder of a run of two nodes, of which one says other values of some metrics, or another status."""
     board = Board(runs / run_id)
     board.write_plan(
@@ -95,7 +98,7 @@ def report(runs: Path, *run_dirs: Path) -> None:
 @pytest.mark.parametrize("name", [*METRICS, *EVIDENCE])
 def test_values_that_no_trainer_has_leave_a_verdict_and_a_report(name: str, tmp_path: Path) -> None:
     usual = USUAL.get(name, 1.0)
-    series = {f"{value}": [value] * STEPS for value in (*LARGE, *SMALL, *NO_NUMBERS)}
+    series = {f"{value}": [value] * STEPS for value in (1e308, -1e308, 5e-324, math.inf, math.nan)}
     series["once"] = [usual] * (STEPS - 3) + [1e308, *[usual] * 2]
     series["both"] = [3.4e38, -3.4e38] * (STEPS // 2)
     series["last"] = [usual] * (STEPS - 1) + [5e-324]
@@ -105,6 +108,30 @@ def test_values_that_no_trainer_has_leave_a_verdict_and_a_report(name: str, tmp_
 @pytest.mark.parametrize("value", [*LARGE, *SMALL, *NO_NUMBERS])
 def test_one_value_of_all_metrics_leaves_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
     report(tmp_path, run_of(tmp_path, "all", dict.fromkeys((*METRICS, *EVIDENCE), [value] * STEPS)))
+
+
+@pytest.mark.parametrize("value", [1e308, 5e-324, math.inf, 0.0])
+def test_settings_that_no_trainer_has_leave_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
+    # Of each alone, as one that is refused may keep the others from being looked at.
+    for name in SETTINGS:
+        write_report(run_of(tmp_path, name, None, settings={name: [value]}), 2)
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308, 5e-324])
+def test_readings_that_no_sensor_gives_leave_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
+    run_dir = run_of(tmp_path, "run")
+    for seconds in range(5):
+        reading = {**dict.fromkeys(READINGS, value), "held_down_by": None}
+        Board(run_dir).append_readings("gpu01", STARTED_AT + 15 * seconds, [t.cast("t.Any", reading)] * 2)
+    report(tmp_path, run_dir)
+
+
+@pytest.mark.parametrize("steps", [[1, 2**53], [2**53 - 1, 2**53], [1, 2, 10**30]], ids=str)
+def test_step_numbers_that_no_training_has_leave_a_verdict_and_a_report(steps: list[int], tmp_path: Path) -> None:
+    run_dir = run_of(tmp_path, "run")
+    block = {"attempt": 2, "steps": steps, "steps_total": 2**53, "metrics": {"loss": [1.0] * len(steps)}}
+    Board(run_dir).append_steps("gpu01", [t.cast("t.Any", block)])
+    report(tmp_path, run_dir)
 
 
 @pytest.mark.parametrize("name", OF_STATUS)
