@@ -50,6 +50,14 @@ def show(text: str, color: str | None = None) -> None:
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
 
 
+def is_shown_by_callback() -> bool:
+    """Return whether Ansible has loaded the callback that shows how a run goes and what came of it.
+
+    It comes with our playbooks; where a role is used in another one, the tasks show this themselves.
+    """
+    return any(name.endswith(".callback.training_progress") for name in sys.modules)
+
+
 def reason_of(error: Exception, path: str | Path = "") -> str:
     """Return the reason of an error as a sentence has it: of a file its path, or else ``path``, and what is wrong."""
     if isinstance(error, OSError) and error.strerror:

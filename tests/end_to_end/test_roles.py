@@ -82,6 +82,31 @@ def test_report(scenario: Scenario, run_dir: Path) -> None:
     assert (run_dir / "summary.json").read_text() == written
 
 
+def test_training_in_a_play_of_ones_own_plans_shows_steps_judges_and_reports(bench: Bench, scenario: Scenario) -> None:
+    variables = {
+        "training_config": str(bench.config()),
+        "training_output_dir": str(bench.runs),
+        "training_run_id": RUN_ID,
+        "training_master_port": scenario.port,
+        "training_warmup_steps": "2",
+    }
+    play = {"hosts": "all", "gather_facts": False, "vars": variables, "roles": ["trainops.cluster.training"]}
+    playbook = bench.folder / "mine.yml"
+    playbook.write_text(json.dumps([play]))
+    done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], bench.environment())
+    assert done.returncode == 0, done.stdout
+    following, judging = done.stdout.split("Start all ranks and follow the training")[1].split("Judge the run and write")
+    assert f"{RUN_ID}  step 8/8" in following
+    assert f"PASS  {RUN_ID}" in judging
+    assert json.loads((bench.runs / RUN_ID / "summary.json").read_text())["verdict"] == "PASS"
+    # A second play trains again what it says, not what the first one planned.
+    again = {**play, "vars": {**variables, "training_run_id": "second"}}
+    playbook.write_text(json.dumps([play, again]))
+    done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], bench.environment())
+    assert done.returncode == 0, done.stdout
+    assert json.loads((bench.runs / "second/summary.json").read_text())["verdict"] == "PASS"
+
+
 def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:
     log = (run_dir / "nodes/first/train.log").read_text()
     again = scenario.train()
