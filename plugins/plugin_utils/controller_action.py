@@ -6,6 +6,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import gc
+import getpass
 import importlib
 import json
 import os
@@ -26,6 +27,9 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .plan.config.budget import text_of
+
+if t.TYPE_CHECKING:
+    from .plan.job.ranks import Node
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
@@ -180,6 +184,22 @@ class ControllerAction(ActionBase):
         wanted = {name: self.variables[name] for name in arguments if name in self.variables and name not in set_here}
         options = {**plain(self._templar.template(wanted)), **set_here}
         return {name: value for name, value in options.items() if value not in (None, "")}
+
+    def node(self, name: str) -> Node:
+        """Return a host of the play as a node of a run."""
+        from .plan.job.ranks import Node  # noqa: PLC0415 - needs packages
+
+        variables = self.variables["hostvars"][name]
+        local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
+        user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
+        return Node(
+            name=name,
+            address=str(variables.get("training_address") or variables.get("ansible_host") or name),
+            user=str(user or getpass.getuser()),
+            local=local,
+            topology=str(variables.get("training_topology") or ""),
+            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
+        )
 
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""

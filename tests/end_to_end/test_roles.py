@@ -72,6 +72,61 @@ def test_rank_assignment(scenario: Scenario) -> None:
         assert changed(played.stdout) == 0  # groups live in memory
 
 
+RACKS = {
+    "a0": {"training_topology": "rack1", "training_address": "10.0.0.1"},
+    "b0": {"training_topology": "rack2", "training_address": "10.0.0.2"},
+    "a1": {"training_topology": "rack1", "training_address": "10.0.0.3"},
+    "c0": {"training_address": "10.0.0.4", "ansible_connection": "ssh"},
+}
+SHOWN = "{{ training_part }} {{ training_node_rank }} of {{ training_nnodes }} at {{ training_master_address }}"
+
+
+def ranks(bench: Bench, **variables) -> subprocess.CompletedProcess[str]:
+    """Give four hosts in two racks, the last one a spare, their ranks, and show what each host has of it then."""
+    hosts = bench.inventory(**{name: {"ansible_connection": "ssh", **own} for name, own in RACKS.items()})
+    inventory = json.loads(hosts.read_text())
+    inventory["spares"] = {"hosts": {"c0": {}}}
+    hosts.write_text(json.dumps(inventory))
+    role = {"role": "trainops.cluster.rank_assignment", "vars": {"rank_assignment_spares": "spares", **variables}}
+    show = {"ansible.builtin.debug": {"msg": f"{{{{ inventory_hostname }}}}: {SHOWN}"}}
+    order = {"ansible.builtin.debug": {"msg": "order {{ groups.training_nodes | join(' ') }}"}, "run_once": True}
+    plays = [
+        {"hosts": "all", "gather_facts": False, "roles": [role]},
+        {"hosts": "all", "gather_facts": False, "tasks": [show, order]},
+    ]
+    playbook = bench.folder / "ranks.yml"
+    playbook.write_text(json.dumps(plays))
+    return finished(["ansible-playbook", str(playbook), "-i", str(hosts)], bench.environment())
+
+
+def test_rank_assignment_gives_hosts_the_ranks_of_a_plan_rack_by_rack_and_spares_none(bench: Bench) -> None:
+    done = ranks(bench)
+    assert done.returncode == 0, done.stdout
+    assert changed(done.stdout) == 0
+    for line in (
+        "a0: node 0 of 3 at 10.0.0.1",
+        "a1: node 1 of 3 at 10.0.0.1",
+        "b0: node 2 of 3 at 10.0.0.1",
+        "c0: spare ",
+        "order a0 a1 b0",
+    ):
+        assert line in done.stdout, done.stdout
+    plan = bench.folder / "plan.json"
+    more = {"training_spares": "spares", "training_framework": "megatron", "training_plan_file": str(plan)}
+    planned = bench.play("plan.yml", bench.folder / "hosts", bench.config(), **more)
+    assert planned.status == 0, planned.output
+    assert [node["node"] for node in json.loads(plan.read_text())["nodes"]] == ["a0", "a1", "b0"]
+
+
+def test_rank_assignment_reports_every_error_at_once(bench: Bench) -> None:
+    done = ranks(bench, rank_assignment_exclude=["a9"], rank_assignment_order=["b0", "b0"])
+    assert done.returncode != 0
+    said = " ".join(done.stdout.split())
+    assert "a9 is not a host of the run." in said
+    assert "b0 is listed more than once" in said
+    assert "No rank has been assigned." in said
+
+
 def test_report(scenario: Scenario, run_dir: Path) -> None:
     for name in ("summary.json", "report.html", "records.csv"):
         (run_dir / name).unlink()
