@@ -17,6 +17,7 @@ description:
   - A growing log can be read incrementally. Each call continues where the RV(cursor) of the previous call ended.
   - Megatron-LM prints step lines on the last global rank only, so they are in the log of the node that runs it. With
     MaxText, every process prints them.
+  - A log without any step gives a warning, which names the framework that wrote it if it is another one.
   - Changes nothing on the node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -347,6 +348,15 @@ def results_of(news: News, layout: str) -> dict[str, t.Any]:
     }
 
 
+def no_steps(path: str, framework: str) -> str:
+    """Return the warning about a log in which a grammar finds no step, with the frameworks whose grammar finds some."""
+    able = [
+        name for name in sorted(GRAMMARS) if name != framework and read_log(path, name, final=True)["rows"].blocks()
+    ]
+    remedy = f"it is a log of {' or '.join(able)}: set framework to that" if able else "it shows no finished step"
+    return f"path is {path}, but nothing in it is a step of {framework}; {remedy}"
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -373,6 +383,8 @@ def main() -> None:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=f"path is {path}, which cannot be read: {error.strerror}")
+    if not news["rows"].blocks() and not options["cursor"]:
+        module.warn(no_steps(path, options["framework"]))
     module.exit_json(**results_of(news, layout))
 
 

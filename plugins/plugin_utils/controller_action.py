@@ -102,6 +102,20 @@ def write_index_of(folder: str | Path) -> bool:
         return False
 
 
+def node_from(name: str, variables: Mapping[str, t.Any], user: str) -> Node:
+    """Return a host as a node of a run, given its variables, and the user who connects where they name none."""
+    from .plan.job.ranks import Node  # noqa: PLC0415 - needs packages
+
+    return Node(
+        name=name,
+        address=str(variables.get("training_address") or variables.get("ansible_host") or name),
+        user=str(variables.get("ansible_user") or variables.get("ansible_ssh_user") or user),
+        local=variables.get("ansible_connection") in ("local", "ansible.builtin.local"),
+        topology=str(variables.get("training_topology") or ""),
+        gpus=str(variables.get("training_gpus_per_node") or "").strip(),
+    )
+
+
 _MISSING: dict[str, ImportError] = {}
 
 
@@ -187,19 +201,7 @@ class ControllerAction(ActionBase):
 
     def node(self, name: str) -> Node:
         """Return a host of the play as a node of a run."""
-        from .plan.job.ranks import Node  # noqa: PLC0415 - needs packages
-
-        variables = self.variables["hostvars"][name]
-        local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
-        user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
-        return Node(
-            name=name,
-            address=str(variables.get("training_address") or variables.get("ansible_host") or name),
-            user=str(user or getpass.getuser()),
-            local=local,
-            topology=str(variables.get("training_topology") or ""),
-            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
-        )
+        return node_from(name, self.variables["hostvars"][name], self._play_context.remote_user or getpass.getuser())
 
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""

@@ -113,7 +113,8 @@ def test_rank_assignment_gives_hosts_the_ranks_of_a_plan_rack_by_rack_and_spares
         assert line in done.stdout, done.stdout
     plan = bench.folder / "plan.json"
     more = {"training_spares": "spares", "training_framework": "megatron", "training_plan_file": str(plan)}
-    planned = bench.play("plan.yml", bench.folder / "hosts", bench.config(), **more)
+    config = bench.config(nnodes="3", master_address="auto", batch_size="12")
+    planned = bench.play("plan.yml", bench.folder / "hosts", config, **more)
     assert planned.status == 0, planned.output
     assert [node["node"] for node in json.loads(plan.read_text())["nodes"]] == ["a0", "a1", "b0"]
 
@@ -150,7 +151,9 @@ def test_training_in_a_play_of_ones_own_plans_shows_steps_judges_and_reports(ben
     playbook.write_text(json.dumps([play]))
     done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], bench.environment())
     assert done.returncode == 0, done.stdout
-    following, judging = done.stdout.split("Start all ranks and follow the training")[1].split("Judge the run and write")
+    following, judging = done.stdout.split("Start all ranks and follow the training")[1].split(
+        "Judge the run and write"
+    )
     assert f"{RUN_ID}  step 8/8" in following
     assert f"PASS  {RUN_ID}" in judging
     assert json.loads((bench.runs / RUN_ID / "summary.json").read_text())["verdict"] == "PASS"
