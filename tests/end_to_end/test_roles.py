@@ -128,6 +128,75 @@ def test_rank_assignment_reports_every_error_at_once(bench: Bench) -> None:
     assert "No rank has been assigned." in said
 
 
+def launch(bench: Bench, *more: str, **variables) -> subprocess.CompletedProcess[str]:
+    """Launch a program on two nodes, by a play of two roles."""
+    own = {
+        "container_launch_name": "hello",
+        "container_launch_engine": "none",
+        "container_launch_folder": str(bench.nodes),
+        "container_launch_command": ["bash", "-c", "echo rank $NODE_RANK of $NNODES; exec sleep 600"],
+        "container_launch_master_port": free_port(),
+        **variables,
+    }
+    roles = [
+        "trainops.cluster.rank_assignment",
+        {"role": "trainops.cluster.container_launch", "vars": own},
+    ]
+    playbook = bench.folder / "launch.yml"
+    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "roles": roles}]))
+    hosts = bench.inventory(first={}, second={})
+    return finished(["ansible-playbook", str(playbook), "-i", str(hosts), *more], bench.environment())
+
+
+def output_of(bench: Bench, node: str) -> str:
+    return (bench.nodes / "hello" / node / "output.log").read_text()
+
+
+def test_container_launch_launches_once_and_removes_what_it_launched(bench: Bench) -> None:
+    port = free_port()
+    planned = launch(bench, "--check", container_launch_master_port=port)
+    assert (planned.returncode, changed(planned.stdout)) == (0, 2), planned.stdout
+    assert not bench.nodes.exists()
+    first = launch(bench, container_launch_master_port=port)
+    assert (first.returncode, changed(first.stdout)) == (0, 2), first.stdout
+    again = launch(bench, container_launch_master_port=port)
+    assert (again.returncode, changed(again.stdout)) == (0, 0), again.stdout
+    other = launch(bench, container_launch_master_port=port, container_launch_command=["true"])
+    assert other.returncode != 0
+    assert other.stdout.count("hello was launched here with other options") >= 2
+    for rank, node in enumerate(("first", "second")):
+        assert f"rank {rank} of 2" in output_of(bench, node)
+    gone = [launch(bench, container_launch_state="absent") for _time in range(2)]
+    assert [(done.returncode, changed(done.stdout)) for done in gone] == [(0, 2), (0, 0)], gone[0].stdout
+    assert not list(bench.nodes.rglob("state.json"))
+    assert "rank 0 of 2" in output_of(bench, "first")
+
+
+def test_container_launch_waits_and_fails_only_the_node_whose_program_failed(bench: Bench) -> None:
+    command = ["bash", "-c", "echo did it; exit $NODE_RANK"]
+    done = launch(bench, container_launch_command=command, container_launch_wait_seconds=60)
+    assert done.returncode != 0
+    assert re.search(r"first +: ok=\d+ +changed=1 +unreachable=0 +failed=0", done.stdout), done.stdout
+    assert re.search(r"second +: ok=\d+ +changed=\d +unreachable=0 +failed=1", done.stdout), done.stdout
+    assert "hello ended with exit status 1" in done.stdout
+    launch(bench, container_launch_state="absent")
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"container_launch_command": []}, "command is empty"),
+        ({"container_launch_engine": "docker"}, "image is empty"),
+        ({"container_launch_working_dir": "/no/such"}, "working_dir is /no/such, but there is no such folder"),
+    ],
+)
+def test_container_launch_names_what_is_wrong(bench: Bench, variables: dict, expected: str) -> None:
+    done = launch(bench, **variables)
+    assert done.returncode != 0
+    assert expected in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_report(scenario: Scenario, run_dir: Path) -> None:
     for name in ("summary.json", "report.html", "records.csv"):
         (run_dir / name).unlink()
