@@ -11,8 +11,8 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - Puts records into a DataFrame with one row for each step and one column for each metric.
-  - A DataFrame is no value that a variable of Ansible can hold, so end the expression with a method that returns text or
-    numbers, for example C(to_csv()).
+  - A DataFrame is no value that a variable of Ansible can hold, so end the expression with a method that returns text
+    or numbers, for example C(to_csv()).
 requirements:
   - pandas
 options:

@@ -16,7 +16,9 @@ notes:
     C(container_engine).
 options:
   _input:
-    description: A training config as its path, its text or its data; or a plan, as P(trainops.cluster.training_plan#filter) returns it.
+    description:
+      - A training config as its path, its text or its data; or a plan, as
+        P(trainops.cluster.training_plan#filter) returns it.
     type: raw
     required: true
   node:
@@ -24,8 +26,8 @@ options:
     type: raw
     default: 0
   interface:
-    description: Network interface of the node, wherever the config leaves it to the node. Without it, such variables are
-      left out with a warning.
+    description: Network interface of the node, wherever the config leaves it to the node. Without it, such variables
+      are left out with a warning.
     type: str
     default: ""
   nodes:

@@ -53,14 +53,15 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.display import Display
 
+from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..module_utils.logs.reader import read_log
-from ..modules.training_metrics import measurements_of, no_steps
+from ..module_utils.logs.results import measurements_of, no_steps
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def training_metrics(log: t.Any, framework: str = "megatron") -> list[dict[str, t.Any]]:
+def training_metrics(log: t.Any, framework: str = next(iter(GRAMMARS))) -> list[dict[str, t.Any]]:
     """Return the records of a log, given as its path or its text."""
     text = str(log)
     if "\n" not in text:

@@ -161,7 +161,7 @@ EXAMPLES = r"""
     name: allreduce
     node: "{{ inventory_hostname }}"
     image: rocm/pytorch:latest
-    command: [torchrun, --nnodes, "{{ training_nnodes }}", --node-rank, "{{ training_node_rank }}", /data/allreduce.py]
+    command: [python3, /data/allreduce.py] # it reads NODE_RANK, NNODES, MASTER_ADDR and MASTER_PORT
     devices: [/dev/kfd, /dev/dri]
     mounts:
       /data: /data
@@ -274,7 +274,12 @@ def _present(asked: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     if state is None:
         return {"changed": changed, "status": "planned", "exit_status": None, "output": output}
     state = ended(asked, state)
-    result = {"changed": changed, "status": state["status"], "exit_status": state.get("exit_status"), "output": output}
+    result: dict[str, t.Any] = {
+        "changed": changed,
+        "status": state["status"],
+        "exit_status": state.get("exit_status"),
+        "output": output,
+    }
     if state["status"] == "running":
         late = {"failed": True, "msg": f"{asked['name']} has not ended within {asked['wait_seconds']:g} s; it goes on."}
         return result | late if asked["wait_seconds"] else result

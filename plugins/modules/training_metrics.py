@@ -293,7 +293,6 @@ summary:
     tokens_per_sec_per_gpu: 12786.89
 """
 
-import math
 import os
 import typing as t
 
@@ -301,31 +300,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..module_utils.logs.reader import News, read_log
-from ..module_utils.logs.record import EVIDENCE
-from ..module_utils.logs.rows import StepBlock, records_of, rows_of
-
-
-def json_value(value: float) -> float | str:
-    """Return the number, or its name where JSON has no such number; ``float()`` takes both."""
-    return value if math.isfinite(value) else str(value)
-
-
-def measurements_of(blocks: list[StepBlock], layout: str) -> list[dict[str, t.Any]]:
-    """Turn step blocks into the records or the columns that the module returns."""
-    if layout == "records":
-        return [dict(record, value=json_value(record["value"])) for record in records_of(blocks)]
-    return [
-        {
-            "attempt": block["attempt"],
-            "steps": block["steps"],
-            "metrics": {
-                metric: list(map(json_value, column))
-                for metric, column in block["metrics"].items()
-                if metric not in EVIDENCE
-            },
-        }
-        for block in blocks
-    ]
+from ..module_utils.logs.results import json_value, measurements_of, no_steps
+from ..module_utils.logs.rows import rows_of
 
 
 def results_of(news: News, layout: str) -> dict[str, t.Any]:
@@ -346,15 +322,6 @@ def results_of(news: News, layout: str) -> dict[str, t.Any]:
         "world_size": news["world_size"],
         "summary": {metric: json_value(value) for metric, value in news["summary"].items()},
     }
-
-
-def no_steps(path: str, framework: str) -> str:
-    """Return the warning about a log in which a grammar finds no step, with the frameworks whose grammar finds some."""
-    able = [
-        name for name in sorted(GRAMMARS) if name != framework and read_log(path, name, final=True)["rows"].blocks()
-    ]
-    remedy = f"it is a log of {' or '.join(able)}: set framework to that" if able else "it shows no finished step"
-    return f"path is {path}, but nothing in it is a step of {framework}; {remedy}"
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from .phases.stop import stop
 from .run_state import forget_state, read_state
 
 if t.TYPE_CHECKING:
-    from .contracts import Mount, Node, Request, State
+    from .contracts import ContainerOptions, Mount, Node, Request, State
 
 DEFINITION_NAME = "definition.json"
 _POLL_SECONDS = 0.2
@@ -32,6 +32,9 @@ def node_of(asked: t.Mapping[str, t.Any]) -> Node:
     mounts: list[Mount] = [{"source": source, "target": target} for source, target in sorted(asked["mounts"].items())]
     if in_container:
         mounts.append({"source": run_folder, "target": run_folder, "staged": True})
+    options: ContainerOptions = t.cast(
+        "ContainerOptions", {"name": f"{name}-{host.replace(':', '-')}", **asked["options"]}
+    )
     of_rank = {
         "NNODES": asked["nnodes"],
         "NODE_RANK": asked["rank"],
@@ -55,7 +58,7 @@ def node_of(asked: t.Mapping[str, t.Any]) -> Node:
         "mounts": mounts,
         "secrets": [],
         "devices": asked["devices"],
-        "container_options": {"name": f"{name}-{host.replace(':', '-')}", **asked["options"]} if in_container else {},
+        "container_options": options if in_container else {},
         "run_folder": run_folder,
         "log_file": f"{run_folder}/output.log",
     }

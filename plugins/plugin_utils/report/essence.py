@@ -49,14 +49,14 @@ def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
     ``state``, ``exit_code``, ``last_step``, ``tokens_per_sec_per_gpu`` and ``step_time_ms`` (its own, null where nobody
     measured it), and ``first_failure`` (whether the run failed of it).
     """
-    rows = {one["node"]: {entry["verdict"] for entry in one["rows"].values()} for one in summary["ledger"]}
+    verdicts = {one["node"]: {entry["verdict"] for entry in one["rows"].values()} for one in summary["ledger"]}
     failure = summary["first_failure"]
     return [
         {
             "node": node["node"],
             "run_id": summary["run_id"],
             "node_rank": node["node_rank"],
-            "verdict": _worst({*rows.get(node["node"], ()), *(["FAIL"] if _failed_of(failure, node["node"]) else [])}),
+            "verdict": _worst(verdicts.get(node["node"], set()), failed=_failed_of(failure, node["node"])),
             "run_verdict": summary["verdict"],
             "state": node["state"],
             "exit_code": node["exit_code"],
@@ -69,8 +69,10 @@ def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
     ]
 
 
-def _worst(verdicts: set[Verdict]) -> Verdict:
-    return next((verdict for verdict in _FROM_BAD_TO_GOOD if verdict in verdicts), "INCONCLUSIVE")
+def _worst(verdicts: set[Verdict], *, failed: bool) -> Verdict:
+    """Return the worst verdict of the rows of a node; one that the run ``failed`` of has not passed in any case."""
+    worst: Verdict = next((verdict for verdict in _FROM_BAD_TO_GOOD if verdict in verdicts), "INCONCLUSIVE")
+    return "FAIL" if failed and worst in ("PASS", "INCONCLUSIVE") else worst
 
 
 def _failed_of(failure: FirstFailure | None, node: str) -> bool:

@@ -36,7 +36,8 @@ def test_a_log_without_a_step_gives_a_warning_in_filter_and_module(
     assert (found, status) == ("[]", 0)
     (warning,) = call_module("training_metrics", path=str(log), framework=framework)["warnings"]
     assert expected in str(warning)
-    assert "WARNING" in said and expected in said
+    assert "WARNING" in said
+    assert expected in said
 
 
 def test_records_become_a_frame_with_a_row_per_step(tmp_path: Path) -> None:
