@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import time
@@ -78,7 +77,7 @@ class ActionModule(ControllerAction):
         hosts = [host for host in arguments["hosts"] if host not in group]
         hosts, warnings, more = self._without_quarantined(hosts, options)
         problems += more
-        nodes = [self._node(name) for name in hosts]
+        nodes = [self.node(name) for name in hosts]
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
@@ -162,7 +161,7 @@ class ActionModule(ControllerAction):
                 hosts = self._hosts
             else:
                 given |= {"training_rank_order": hosts, "training_exclude": []}
-            nodes = [self._node(name) for name in hosts]
+            nodes = [self.node(name) for name in hosts]
             return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
 
         try:
@@ -279,19 +278,6 @@ class ActionModule(ControllerAction):
         # What is no name of a file at all is a fault of the plan's.
         named = thresholds if isinstance(thresholds, str) else None
         return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
-
-    def _node(self, name: str) -> Node:
-        variables = self.variables["hostvars"][name]
-        local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
-        user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
-        return Node(
-            name=name,
-            address=str(variables.get("training_address") or variables.get("ansible_host") or name),
-            user=str(user or getpass.getuser()),
-            local=local,
-            topology=str(variables.get("training_topology") or ""),
-            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
-        )
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:
