@@ -298,7 +298,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.logs.frameworks.known import GRAMMARS
+from ..module_utils.logs.grammars.known import GRAMMARS
 from ..module_utils.logs.reader import News, read_log
 from ..module_utils.logs.record import EVIDENCE
 from ..module_utils.logs.rows import StepBlock, records_of, rows_of

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 OWN = (PLUGINS / "plugin_utils/plan/frameworks", PLUGINS / "module_utils/logs/frameworks")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...module_utils.logs.frameworks.known import UNKNOWN, grammar_of
+from ...module_utils.logs.grammars.known import UNKNOWN, grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
 from ..contracts import Lack, Plan
 from ..plain_text import one_line

@@ -14,8 +14,8 @@ from training_configs import DISTRIBUTED, ROOT, filled, nodes, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.yaml_config import YamlConfig, read_yaml
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS, framework_for
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK, framework_for
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.nxdt.trainer import Nxdt
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 

@@ -35,7 +35,7 @@ from training_configs import (
 )
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.words import key_path, shown
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from training_configs import BRANCH, DISTRIBUTED, deepseek, filled, keys, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.generations import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.generations import (
     GENERATIONS,
     V24_12,
     V25_3,

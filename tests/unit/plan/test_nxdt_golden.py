@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from test_make_plan import ANYTHING, check_promises, paths_of, with_value, with_values, without
 from training_configs import ROOT
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 GOLDEN = ROOT / "tests/data/plans/nxdt"

@@ -8,8 +8,8 @@ from training_configs import DISTRIBUTED, filled, keys, only, planned
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan import options
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.nxdt.trainer import Nxdt
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.options import RunOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.cvs.sweep_blocks import without_blocks
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.sweep_blocks import without_blocks
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep import cells_of
 
 
