@@ -17,9 +17,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.maxtext.xla_flags import FLAGS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.maxtext.xla_flags import FLAGS
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

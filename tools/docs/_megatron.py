@@ -13,6 +13,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     MegatronModelParameters,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
+    ScriptOptions,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.environment import (
     DEEPSEEK_NAMES,
 )
@@ -23,12 +29,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.roc
     LLAMA3,
     READ,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
-    ScriptOptions,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo

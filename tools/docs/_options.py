@@ -9,9 +9,9 @@ import typing as t
 
 import yaml
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field_types import PathOrNothing
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OneOf
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import (
     CONFIG_ARGUMENTS,
     PLAN_ARGUMENTS,

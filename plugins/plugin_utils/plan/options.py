@@ -27,10 +27,11 @@ def _with_own_options() -> type[SlurmOptions]:
     common = RunOptions.model_fields
     # A trainer without its own options has only those of SlurmOptions.
     own = [trainer.options for trainer in TRAINERS.values() if trainer.options is not RunOptions]
+    named: dict[str, t.Any] = {name: (t.Annotated[str, OneOf(names)], common[name]) for name, names in _NAMES.items()}
     return create_model(
         "PlanOptions",
         __base__=(*own, SlurmOptions),
-        **{name: (t.Annotated[str, OneOf(names)], common[name]) for name, names in _NAMES.items()},
+        **named,
     )
 
 

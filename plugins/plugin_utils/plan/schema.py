@@ -41,10 +41,7 @@ def schema(framework: str) -> Schema:
         raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(models)}")
     model = models[framework]
     kinds: Schema = {}
-    if isinstance(model, Sections):
-        content = _of_cvs(model, kinds)
-    else:
-        content = _without_notes(_model(model, kinds))
+    content = _of_cvs(model, kinds) if isinstance(model, Sections) else _without_notes(_model(model, kinds))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Training config for {framework}",

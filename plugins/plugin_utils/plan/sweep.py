@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from .config.findings import Findings
 from .config.words import key_path, listed, nearest, shown
-from .job.sweep_cell import MOST_CELLS, Cell, cell_names
 from .formats.face import ConfigT, Format
+from .job.sweep_cell import MOST_CELLS, Cell, cell_names
 
 MATRIX = "training_matrix"
 

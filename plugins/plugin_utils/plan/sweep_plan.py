@@ -12,7 +12,6 @@ from .choice import way_for
 from .config.budget import too_long
 from .config.findings import Findings
 from .config.words import counted, listed, printable
-from .formats.cvs1.sweep_blocks import BLOCKS
 from .job.ranks import Node
 from .plan import make_plan, typed_options
 from .plan_text import findings_text
@@ -56,6 +55,7 @@ def plan_sweep(
     unreadable = unreadable or too_long(text)
     settings = typed_options(options, Findings())
     way = None if unreadable else way_for(settings, text, source, Findings())
+    blocks = way.format.sweep_blocks if way else ()
     data = way.format.read(text, source, way.trainer.name, Findings()) if way else None
     cells = cells_of(matrix, way.format, data, findings) if way and data is not None else []
     given = options.get("training_overrides") or {}
@@ -74,7 +74,7 @@ def plan_sweep(
     return {
         "cells": planned,
         "faults": [*of_sweep, *_together(planned, "faults")],
-        "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in BLOCKS],
+        "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in blocks],
     }
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
+from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
 from ..inventory.folded_names import folded_messages
 from ..plan.config.words import counted

@@ -9,11 +9,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     MegatronConfig,
     MegatronModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.environment import (
-    DEEPSEEK_NAMES,
-)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.environment import (
+    DEEPSEEK_NAMES,
 )
 
 KEY = BRANCH.replace("/", ".")

@@ -50,6 +50,8 @@ class Format(abc.ABC, t.Generic[ConfigT]):
     """What messages call such a file."""
     trainers: t.ClassVar[tuple[str, ...]]
     """The trainers that such a file can be for; the first one where the file does not say."""
+    sweep_blocks: t.ClassVar[tuple[str, ...]] = ()
+    """The keys under which such a file describes a sweep."""
 
     @abc.abstractmethod
     def recognizes(self, text: str, source: str) -> bool:

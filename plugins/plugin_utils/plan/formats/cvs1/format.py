@@ -17,7 +17,7 @@ from .dialect import CvsFile
 from .maxtext.dialect import DIALECT as MAXTEXT
 from .megatron.dialect import DIALECT as MEGATRON
 from .overrides import with_overrides
-from .sweep_blocks import cells_of, without_blocks
+from .sweep_blocks import BLOCKS, cells_of, without_blocks
 
 # Megatron's last: its files have little that is unique, and one that says nothing is for it.
 DIALECTS = (MAXTEXT, MEGATRON)
@@ -30,6 +30,7 @@ class Cvs1(Format[CvsFile]):
     name = "cvs1"
     title = "CVS's first format"
     trainers = (MEGATRON.trainer, MAXTEXT.trainer)
+    sweep_blocks = BLOCKS
 
     def recognizes(self, text: str, _source: str) -> bool:
         """Return whether a file has a key that only such files have."""

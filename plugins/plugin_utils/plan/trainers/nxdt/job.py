@@ -60,6 +60,7 @@ COMPILE=0 exec "$@"
 """
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
+
 def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
     """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
     if options.container_engine != "auto" or run_of(config).get("container_image") is not None:

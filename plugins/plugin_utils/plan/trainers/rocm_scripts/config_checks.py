@@ -23,8 +23,9 @@ from ...formats.cvs1.checks import (
     warn_unmounted,
 )
 from ...formats.cvs1.megatron.dataset import DatasetSource
+from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
-from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES
+from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES, lacks_scripts
 from .options import MegatronOptions
 from .reading import Reading
 from .scripts import generation_for
@@ -68,6 +69,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) 
 def check_config(reading: Reading, parameters: t.Any) -> None:
     """Report errors and keys without effect in the section ``config``. ``parameters`` are model_params."""
     check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "master_address")
+    _check_image(reading)
     if reading.multi_node:
         _check_devices(reading)
         _check_interfaces(reading)
@@ -75,6 +77,20 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     check_engine(reading)
     _check_mounts(reading)
     check_container_config(reading)
+
+
+def _check_image(reading: Reading) -> None:
+    """Report an image that has no training scripts, unless the checkout with them is mounted."""
+    config, options = reading.config, reading.options
+    root, container = options.training_megatron_root or config.megatron_root, config.container_config
+    if options.container_engine == "none" or not lacks_scripts(config.container_image) or root is None:
+        return
+    if container is None or not is_mounted(root, container.volume_dict or {}):
+        reading.fault(
+            "config.container_image",
+            "This image of Primus has no Megatron-LM with the training scripts of a plan.",
+            f"Use an image of rocm/megatron-lm, or mount a checkout of ROCm's Megatron-LM at {root}.",
+        )
 
 
 def _check_devices(reading: Reading) -> None:

@@ -28,6 +28,10 @@ V24_12, V25_3, V25_5, V26_1 = GENERATIONS = ("v24.12", "v25.3", "v25.5", "v26.1"
 _LAST_RELEASES = {V24_12: (25, 2), V25_3: (25, 3), V25_5: (25, 12)}
 _RELEASE = re.compile(r"v?([0-9]{2})\.([0-9]{1,2})(?![0-9.])")
 _IMAGE = re.compile(r"(?:^|/)[^/]*(?:megatron|primus)[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
+# AMD's guide uses one image for both until the end of 2025. CVS (cvs/lib/training/megatron/primus_lib.py) starts Primus
+# in the later ones, as they have no /workspace/Megatron-LM.
+_PRIMUS = re.compile(r"(?:^|/)[^/]*primus[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
+_FIRST_PRIMUS_ALONE = 26
 
 
 def _names(text: str) -> frozenset[str]:
@@ -110,6 +114,12 @@ def generation_of_image(image: str | None) -> str | None:
     """Return the generation in the tag of a Megatron-LM or Primus image, or None."""
     found = _IMAGE.search(image or "")
     return generation_of(f"{found.group(1)}.{found.group(2)}") if found else None
+
+
+def lacks_scripts(image: str | None) -> bool:
+    """Return whether an image is one of Primus that has no Megatron-LM with these scripts: those since v26."""
+    found = _PRIMUS.search(image or "")
+    return found is not None and int(found.group(1)) >= _FIRST_PRIMUS_ALONE
 
 
 def reads(script: str | None, generation: str, variable: str) -> bool:
