@@ -40,6 +40,7 @@ from ansible.plugins.callback import CallbackBase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import playbook_command, show
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.live_output import LiveOutput
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader
 
 if t.TYPE_CHECKING:
@@ -73,6 +74,7 @@ class CallbackModule(CallbackBase):
         self._watching: list[ProgressReader | InterruptHandler] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
+        self._output = LiveOutput()
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
@@ -105,12 +107,15 @@ class CallbackModule(CallbackBase):
                 one.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
-        """Forget earlier runs."""
+        """Forget earlier runs, and show from now on what is written as it is written."""
         self._reports, self._sweep = [], None
+        self._output = LiveOutput()
+        self._output.start()
 
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:  # noqa: ARG002
         """Report the verdicts, or the sweep that they are part of."""
         self._end_reading()
+        self._output.end()
         if self._sweep:
             _show(sweep_lines(self._sweep["report"]), "green" if list(self._sweep["counts"]) == ["PASS"] else "red")
             return

@@ -26,6 +26,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from .plan.config.budget import text_of
+from .run.live_output import flush_output
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
@@ -46,8 +47,9 @@ def plain(value: t.Any) -> t.Any:
 
 
 def show(text: str, color: str | None = None) -> None:
-    """Show people a text: on standard output, or on standard error where a callback writes JSON to standard output."""
+    """Show people a text now: on standard output, or on standard error where a callback writes JSON to the former."""
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
+    flush_output()
 
 
 def reason_of(error: Exception, path: str | Path = "") -> str:

@@ -79,7 +79,7 @@ def test_a_run_passes_at_the_step_before_the_number_of_steps(play):
     assert done.summary["verdict"] == "PASS"
     assert {node["last_step"] for node in done.summary["nodes"]} == {19}
     assert done.summary["metrics"]["tokens_per_sec_per_gpu"]["value"] == pytest.approx(906.51, abs=0.01)
-    assert "NCCL uses NET/IB on 2 nodes." in done.output
+    assert all("NET/IB" in node["rows"]["network"]["evidence"] for node in done.summary["ledger"])
     assert "step 20/20" in done.output
     log = (done.run_dir / "nodes/node1/train.log").read_text()
     assert "as 1 of 2" in log

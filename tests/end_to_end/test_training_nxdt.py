@@ -24,6 +24,8 @@ for step in range(1, 11 if compiles else int(os.environ["STEPS"]) + 1):
                      f"reduced_train_loss={0 if compiles else 7 - step / 20:.2f}, lr=7.5e-9, throughput=8.0, "
                      f"throughput_peak=8.5]")
 sys.stderr.write("\\n")
+if not compiles:
+    print(f"`Trainer.fit` stopped: `max_steps={os.environ['STEPS']}` reached.")
 """
 COMPILER = """\
 #!/usr/bin/env bash

@@ -14,7 +14,15 @@ from pathlib import Path
 from ports import free_port
 from slurm_bench import NoSlurmError, Slurm, unpacked
 
-_PACKAGES = ("slurmdbd", "slurm-wlm-mysql-plugin", "mariadb-server-core", "libmariadb3", "libaio1", "liburing2")
+_PACKAGES = (
+    "slurmdbd",
+    "slurm-wlm-mysql-plugin",
+    "mariadb-server-core",
+    "libmariadb3",
+    "libaio1",
+    "libnuma1",
+    "liburing2",
+)
 _DBD = """\
 AuthType=auth/none
 DbdHost=localhost

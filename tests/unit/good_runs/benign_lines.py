@@ -443,7 +443,8 @@ JAX = (
 LIBRARIES = (
     Benign(
         "tokenizers",
-        "huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling"
+        "huggingface/tokenizers: The current process just got forked, after parallelism has already "
+        "been used. Disabling"
         " parallelism to avoid deadlocks...\nTo disable this warning, you can either:\n"
         "\t- Avoid using `tokenizers` before the fork if possible\n"
         "\t- Explicitly set the environment variable TOKENIZERS_PARALLELISM=(true | false)",
@@ -510,7 +511,8 @@ LIBRARIES = (
     Benign(
         "resource tracker semaphores",
         "/usr/lib/python3.12/multiprocessing/resource_tracker.py:279: UserWarning: resource_tracker: There appear to be"
-        " 9 leaked semaphore objects to clean up at shutdown\n  warnings.warn('resource_tracker: There appear to be %d '",
+        " 9 leaked semaphore objects to clean up at shutdown\n  warnings.warn('resource_tracker: "
+        "There appear to be %d '",
         "CPython 3.12, resource_tracker.py",
     ),
     Benign(
@@ -600,7 +602,8 @@ TRACKERS = (
     ),
     Benign(
         "wandb slow",
-        "wandb: WARNING Step cannot be set when using tensorboard syncing. Please use `run.define_metric(...)` to define"
+        "wandb: WARNING Step cannot be set when using tensorboard syncing. Please use "
+        "`run.define_metric(...)` to define"
         " a custom metric to log your step values.",
         "wandb 0.19, sdk/wandb_run.py",
         BETWEEN,
@@ -647,7 +650,8 @@ SCHEDULERS = (
     ),
     Benign(
         "scontrol",
-        "   JobState=COMPLETED Reason=None Dependency=(null)\n   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0\n"
+        "   JobState=COMPLETED Reason=None Dependency=(null)\n   Requeue=1 Restarts=0 BatchFlag=1 "
+        "Reboot=0 ExitCode=0:0\n"
         "   RunTime=00:05:12 TimeLimit=04:00:00 TimeMin=N/A\n   KillOInInvalidDependent=NO",
         "Slurm, scontrol show job",
     ),
@@ -659,7 +663,8 @@ SCHEDULERS = (
     ),
     Benign(
         "srun cpu bind",
-        "srun: warning: can't honor --ntasks-per-node set to 8 which doesn't match the requested tasks 2 with the number"
+        "srun: warning: can't honor --ntasks-per-node set to 8 which doesn't match the requested "
+        "tasks 2 with the number"
         " of requested nodes 2. Ignoring --ntasks-per-node.",
         "Slurm, libslurm/proc_args.c",
         BEFORE,
@@ -708,7 +713,8 @@ SCHEDULERS = (
     ),
     Benign(
         "ray gcs",
-        "(raylet) [2026-02-03 04:10:02,105 E 77 101] (raylet) node_manager.cc:3041: 0 Workers (tasks / actors) killed due"
+        "(raylet) [2026-02-03 04:10:02,105 E 77 101] (raylet) node_manager.cc:3041: 0 Workers "
+        "(tasks / actors) killed due"
         " to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: 1f2e, IP: 10.0.0.3)",
         "Ray 2.9, node_manager.cc",
     ),
@@ -735,7 +741,8 @@ SCHEDULERS = (
 MACHINE = (
     Benign(
         "rocm-smi RAS",
-        "GPU[0]\t\t: RAS errors: correctable 0, uncorrectable 0\nGPU[1]\t\t: RAS errors: correctable 0, uncorrectable 0",
+        "GPU[0]\t\t: RAS errors: correctable 0, uncorrectable 0\nGPU[1]\t\t: RAS errors: "
+        "correctable 0, uncorrectable 0",
         "issue 39: a site's script over rocm-smi --showrasinfo",
     ),
     Benign(
@@ -778,9 +785,11 @@ MACHINE = (
         "nvidia-smi -q",
         "    Clocks Event Reasons\n        Idle                              : Not Active\n"
         "        SW Power Cap                      : Active\n        HW Slowdown                       : Not Active\n"
-        "            HW Thermal Slowdown           : Not Active\n            HW Power Brake Slowdown       : Not Active\n"
+        "            HW Thermal Slowdown           : Not Active\n            HW Power Brake "
+        "Slowdown       : Not Active\n"
         "    ECC Errors\n        Volatile\n            SRAM Uncorrectable Parity     : 0\n"
-        "            DRAM Uncorrectable            : 0\n    Remapped Rows\n        Remapping Failure Occurred        : No",
+        "            DRAM Uncorrectable            : 0\n    Remapped Rows\n        Remapping "
+        "Failure Occurred        : No",
         "nvidia-smi -q of driver 580",
     ),
     Benign(
@@ -815,7 +824,8 @@ MACHINE = (
     ),
     Benign(
         "dmesg perf",
-        "[84223.105113] perf: interrupt took too long (2513 > 2500), lowering kernel.perf_event_max_sample_rate to 79500",
+        "[84223.105113] perf: interrupt took too long (2513 > 2500), lowering "
+        "kernel.perf_event_max_sample_rate to 79500",
         "Linux, kernel/events/core.c",
         BETWEEN,
     ),
@@ -827,7 +837,8 @@ MACHINE = (
     ),
     Benign(
         "dmesg workqueue",
-        "[84223.105113] workqueue: svm_range_restore_work [amdgpu] hogged CPU for >10000us 4 times, consider switching to"
+        "[84223.105113] workqueue: svm_range_restore_work [amdgpu] hogged CPU for >10000us 4 times, "
+        "consider switching to"
         " WQ_UNBOUND",
         "Linux 6.6, kernel/workqueue.c",
         BETWEEN,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Logs of good runs in many forms: recorded runs, each with a benign line more, and in the forms that logs are kept in."""
+"""Logs of good runs: recorded runs, each with a benign line more, and in the forms that logs are kept in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import typing as t
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from benign_lines import BEFORE, BENIGN, BETWEEN, JAX, NCCL, PYTORCH, Benign
@@ -102,7 +102,7 @@ def _benign() -> None:
         base = bases[place % len(bases)]
         nodes = sorted(base.logs) if benign.at == "end" else [base.steps]
         for node in nodes:
-            make = lambda base=base, node=node, benign=benign: with_line(base, node, benign)
+            make = partial(with_line, base, node, benign)
             VARIANTS.append(Variant(f"{benign.name}, {benign.at}, {node}", base, make))
 
 
@@ -111,10 +111,11 @@ def _each(change: Callable[[str, str], str]) -> Callable[[Base], Logs]:
 
 
 def _prefixed(prefix: str) -> Callable[[Base], Logs]:
-    node = lambda name: name.removesuffix(".log")
-    return _each(
-        lambda name, text: re.sub("(?m)^", prefix.format(node(name), node(name)[-1:]), text.rstrip("\n")) + "\n"
-    )
+    def change(name: str, text: str) -> str:
+        node = name.removesuffix(".log")
+        return re.sub("(?m)^", prefix.format(node, node[-1:]), text.rstrip("\n")) + "\n"
+
+    return _each(change)
 
 
 def _one_file(prefix: str) -> Callable[[Base], Logs]:
@@ -197,8 +198,7 @@ FORMS: dict[str, Callable[[Base], Logs]] = {
 
 def _forms() -> None:
     for name, change in FORMS.items():
-        for base in BASES:
-            VARIANTS.append(Variant(name, base, lambda base=base, change=change: change(base)))
+        VARIANTS.extend(Variant(name, base, partial(change, base)) for base in BASES)
 
 
 _benign()

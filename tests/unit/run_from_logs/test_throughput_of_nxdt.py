@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_run, write_run
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_runs, write_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
 
 SECONDS, BATCH, USUAL = 25.0, 256, 256 / 25.0
@@ -51,7 +51,7 @@ def test_the_throughput_is_that_of_the_samples_and_the_elapsed_time(
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/node0.log").write_text(bars(throughput, resumed), encoding="utf-8")
     (run,) = find_runs([str(tmp_path / "logs")])
-    read = read_run(run, tmp_path / "out", "nxdt", None, Known("", "", {"training_record_only": True}, 1, 0))
+    (read,) = read_runs(run, tmp_path / "out", "nxdt", None, Known("", "", {"training_record_only": True}, 1, 0))
     write_run(read, 0)
     summary = write.write_report(read.run_dir)[0]
     assert [reason["code"] for reason in summary["reasons"] if reason["code"] == "rates_disagree"] == told

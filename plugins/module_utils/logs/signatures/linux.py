@@ -24,7 +24,7 @@ SIGNATURES = (
         "killed",
         "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read the kernel log.",
         # What a script starts beside the training, and stops after it, is no loss.
-        rb": line \d{1,9}: {1,20}\d{1,9} Killed(?! {1,60}\S{0,99}(?:-smi|dcgmi|dmon|iostat|sar|tail|sleep|top)\b) {1,60}"
+        rb": line \d{1,9}: {1,20}\d{1,9} Killed(?! {1,60}\S{0,99}(?:-smi|dcgmi|dmon|iostat|sar|tail|top)\b) {1,60}"
         rb"|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
         sample="train.sh: line 7:   77 Killed                  python3 x.py",
     ),
@@ -205,7 +205,7 @@ SIGNATURES = (
         "name_resolution",
         "A node's name cannot be resolved here. Check DNS, /etc/hosts and the inventory.",
         rb"ssh: Could not resolve hostname",
-        sample="ssh: Could not resolve hostname",
+        sample="ssh: Could not resolve hostname gpu07: Name or service not known",
     ),
     Signature(
         "rendezvous_timeout",
@@ -218,7 +218,7 @@ SIGNATURES = (
         "permission_denied",
         "A node refused a launcher's SSH login. Check the user, the key and known_hosts on the launcher's node.",
         rb"Permission denied \(publickey|Host key verification failed",
-        sample="Permission denied (publickey",
+        sample="amd@gpu07: Permission denied (publickey,password).",
     ),
     Signature(
         "killed",
