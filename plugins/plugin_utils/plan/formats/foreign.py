@@ -56,6 +56,10 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
+    return _kind_of_yaml(text, left_alone=named or recognized, recognized=recognized)
+
+
+def _kind_of_yaml(text: str, *, left_alone: bool, recognized: bool) -> tuple[str, str] | None:
     if not recognized and len(set(_PRIMUS.findall(text))) > 2:
         return _OF_PRIMUS
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
@@ -63,7 +67,7 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
             "is MaxText's own config, not a CVS config for MaxText",
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
         )
-    return None if named or recognized else ("is not a known kind of training config", _GIVE_ONE)
+    return None if left_alone else ("is not a known kind of training config", _GIVE_ONE)
 
 
 def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
