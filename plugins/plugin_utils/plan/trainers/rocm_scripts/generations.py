@@ -30,7 +30,7 @@ _RELEASE = re.compile(r"v?([0-9]{2})\.([0-9]{1,2})(?![0-9.])")
 _IMAGE = re.compile(r"(?:^|/)[^/]*(?:megatron|primus)[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
 # AMD's guide uses one image for both until the end of 2025. CVS (cvs/lib/training/megatron/primus_lib.py) starts Primus
 # in the later ones, as they have no /workspace/Megatron-LM.
-_PRIMUS = re.compile(r"(?:^|/)[^/]*primus[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
+_PRIMUS = re.compile(r"(?:^|/)[^/]*primus[^/:]*:(?:[^/:]*[-_])?v?([0-9]{2})\.[0-9]", re.IGNORECASE)
 _FIRST_PRIMUS_ALONE = 26
 
 
