@@ -105,7 +105,7 @@ def judge(
     grammar = grammar_of(grammar_name(plan))
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
-    first = first_failure(statuses, reached.unfinished, together=together)
+    first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal)
     by_node = of_nodes(steps)
     seen = Seen(
         plan=plan,
