@@ -89,8 +89,7 @@ def report(runs: Path, *run_dirs: Path) -> None:
         assert verdict_lines(str(run_dir / "report.html"), verbose=True)
         summaries.append(summary)
     for run_dir in run_dirs:
-        for names in (["usual", run_dir.name], [run_dir.name, "usual"]):
-            write_comparison(runs / "comparison", compared(names, runs, runs / "history"))
+        write_comparison(runs / "comparison", compared(["usual", run_dir.name], runs, runs / "history"))
     assert side_by_side(summaries)
     write_index(runs)
 
