@@ -35,6 +35,7 @@ from ..plugin_utils.controller_action import (
 
 with needed_packages(__name__):
     from ..module_utils.node.contracts import PhaseNeeds
+    from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
@@ -124,7 +125,7 @@ class ActionModule(ControllerAction):
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
         inventory = self.variables["hostvars"]._inventory
-        kept = KeptConnections()
+        kept, nonce = KeptConnections(), self._board.nonce()
         for name, node in self._nodes.items():
             known = self._board.status(name)
             if phase == "finish" and known.get("finished"):
@@ -138,6 +139,7 @@ class ActionModule(ControllerAction):
                     _python(link),
                     _environment(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
+                    identity_of(self._plan, node, nonce),
                     known.get("program"),
                     lost,
                 )

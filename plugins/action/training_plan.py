@@ -16,6 +16,7 @@ from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.identity import ADOPTS
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
@@ -98,10 +99,11 @@ class ActionModule(ControllerAction):
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
+        output_dir = arguments["output_dir"]
         return {
             "changed": False,
             "plan": plan,
-            "run_dir": self._opened(arguments["output_dir"], plan) if arguments["output_dir"] else None,
+            "run_dir": self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
@@ -241,12 +243,21 @@ class ActionModule(ControllerAction):
             options[FILE] = VALUE if value else path
         return []
 
-    def _opened(self, output_dir: str, plan: Plan) -> str:
+    def _opened(self, output_dir: str, plan: Plan, adopts: bool) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
         parent = C.DEFAULT_LOCAL_TMP if self._task.check_mode else output_dir
         run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
+        board, known = Board(run_dir), Board(os.path.join(output_dir, plan["run_id"]))
+        if adopts and "slurm" in plan:
+            raise AnsibleActionFail(f"Run {plan['run_id']} is a job of Slurm, which only its own folder follows.")
         try:
-            Board(run_dir).write_plan(plan)
+            board.write_plan(plan)
+            if adopts:
+                board.adopt(ADOPTS)
+                show(f"Resuming what the nodes hold of run {plan['run_id']}; nothing is started.\n")
+            elif known.run_dir.is_dir():
+                # In check mode the run may be there already.
+                board.adopt(known.nonce())
         except FileExistsError:
             self._refuse_another_plan(run_dir, plan)
         except OSError as error:

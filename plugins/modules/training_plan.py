@@ -77,6 +77,12 @@ options:
         that node in O(quarantine).
       - Fails if no node was at fault, for example after a fault of the config or the model.
     type: path
+  adopt:
+    description:
+      - Take up the run of this name and plan that the nodes hold, where the run's folder on the controller is lost.
+        Nothing is staged or started then.
+    type: bool
+    default: false
   plan_file:
     description: File to write the plan to as JSON, including any faults.
     type: path
