@@ -22,6 +22,7 @@ with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
+    from ..plugin_utils.run.blame import blame_of_verdict
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
 
@@ -66,6 +67,11 @@ class ActionModule(ControllerAction):
             "reasons": messages_of(summary["reasons"]),
         }
         if verdict != "PASS" and arguments["require_pass"]:
+            together = Board(run_dir).plan()["mode"] == "multi_node"
+            hosts = self.variables["ansible_play_hosts_all"]
+            result["hosts"] = blame_of_verdict(summary, hosts, together=together)
+            if result["hosts"] and not arguments["require_nodes"]:
+                return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
 

@@ -39,11 +39,15 @@ _UNFINISHED = ("not_started", *UNENDED)
 
 @dataclass
 class Outcome:
-    """What a phase did on all nodes: ``problems`` are sentences that name the node."""
+    """What a phase did on all nodes: ``problems`` are sentences that name the node, ``errors`` the same by node.
+
+    A problem that is of no node has no error.
+    """
 
     changed: bool = False
     warnings: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    errors: Mapping[str, NodeError] = field(default_factory=dict)
 
 
 @dataclass
@@ -137,7 +141,7 @@ class Phases:
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
         _statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)
-        return Outcome(changed=bool(started), problems=_problems(errors))
+        return Outcome(changed=bool(started), problems=_problems(errors), errors=errors)
 
     def _note_finished(self, node: str, finished: Finished) -> None:
         """Keep the answer of a node that has stopped the rest of a training and sent its whole log."""
@@ -257,6 +261,7 @@ def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, No
             *_removed(answers),
         ],
         problems=_problems(errors),
+        errors=errors,
     )
 
 
