@@ -75,8 +75,12 @@ options:
     description:
       - Folder of a run that did not pass. Plans the next attempt, up to O(retries), without the node at fault, and puts
         that node in O(quarantine).
-      - Fails if no node was at fault, for example after a fault of the config or the model.
+      - Fails if no node was at fault, for example after a fault of the config or the model; see O(require_retry).
     type: path
+  require_retry:
+    description: With O(retry_of), fail if the run is not retried. If false, RV(not_retried) says why.
+    type: bool
+    default: true
   plan_file:
     description: File to write the plan to as JSON, including any faults.
     type: path

@@ -13,6 +13,7 @@ from .retry import second_faults
 
 FAILED: t.Final = "failed"
 UNREACHABLE: t.Final = "unreachable"
+_WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
 
 
 class Blame(t.TypedDict):
@@ -34,7 +35,8 @@ def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool
     """Return the blame of the ``hosts`` that made a run fail; empty where none of them is known to have done so.
 
     Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
-    cannot have followed from it count. Where no node failed, the slow ones explain a FAIL.
+    cannot have followed from it count. A node that was stopped or not started waited for others. Where no node failed,
+    the slow ones explain a FAIL.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
         return {}
@@ -42,7 +44,7 @@ def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool
     blamed: dict[str, Blame] = {}
     if not (first and together):
         for reason in summary["reasons"]:
-            if reason.get("node") and reason.get("verdict") in ("FAIL", "ERROR"):
+            if reason.get("node") and reason.get("verdict") in ("FAIL", "ERROR") and reason["code"] not in _WAITED:
                 blamed.setdefault(reason["node"], Blame(state=_state_of(reason["code"]), reason=reason["message"]))
     if first:
         for failure in (*second_faults(first["echoes"]), t.cast("dict[str, str]", first)):
