@@ -58,17 +58,17 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"The report cannot be written: {reason_of(error)}.") from None
         if arguments["index"]:
             changed = write_index_of(os.path.dirname(run_dir)) or changed
-        verdict = summary["verdict"]
+        verdict, hosts = summary["verdict"], set(self.variables["ansible_play_hosts_all"])
         result = {
             "changed": changed,
             "verdict": verdict,
             "run_id": summary["run_id"],
             "report": os.path.join(run_dir, PAGE),
             "reasons": messages_of(summary["reasons"]),
+            "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
         }
         if verdict != "PASS" and arguments["require_pass"]:
             together = Board(run_dir).plan()["mode"] == "multi_node"
-            hosts = self.variables["ansible_play_hosts_all"]
             result["hosts"] = blame_of_verdict(summary, hosts, together=together)
             if result["hosts"] and not arguments["require_nodes"]:
                 return result

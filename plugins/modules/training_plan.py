@@ -136,6 +136,11 @@ run_id:
   returned: success
   type: str
   sample: 20260314-092653-llama3_1_8b-mi300x
+not_retried:
+  description: Why the run is not retried, as a sentence.
+  returned: when it is not, O(retry_of) is given and O(require_retry) is false
+  type: str
+  sample: "Run nightly is not retried: training_retries is 1."
 quarantine:
   description: The quarantine file, as given.
   returned: success

@@ -98,6 +98,12 @@ reasons:
   type: list
   elements: str
   sample: [Both nodes took part and ended with exit status 0.]
+nodes:
+  description: The nodes of the run that are hosts of the play.
+  returned: when the report has been written
+  type: list
+  elements: str
+  sample: [node0, node7]
 hosts:
   description:
     - The hosts of the play on which the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
