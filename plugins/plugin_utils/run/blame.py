@@ -7,12 +7,13 @@ import typing as t
 from collections.abc import Collection, Mapping
 
 from ...module_utils.node.phase import NodeError
-from ..contracts import Summary
+from ..contracts import JudgedBound, Summary
 from .node_errors import NodeLostError
 from .retry import second_faults
 
 FAILED: t.Final = "failed"
 UNREACHABLE: t.Final = "unreachable"
+_SPEEDS = ("tokens_per_sec_per_gpu", "tflops_per_gpu")
 _WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
 
 
@@ -36,7 +37,7 @@ def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool
 
     Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
     cannot have followed from it count. A node that was stopped or not started waited for others. Where no node failed,
-    the slow ones explain a FAIL.
+    a slow one is at fault if all that was missed would have been met at the pace of the others.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
         return {}
@@ -50,10 +51,29 @@ def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool
         for failure in (*second_faults(first["echoes"]), t.cast("dict[str, str]", first)):
             state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
             blamed[failure["node"]] = Blame(state=state, reason=message)
-    if not blamed and summary["verdict"] == "FAIL":
-        slow = summary["stragglers"]
-        blamed = {one["node"]: Blame(state=FAILED, reason=slow["message"]) for one in slow["nodes"]}
+    if not blamed:
+        blamed = _blame_of_slow(summary)
     return {name: blame for name, blame in blamed.items() if name in hosts}
+
+
+def _blame_of_slow(summary: Summary) -> dict[str, Blame]:
+    slower = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"]}
+    blamed = {}
+    for reason in summary["reasons"]:
+        if reason.get("verdict") in ("FAIL", "ERROR"):
+            bound = reason.get("evidence", {}).get("bound")
+            if not bound or bound["node"] not in slower or not _would_be_met(bound, 1 + slower[bound["node"]]):
+                return {}
+            blamed[bound["node"]] = Blame(state=FAILED, reason=reason["message"])
+    return blamed
+
+
+def _would_be_met(bound: JudgedBound, faster: float) -> bool:
+    if bound["measured"] is None:
+        return False
+    if bound["metric"] == "step_time_ms":
+        return bound["greatest"] is not None and bound["measured"] / faster <= bound["greatest"]
+    return bound["metric"] in _SPEEDS and bound["least"] is not None and bound["measured"] * faster >= bound["least"]
 
 
 def _state_of(code: str) -> str:
