@@ -73,7 +73,9 @@ def followed(nodes: int) -> dict[str, t.Any]:
         plan, board = planned(Path(name), nodes)
         links = {node["node"]: SimulatedNode() for node in plan["nodes"]}
         asks = {
-            node["node"]: Asker(plan, node, links[node["node"]].send, "python3", {}, False, "0" * 64).ask
+            node["node"]: Asker(
+                plan, node, links[node["node"]].send, "python3", {}, False, {"nonce": "0" * 32, "plan": {}}, "0" * 64
+            ).ask
             for node in plan["nodes"]
         }
         threads = 0

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ansible import context
@@ -24,10 +25,17 @@ except ImportError:
         return value
 
 
-from ..plugin_utils.controller_action import ControllerAction, needed_packages, playbook_command, show
+from ..plugin_utils.controller_action import (
+    ControllerAction,
+    is_shown_by_callback,
+    needed_packages,
+    playbook_command,
+    show,
+)
 
 with needed_packages(__name__):
     from ..module_utils.node.contracts import PhaseNeeds
+    from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import NodeLink
@@ -40,6 +48,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
+    from ..plugin_utils.run.progress import ProgressReader
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
     from ..plugin_utils.ssh.kept_connections import KeptConnections
@@ -48,6 +57,7 @@ if t.TYPE_CHECKING:
     from ..plugin_utils.run.slurm.launch import Needs
 
 ENVIRONMENT = "training_node_environment"
+PROGRESS_SECONDS = 3.0
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
 _AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
@@ -83,7 +93,8 @@ class ActionModule(ControllerAction):
         finally:
             for name, link in self._links.items():
                 link.close(for_good=phase == "finish" or bool(self._board.status(name).get("finished")))
-        result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings}
+        run_dir = str(self._board.run_dir)
+        result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings, "run_dir": run_dir}
         if not self._task.check_mode:
             states: dict[str, list[str]] = {}
             for name in self._nodes:
@@ -118,7 +129,7 @@ class ActionModule(ControllerAction):
         self._askers: dict[str, Asker] = {}
         self._wrong: dict[str, NodeError] = {}
         inventory = self.variables["hostvars"]._inventory
-        kept = KeptConnections()
+        kept, nonce = KeptConnections(), self._board.nonce()
         for name, node in self._nodes.items():
             known = self._board.status(name)
             if phase == "finish" and known.get("finished"):
@@ -132,6 +143,7 @@ class ActionModule(ControllerAction):
                     _python(link),
                     _environment(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
+                    identity_of(self._plan, node, nonce),
                     known.get("program"),
                     lost,
                 )
@@ -184,8 +196,22 @@ class ActionModule(ControllerAction):
                 lost=arguments["lost_timeout"],
                 stall=arguments["stall_timeout"],
             )
-            return phases.train(patience, arguments["grace_seconds"])
+            with self._shown():
+                return phases.train(patience, arguments["grace_seconds"])
         return phases.finish(arguments["grace_seconds"])
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Show how the training goes, where the callback is not there to do it."""
+        if is_shown_by_callback():
+            yield
+            return
+        reader = ProgressReader(str(self._board.run_dir), PROGRESS_SECONDS, show)
+        reader.start()
+        try:
+            yield
+        finally:
+            reader.end()
 
     def _needs(self) -> dict[str, PhaseNeeds]:
         """Return what each node needs to be staged."""

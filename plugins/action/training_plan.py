@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import time
@@ -17,6 +16,7 @@ from ..plugin_utils.contracts import Finding, Plan
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.identity import ADOPTS
     from ..plugin_utils.inventory.unknown_variables import unknown_variables
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
@@ -87,7 +87,7 @@ class ActionModule(ControllerAction):
         hosts = [host for host in arguments["hosts"] if host not in group]
         hosts, warnings, more = self._without_quarantined(hosts, options)
         problems += more
-        nodes = [self._node(name) for name in hosts]
+        nodes = [self.node(name) for name in hosts]
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
@@ -109,10 +109,11 @@ class ActionModule(ControllerAction):
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
+        output_dir = arguments["output_dir"]
         return {
             "changed": False,
             "plan": plan,
-            "run_dir": self._opened(arguments["output_dir"], plan) if arguments["output_dir"] else None,
+            "run_dir": self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
@@ -170,7 +171,7 @@ class ActionModule(ControllerAction):
                 hosts = self._hosts
             else:
                 given |= {"training_rank_order": hosts, "training_exclude": []}
-            nodes = [self._node(name) for name in hosts]
+            nodes = [self.node(name) for name in hosts]
             return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
 
         try:
@@ -252,12 +253,21 @@ class ActionModule(ControllerAction):
             options[FILE] = VALUE if value else path
         return []
 
-    def _opened(self, output_dir: str, plan: Plan) -> str:
+    def _opened(self, output_dir: str, plan: Plan, adopts: bool) -> str:
         """Return the run's folder with the plan in it; in check mode a folder that Ansible removes at its end."""
         parent = C.DEFAULT_LOCAL_TMP if self._task.check_mode else output_dir
         run_dir = os.path.abspath(os.path.join(parent, plan["run_id"]))
+        board, known = Board(run_dir), Board(os.path.join(output_dir, plan["run_id"]))
+        if adopts and "slurm" in plan:
+            raise AnsibleActionFail(f"Run {plan['run_id']} is a job of Slurm, which only its own folder follows.")
         try:
-            Board(run_dir).write_plan(plan)
+            board.write_plan(plan)
+            if adopts:
+                board.adopt(ADOPTS)
+                show(f"Resuming what the nodes hold of run {plan['run_id']}; nothing is started.\n")
+            elif known.run_dir.is_dir():
+                # In check mode the run may be there already.
+                board.adopt(known.nonce())
         except FileExistsError:
             self._refuse_another_plan(run_dir, plan)
         except OSError as error:
@@ -278,19 +288,6 @@ class ActionModule(ControllerAction):
         # What is no name of a file at all is a fault of the plan's.
         named = thresholds if isinstance(thresholds, str) else None
         return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
-
-    def _node(self, name: str) -> Node:
-        variables = self.variables["hostvars"][name]
-        local = variables.get("ansible_connection") in ("local", "ansible.builtin.local")
-        user = variables.get("ansible_user") or variables.get("ansible_ssh_user") or self._play_context.remote_user
-        return Node(
-            name=name,
-            address=str(variables.get("training_address") or variables.get("ansible_host") or name),
-            user=str(user or getpass.getuser()),
-            local=local,
-            topology=str(variables.get("training_topology") or ""),
-            gpus=str(variables.get("training_gpus_per_node") or "").strip(),
-        )
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:

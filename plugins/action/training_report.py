@@ -11,9 +11,11 @@ from ansible.errors import AnsibleActionFail
 from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import (
     ControllerAction,
+    is_shown_by_callback,
     needed_packages,
     playbook_command,
     reason_of,
+    show,
     write_index_of,
 )
 
@@ -25,6 +27,8 @@ with needed_packages(__name__):
     from ..plugin_utils.run.blame import blame_of_verdict
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
+
+COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red", "INCONCLUSIVE": "yellow"}
 
 
 class ActionModule(ControllerAction):
@@ -58,12 +62,15 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"The report cannot be written: {reason_of(error)}.") from None
         if arguments["index"]:
             changed = write_index_of(os.path.dirname(run_dir)) or changed
-        verdict, hosts = summary["verdict"], set(self.variables["ansible_play_hosts_all"])
+        hosts = set(self.variables["ansible_play_hosts_all"])
+        verdict, report = summary["verdict"], os.path.join(run_dir, PAGE)
+        if not is_shown_by_callback():
+            _show_verdict(verdict, report, verbose=self._display.verbosity > 0)
         result = {
             "changed": changed,
             "verdict": verdict,
             "run_id": summary["run_id"],
-            "report": os.path.join(run_dir, PAGE),
+            "report": report,
             "reasons": messages_of(summary["reasons"]),
             "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
         }
@@ -74,6 +81,14 @@ class ActionModule(ControllerAction):
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
+
+
+def _show_verdict(verdict: str, report: str, *, verbose: bool) -> None:
+    from ..plugin_utils.report.text import verdict_lines
+
+    colours = {"verdict": COLOURS[verdict], "warning": "yellow", "": None}
+    for line in verdict_lines(report, verbose=verbose):
+        show(line.text, colours[line.tone])
 
 
 def _failure_text(summary: Summary) -> str:

@@ -27,7 +27,12 @@ class ActionModule(ControllerAction):
             latest = f"Latest runs in {output_dir}: {', '.join(runs[-5:])}"
             if not runs:
                 latest = f"{output_dir} has no runs; set -e training_output_dir=DIR to use another folder"
-            raise AnsibleActionFail(f"{found}. Set -e training_run_id=NAME. {latest}.")
+            lost = (
+                " To follow what its nodes hold, play attach.yml with -e training_config=FILE as well."
+                if run_id
+                else ""
+            )
+            raise AnsibleActionFail(f"{found}. Set -e training_run_id=NAME. {latest}.{lost}")
         plan = Board(os.path.join(output_dir, run_id)).plan()
         return {
             "changed": False,

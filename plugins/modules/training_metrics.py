@@ -17,6 +17,7 @@ description:
   - A growing log can be read incrementally. Each call continues where the RV(cursor) of the previous call ended.
   - Megatron-LM prints step lines on the last global rank only, so they are in the log of the node that runs it. With
     MaxText, every process prints them.
+  - A log without any step gives a warning, which names the framework that wrote it if it is another one.
   - Changes nothing on the node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -292,7 +293,6 @@ summary:
     tokens_per_sec_per_gpu: 12786.89
 """
 
-import math
 import os
 import typing as t
 
@@ -300,31 +300,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.logs.frameworks.known import GRAMMARS
 from ..module_utils.logs.reader import News, read_log
-from ..module_utils.logs.record import EVIDENCE
-from ..module_utils.logs.rows import StepBlock, records_of, rows_of
-
-
-def json_value(value: float) -> float | str:
-    """Return the number, or its name where JSON has no such number; ``float()`` takes both."""
-    return value if math.isfinite(value) else str(value)
-
-
-def measurements_of(blocks: list[StepBlock], layout: str) -> list[dict[str, t.Any]]:
-    """Turn step blocks into the records or the columns that the module returns."""
-    if layout == "records":
-        return [dict(record, value=json_value(record["value"])) for record in records_of(blocks)]
-    return [
-        {
-            "attempt": block["attempt"],
-            "steps": block["steps"],
-            "metrics": {
-                metric: list(map(json_value, column))
-                for metric, column in block["metrics"].items()
-                if metric not in EVIDENCE
-            },
-        }
-        for block in blocks
-    ]
+from ..module_utils.logs.results import json_value, measurements_of, no_steps
+from ..module_utils.logs.rows import rows_of
 
 
 def results_of(news: News, layout: str) -> dict[str, t.Any]:
@@ -373,6 +350,8 @@ def main() -> None:
         module.fail_json(msg=str(error))
     except OSError as error:
         module.fail_json(msg=f"path is {path}, which cannot be read: {error.strerror}")
+    if not news["rows"].blocks() and not options["cursor"]:
+        module.warn(no_steps(path, options["framework"]))
     module.exit_json(**results_of(news, layout))
 
 

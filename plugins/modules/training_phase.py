@@ -98,6 +98,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+run_dir:
+  description: The run's folder on the controller.
+  returned: always, unless it is left alone
+  type: str
+  sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x
 nodes:
   description:
     - The nodes, grouped by what is known of their training, V(not_started), V(staged), V(running), V(exited),

@@ -81,6 +81,12 @@ options:
     description: With O(retry_of), fail if the run is not retried. If false, RV(not_retried) says why.
     type: bool
     default: true
+  adopt:
+    description:
+      - Take up the run of this name and plan that the nodes hold, where the run's folder on the controller is lost.
+        Nothing is staged or started then.
+    type: bool
+    default: false
   plan_file:
     description: File to write the plan to as JSON, including any faults.
     type: path

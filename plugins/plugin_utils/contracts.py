@@ -311,6 +311,7 @@ class Status(t.TypedDict, total=False):
     hardware: Hardware | None
     program: str | None
     finished: bool
+    taken_up: bool
 
 
 class JudgedBound(Bound, total=False):

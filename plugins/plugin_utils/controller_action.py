@@ -6,6 +6,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import gc
+import getpass
 import importlib
 import json
 import os
@@ -27,6 +28,9 @@ from ansible.utils.display import Display
 
 from .plan.config.budget import text_of
 from .run.live_output import flush_output
+
+if t.TYPE_CHECKING:
+    from .plan.job.ranks import Node
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
@@ -50,6 +54,14 @@ def show(text: str, color: str | None = None) -> None:
     """Show people a text now: on standard output, or on standard error where a callback writes JSON to the former."""
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
     flush_output()
+
+
+def is_shown_by_callback() -> bool:
+    """Return whether Ansible has loaded the callback that shows how a run goes and what came of it.
+
+    It comes with our playbooks; where a role is used in another one, the tasks show this themselves.
+    """
+    return any(name.endswith(".callback.training_progress") for name in sys.modules)
 
 
 def reason_of(error: Exception, path: str | Path = "") -> str:
@@ -90,6 +102,20 @@ def write_index_of(folder: str | Path) -> bool:
     except (OSError, ValueError) as error:
         show(f"The index of all runs was not written: {error}.", "yellow")
         return False
+
+
+def node_from(name: str, variables: Mapping[str, t.Any], user: str) -> Node:
+    """Return a host as a node of a run, given its variables, and the user who connects where they name none."""
+    from .plan.job.ranks import Node  # noqa: PLC0415 - needs packages
+
+    return Node(
+        name=name,
+        address=str(variables.get("training_address") or variables.get("ansible_host") or name),
+        user=str(variables.get("ansible_user") or variables.get("ansible_ssh_user") or user),
+        local=variables.get("ansible_connection") in ("local", "ansible.builtin.local"),
+        topology=str(variables.get("training_topology") or ""),
+        gpus=str(variables.get("training_gpus_per_node") or "").strip(),
+    )
 
 
 _MISSING: dict[str, ImportError] = {}
@@ -174,6 +200,10 @@ class ControllerAction(ActionBase):
         wanted = {name: self.variables[name] for name in arguments if name in self.variables and name not in set_here}
         options = {**plain(self._templar.template(wanted)), **set_here}
         return {name: value for name, value in options.items() if value not in (None, "")}
+
+    def node(self, name: str) -> Node:
+        """Return a host of the play as a node of a run."""
+        return node_from(name, self.variables["hostvars"][name], self._play_context.remote_user or getpass.getuser())
 
     def file(self, named: str) -> tuple[str, str, str | None]:
         """Return the path of a file, seen from here or from the playbook, its text, and why it cannot be read."""

@@ -72,6 +72,131 @@ def test_rank_assignment(scenario: Scenario) -> None:
         assert changed(played.stdout) == 0  # groups live in memory
 
 
+RACKS = {
+    "a0": {"training_topology": "rack1", "training_address": "10.0.0.1"},
+    "b0": {"training_topology": "rack2", "training_address": "10.0.0.2"},
+    "a1": {"training_topology": "rack1", "training_address": "10.0.0.3"},
+    "c0": {"training_address": "10.0.0.4", "ansible_connection": "ssh"},
+}
+SHOWN = "{{ training_part }} {{ training_node_rank }} of {{ training_nnodes }} at {{ training_master_address }}"
+
+
+def ranks(bench: Bench, **variables) -> subprocess.CompletedProcess[str]:
+    """Give four hosts in two racks, the last one a spare, their ranks, and show what each host has of it then."""
+    hosts = bench.inventory(**{name: {"ansible_connection": "ssh", **own} for name, own in RACKS.items()})
+    inventory = json.loads(hosts.read_text())
+    inventory["spares"] = {"hosts": {"c0": {}}}
+    hosts.write_text(json.dumps(inventory))
+    role = {"role": "trainops.cluster.rank_assignment", "vars": {"rank_assignment_spares": "spares", **variables}}
+    show = {"ansible.builtin.debug": {"msg": f"{{{{ inventory_hostname }}}}: {SHOWN}"}}
+    order = {"ansible.builtin.debug": {"msg": "order {{ groups.training_nodes | join(' ') }}"}, "run_once": True}
+    plays = [
+        {"hosts": "all", "gather_facts": False, "roles": [role]},
+        {"hosts": "all", "gather_facts": False, "tasks": [show, order]},
+    ]
+    playbook = bench.folder / "ranks.yml"
+    playbook.write_text(json.dumps(plays))
+    return finished(["ansible-playbook", str(playbook), "-i", str(hosts)], bench.environment())
+
+
+def test_rank_assignment_gives_hosts_the_ranks_of_a_plan_rack_by_rack_and_spares_none(bench: Bench) -> None:
+    done = ranks(bench)
+    assert done.returncode == 0, done.stdout
+    assert changed(done.stdout) == 0
+    for line in (
+        "a0: node 0 of 3 at 10.0.0.1",
+        "a1: node 1 of 3 at 10.0.0.1",
+        "b0: node 2 of 3 at 10.0.0.1",
+        "c0: spare ",
+        "order a0 a1 b0",
+    ):
+        assert line in done.stdout, done.stdout
+    plan = bench.folder / "plan.json"
+    more = {"training_spares": "spares", "training_framework": "megatron", "training_plan_file": str(plan)}
+    config = bench.config(nnodes="3", master_address="auto", batch_size="12")
+    planned = bench.play("plan.yml", bench.folder / "hosts", config, **more)
+    assert planned.status == 0, planned.output
+    assert [node["node"] for node in json.loads(plan.read_text())["nodes"]] == ["a0", "a1", "b0"]
+
+
+def test_rank_assignment_reports_every_error_at_once(bench: Bench) -> None:
+    done = ranks(bench, rank_assignment_exclude=["a9"], rank_assignment_order=["b0", "b0"])
+    assert done.returncode != 0
+    said = " ".join(done.stdout.split())
+    assert "a9 is not a host of the run." in said
+    assert "b0 is listed more than once" in said
+    assert "No rank has been assigned." in said
+
+
+def launch(bench: Bench, *more: str, **variables) -> subprocess.CompletedProcess[str]:
+    """Launch a program on two nodes, by a play of two roles."""
+    own = {
+        "container_launch_name": "hello",
+        "container_launch_engine": "none",
+        "container_launch_folder": str(bench.nodes),
+        "container_launch_command": ["bash", "-c", "echo rank $NODE_RANK of $NNODES; exec sleep 600"],
+        "container_launch_master_port": free_port(),
+        **variables,
+    }
+    roles = [
+        "trainops.cluster.rank_assignment",
+        {"role": "trainops.cluster.container_launch", "vars": own},
+    ]
+    playbook = bench.folder / "launch.yml"
+    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "roles": roles}]))
+    hosts = bench.inventory(first={}, second={})
+    return finished(["ansible-playbook", str(playbook), "-i", str(hosts), *more], bench.environment())
+
+
+def output_of(bench: Bench, node: str) -> str:
+    return (bench.nodes / "hello" / node / "output.log").read_text()
+
+
+def test_container_launch_launches_once_and_removes_what_it_launched(bench: Bench) -> None:
+    port = free_port()
+    planned = launch(bench, "--check", container_launch_master_port=port)
+    assert (planned.returncode, changed(planned.stdout)) == (0, 2), planned.stdout
+    assert not bench.nodes.exists()
+    first = launch(bench, container_launch_master_port=port)
+    assert (first.returncode, changed(first.stdout)) == (0, 2), first.stdout
+    again = launch(bench, container_launch_master_port=port)
+    assert (again.returncode, changed(again.stdout)) == (0, 0), again.stdout
+    other = launch(bench, container_launch_master_port=port, container_launch_command=["true"])
+    assert other.returncode != 0
+    assert other.stdout.count("hello was launched here with other options") >= 2
+    for rank, node in enumerate(("first", "second")):
+        assert f"rank {rank} of 2" in output_of(bench, node)
+    gone = [launch(bench, container_launch_state="absent") for _time in range(2)]
+    assert [(done.returncode, changed(done.stdout)) for done in gone] == [(0, 2), (0, 0)], gone[0].stdout
+    assert not list(bench.nodes.rglob("state.json"))
+    assert "rank 0 of 2" in output_of(bench, "first")
+
+
+def test_container_launch_waits_and_fails_only_the_node_whose_program_failed(bench: Bench) -> None:
+    command = ["bash", "-c", "echo did it; exit $NODE_RANK"]
+    done = launch(bench, container_launch_command=command, container_launch_wait_seconds=60)
+    assert done.returncode != 0
+    assert re.search(r"first +: ok=\d+ +changed=1 +unreachable=0 +failed=0", done.stdout), done.stdout
+    assert re.search(r"second +: ok=\d+ +changed=\d +unreachable=0 +failed=1", done.stdout), done.stdout
+    assert "hello ended with exit status 1" in done.stdout
+    launch(bench, container_launch_state="absent")
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"container_launch_command": []}, "command is empty"),
+        ({"container_launch_engine": "docker"}, "image is empty"),
+        ({"container_launch_working_dir": "/no/such"}, "working_dir is /no/such, but there is no such folder"),
+    ],
+)
+def test_container_launch_names_what_is_wrong(bench: Bench, variables: dict, expected: str) -> None:
+    done = launch(bench, **variables)
+    assert done.returncode != 0
+    assert expected in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_report(scenario: Scenario, run_dir: Path) -> None:
     for name in ("summary.json", "report.html", "records.csv"):
         (run_dir / name).unlink()
@@ -80,6 +205,41 @@ def test_report(scenario: Scenario, run_dir: Path) -> None:
     assert json.loads(written)["verdict"] == "PASS"
     assert changed(scenario.play("report", report_run_dir=str(run_dir)).stdout) == 0
     assert (run_dir / "summary.json").read_text() == written
+
+
+def test_a_report_sets_the_result_of_each_node_as_a_fact_of_its_host(scenario: Scenario, run_dir: Path) -> None:
+    said = "{{ fact.node_rank }} {{ fact.verdict }} {{ fact.first_failure }} {{ fact.tokens_per_sec_per_gpu > 0 }}"
+    task = {"ansible.builtin.debug": {"msg": f"{{{{ inventory_hostname }}}} has {said}"}}
+    played = scenario.play("report", {**task, "vars": {"fact": "{{ training_summary }}"}}, report_run_dir=str(run_dir))
+    for line in ("first has 0 PASS False True", "second has 1 PASS False True"):
+        assert line in played.stdout, played.stdout
+
+
+def test_training_in_a_play_of_ones_own_plans_shows_steps_judges_and_reports(bench: Bench, scenario: Scenario) -> None:
+    variables = {
+        "training_config": str(bench.config()),
+        "training_output_dir": str(bench.runs),
+        "training_run_id": RUN_ID,
+        "training_master_port": scenario.port,
+        "training_warmup_steps": "2",
+    }
+    play = {"hosts": "all", "gather_facts": False, "vars": variables, "roles": ["trainops.cluster.training"]}
+    playbook = bench.folder / "mine.yml"
+    playbook.write_text(json.dumps([play]))
+    done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], bench.environment())
+    assert done.returncode == 0, done.stdout
+    following, judging = done.stdout.split("Start all ranks and follow the training")[1].split(
+        "Judge the run and write"
+    )
+    assert f"{RUN_ID}  step 8/8" in following
+    assert f"PASS  {RUN_ID}" in judging
+    assert json.loads((bench.runs / RUN_ID / "summary.json").read_text())["verdict"] == "PASS"
+    # A second play trains again what it says, not what the first one planned.
+    again = {**play, "vars": {**variables, "training_run_id": "second"}}
+    playbook.write_text(json.dumps([play, again]))
+    done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], bench.environment())
+    assert done.returncode == 0, done.stdout
+    assert json.loads((bench.runs / "second/summary.json").read_text())["verdict"] == "PASS"
 
 
 def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:

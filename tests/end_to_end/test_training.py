@@ -270,7 +270,9 @@ def passed(tmp_path_factory):
 
 def test_the_same_command_again_reports_and_changes_nothing(passed):
     bench, same = passed
-    again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), **same)
+    for _time in range(2):
+        # The first one adds to the report that the training was over before.
+        again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), **same)
     assert again.status == 0, again.output
     recap = [line for line in again.output.splitlines() if "changed=" in line]
     assert recap
@@ -283,6 +285,46 @@ def test_another_run_under_a_name_that_is_taken_is_refused_with_what_differs(pas
     again = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, **same)
     assert again.status != 0
     assert "its plan differs in parameters.iterations" in again.output
+
+
+def test_an_older_result_passes_only_as_itself(bench):
+    inventory, config = bench.inventory(**TWO), bench.config()
+    same = {"training_run_id": "nightly", "training_master_port": free_port()}
+    launch = ("megatron_multinode.yml", inventory, config)
+    first = bench.play(*launch, **same)
+    assert first.status == 0, first.output
+    assert "not started by this command" not in first.output
+    again = bench.play(*launch, **same)
+    assert f"finished at {first.summary['ended_at'][:10]}" in again.output
+    assert "not started by this command" in again.output
+
+    def kept():
+        """What the nodes keep of the run, but for the program that they are sent."""
+        return {path: path.stat().st_mtime for path in bench.nodes.glob("*/*/*") if path.name != "program"}
+
+    before = kept()
+    shutil.rmtree(bench.runs)
+    other = bench.config(training_iterations="9")
+    refused = bench.play("megatron_multinode.yml", inventory, other, **same)
+    assert refused.status != 0
+    assert refused.summary["verdict"] == "ERROR"
+    assert "its plan differs in " in refused.output
+    shutil.rmtree(bench.runs)
+    config = bench.config()
+    fresh = bench.play(*launch, **same)
+    assert fresh.status != 0
+    assert "begun from another folder of runs; its plan is the same" in " ".join(fresh.output.split())
+    assert fresh.summary["verdict"] == "ERROR"
+    assert not any(path.stat().st_size for path in bench.runs.glob("nightly/nodes/*/train.log"))
+    shutil.rmtree(bench.runs)
+    attached = bench.play("attach.yml", inventory, config, **same)
+    assert attached.status == 0, attached.output
+    assert "Resuming what the nodes hold of run nightly" in attached.output
+    assert "not started by this command" in attached.output
+    assert attached.summary["ended_at"][:16] == first.summary["ended_at"][:16]
+    assert kept() == before
+    stopped = bench.play("stop.yml", inventory, config, **same)
+    assert stopped.status == 0, stopped.output
 
 
 def test_a_run_goes_on_without_its_controller_is_picked_up_and_stopped(bench):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from .engines import Engine, NoContainer
 from .files import read_json, write_json
+from .identity import is_same_run
 from .own_folders import private_folder
 from .phase import NodeHeldError
 from .run_state import read_state
@@ -40,26 +41,26 @@ def machine_locked() -> Iterator[None]:
         os.close(lock)
 
 
-def held_by_others(engine: Engine, run_id: str) -> NodeHeldError | None:
-    """Return what keeps a run off the machine, where another one holds it."""
+def held_by_others(engine: Engine, run_id: str, nonce: str) -> NodeHeldError | None:
+    """Return what keeps a run off the machine, where another one holds it, which may have the same name."""
     engines: list[Engine] = [engine] if isinstance(engine, NoContainer) else [engine, NoContainer()]
     running = {one.holder(run_id) for one in engines} - {None}
-    claim, was_started = _claimed_by_other(run_id) or (None, False)
+    claim, was_started = claimed_by_other(run_id, nonce) or (None, False)
     holders = sorted(map(str, {claim, *running} - {None}))
     if not holders:
         return None
     held = [
-        f"the node is held by run {holder}; wait for it to end, or stop it: "
+        f"the node is held by {'another ' if holder == run_id else ''}run {holder}; wait for it to end, or stop it: "
         f"ansible-playbook playbooks/stop.yml -e training_run_id={shlex.quote(holder)}"
         for holder in holders
     ]
     return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))
 
 
-def _claimed_by_other(run_id: str) -> tuple[str, bool] | None:
+def claimed_by_other(run_id: str, nonce: str) -> tuple[str, bool] | None:
     """Return the run_id of another run that has claimed the machine and has not ended, and whether it was started."""
     claim = _read()
-    if claim is None or claim["run_id"] == run_id:
+    if claim is None or _is_of(claim, run_id, nonce):
         return None
     for node, run_folder in claim["nodes"].items():
         with contextlib.suppress(OSError, ValueError):
@@ -69,17 +70,21 @@ def _claimed_by_other(run_id: str) -> tuple[str, bool] | None:
     return None
 
 
-def take(node: Place, run_id: str) -> None:
+def _is_of(claim: t.Mapping[str, t.Any], run_id: str, nonce: str) -> bool:
+    return claim["run_id"] == run_id and is_same_run(nonce, claim)
+
+
+def take(node: Place, run_id: str, nonce: str) -> None:
     """Note that a node of a run is on this machine, in place of what another run has claimed."""
     claim = _read()
-    nodes = claim["nodes"] if claim and claim["run_id"] == run_id else {}
-    _write({"run_id": run_id, "nodes": {**nodes, node["node"]: node["run_folder"]}})
+    nodes = claim["nodes"] if claim and _is_of(claim, run_id, nonce) else {}
+    _write({"run_id": run_id, "nonce": nonce, "nodes": {**nodes, node["node"]: node["run_folder"]}})
 
 
-def give_back(node: Place, run_id: str) -> None:
+def give_back(node: Place, run_id: str, nonce: str) -> None:
     """Note that a node of a run is no longer on this machine."""
     claim = _read()
-    if claim and claim["run_id"] == run_id and claim["nodes"].pop(node["node"], None):
+    if claim and _is_of(claim, run_id, nonce) and claim["nodes"].pop(node["node"], None):
         # Where the disk is full it stays, and holds nobody off.
         with contextlib.suppress(OSError):
             _write(claim)

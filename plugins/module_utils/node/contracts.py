@@ -84,6 +84,13 @@ class Node(Place):
     dataset: t.NotRequired[Dataset]
 
 
+class Identity(t.TypedDict):
+    """What tells a run from another one of its name; see `identity`."""
+
+    nonce: str
+    plan: dict[str, str]
+
+
 class KeptRuns(t.TypedDict):
     """How many runs, and those of how many days, stay on a node; see `old_runs`."""
 
@@ -118,6 +125,7 @@ class Request(PhaseNeeds):
     run_id: str
     framework: str
     container_engine: str
+    identity: Identity
     tokens_per_step_per_gpu: int | None
     tokens_per_sequence_per_gpu: int | None
     node: Node
@@ -168,6 +176,7 @@ class State(t.TypedDict):
     node: str
     node_rank: int
     engine: str
+    identity: Identity
     status: Status
     handle: t.NotRequired[Handle]
     started_at: t.NotRequired[float]

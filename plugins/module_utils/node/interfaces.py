@@ -11,7 +11,7 @@ if t.TYPE_CHECKING:
     from .contracts import Node
 
 VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
-_AUTO = "auto"
+AUTO = "auto"
 
 
 def with_interfaces(node: Node) -> Node:
@@ -19,7 +19,7 @@ def with_interfaces(node: Node) -> Node:
 
     On rank 0 itself that is the interface which holds the address. ValueError where there is no such interface.
     """
-    asked = [name for name in VARIABLES if node["env"].get(name) == _AUTO]
+    asked = [name for name in VARIABLES if node["env"].get(name) == AUTO]
     if not asked:
         return node
     master = node["master_address"]
@@ -30,7 +30,7 @@ def with_interfaces(node: Node) -> Node:
     if interface is None:
         raise ValueError(f"no network interface of this node routes to {master}, so {', '.join(asked)} cannot be set")
     found = dict.fromkeys(asked, interface)
-    words = {f"{name}={_AUTO}": f"{name}={value}" for name, value in found.items()}
+    words = {f"{name}={AUTO}": f"{name}={value}" for name, value in found.items()}
     return {**node, "env": {**node["env"], **found}, "argv": [words.get(word, word) for word in node["argv"]]}
 
 

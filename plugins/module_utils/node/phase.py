@@ -13,7 +13,7 @@ import os
 import typing as t
 
 if t.TYPE_CHECKING:
-    from .contracts import Node, Request
+    from .contracts import Identity, Node, Request
 
 Answer = t.Dict[str, t.Any]
 
@@ -30,13 +30,14 @@ def add_environment(variables: dict[str, str]) -> None:
         os.environ[name] = os.path.expandvars(value)
 
 
-def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str) -> Request:
+def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str, identity: Identity) -> Request:
     """Return the request of a phase on a node of a plan, without what else the phase needs."""
     return {
         "phase": phase,
         "run_id": plan["run_id"],
         "framework": plan.get("log_framework", plan["framework"]),
         "container_engine": plan["container_engine"],
+        "identity": identity,
         "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],
         "tokens_per_sequence_per_gpu": plan["tokens_per_sequence_per_gpu"],
         "node": _without_staged(node),

@@ -18,6 +18,7 @@ import typing as t
 
 from .engines import ENGINES, engine_of
 from .files import read_json, write_json
+from .identity import is_identity, is_same_run
 from .launch import recorded_end, recorded_outcome
 from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
@@ -96,11 +97,18 @@ def _read(node: Place, run_id: str) -> State | None:
         not isinstance(state, dict)
         or (state.get("run_id"), state.get("node")) != (run_id, node["node"])
         or state.get("engine") not in ENGINES
+        or not is_identity(state.get("identity"))
         or state.get("status") not in _STATUSES
         or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
         raise ValueError(f"{path} is not the state of run {run_id} on {node['node']}")
     return t.cast("State | None", state)
+
+
+def holds_another_run(node: Place, run_id: str, nonce: str) -> bool:
+    """Return whether the run in a node's run folder is one of this name that is not the one with the nonce."""
+    state = _read(node, run_id)
+    return state is not None and not is_same_run(nonce, state["identity"])
 
 
 def _ended_at(node: Place, state: State) -> float:

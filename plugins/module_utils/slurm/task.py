@@ -8,7 +8,7 @@
     looks.json                   what each node looks at before it trains, in rank order, where there is a preflight
     word                         what the controller says: nothing, stop, or go, with the tasks that may not
     parts                        the plan as its nodes read it, each its own part only
-    job.json                     what else the tasks need: ``environment`` and ``files`` of the embedded trainer
+    job.json                     what else the tasks need: ``environment``, ``files`` of the embedded trainer, ``nonce``
     job_id                       the job's number, also of one that was submitted by hand; <job>.<step> inside an
                                  allocation
     secrets.json                 ``secrets`` by node rank and ``given_secrets``; gone once all nodes are staged
@@ -36,6 +36,7 @@ import typing as t
 
 from ..node.agent import answer_to
 from ..node.files import write_text
+from ..node.identity import identity_of
 from ..node.inspection.facts import inspect
 from ..node.phase import add_environment, request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
@@ -170,6 +171,7 @@ class Task:
         self.number = int(os.environ["SLURM_PROCID"])
         self.plan, part, self.node_count = self.desk.part(self.number)
         self.node, self.look = part["node"], part[LOOK]
+        self.identity = identity_of(self.plan, self.node, self.job["nonce"])
         if self.node["node"] != os.environ["SLURMD_NODENAME"]:
             raise RuntimeError(f"Slurm's tasks are not in the order of its nodes: this is {self.node['node']}'s task")
         self.cursor: dict[str, t.Any] = {}
@@ -189,7 +191,7 @@ class Task:
         self, phase: str, first: t.Callable[[t.Any], None] | None = None, **needs: t.Unpack[PhaseNeeds]
     ) -> dict[str, t.Any]:
         """Do a phase, and tell its answer, which ``first`` is called with."""
-        answer = answer_to({**request_of(self.plan, self.node, phase), "check_mode": False, **needs})
+        answer = answer_to({**request_of(self.plan, self.node, phase, self.identity), "check_mode": False, **needs})
         # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
         self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and self.desk.word == STOP)
         if self.is_stopped and answer.get("status") == "exited":

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ..contracts import Summary
+from ..contracts import FirstFailure, NodeSummary, Summary, Verdict
 from .headline import headline
 from .messages import messages_of
 
+_FROM_BAD_TO_GOOD: tuple[Verdict, ...] = ("ERROR", "FAIL", "INCONCLUSIVE", "PASS")
 _MOST_REASONS = 10
 _OF_RUN = (
     *("run_id", "framework", "mode", "model", "gpu", "rehearsal", "retry"),
@@ -39,3 +40,45 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
         "headline": headline(summary),
         "report": report,
     }
+
+
+def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
+    """Return what became of each node of a run, in rank order, for the facts of its host.
+
+    Each holds ``node``, ``run_id``, ``node_rank``, ``verdict`` (the worst of its rows in the ledger), ``run_verdict``,
+    ``state``, ``exit_code``, ``last_step``, ``tokens_per_sec_per_gpu`` and ``step_time_ms`` (its own, null where nobody
+    measured it), and ``first_failure`` (whether the run failed of it).
+    """
+    verdicts = {one["node"]: {entry["verdict"] for entry in one["rows"].values()} for one in summary["ledger"]}
+    failure = summary["first_failure"]
+    return [
+        {
+            "node": node["node"],
+            "run_id": summary["run_id"],
+            "node_rank": node["node_rank"],
+            "verdict": _worst(verdicts.get(node["node"], set()), failed=_failed_of(failure, node["node"])),
+            "run_verdict": summary["verdict"],
+            "state": node["state"],
+            "exit_code": node["exit_code"],
+            "last_step": node["last_step"],
+            "tokens_per_sec_per_gpu": _measured(node, "tokens_per_sec_per_gpu"),
+            "step_time_ms": _measured(node, "step_time_ms"),
+            "first_failure": _failed_of(failure, node["node"]),
+        }
+        for node in summary["nodes"]
+    ]
+
+
+def _worst(verdicts: set[Verdict], *, failed: bool) -> Verdict:
+    """Return the worst verdict of the rows of a node; one that the run ``failed`` of has not passed in any case."""
+    worst: Verdict = next((verdict for verdict in _FROM_BAD_TO_GOOD if verdict in verdicts), "INCONCLUSIVE")
+    return "FAIL" if failed and worst in ("PASS", "INCONCLUSIVE") else worst
+
+
+def _failed_of(failure: FirstFailure | None, node: str) -> bool:
+    return failure is not None and failure["node"] == node
+
+
+def _measured(node: NodeSummary, metric: str) -> float | None:
+    found = node["metrics"].get(metric)
+    return found["value"] if found else None

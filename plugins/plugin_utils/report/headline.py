@@ -18,6 +18,13 @@ _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
+    passed = summary["verdict"] == "PASS"
+    text = _result(summary)
+    ended_at = next((note["evidence"]["ended_at"] for note in summary["notes"] if note["code"] == "taken_up"), None)
+    return f"{text}; finished at {ended_at}, not started by this command" if passed and ended_at else text
+
+
+def _result(summary: Summary) -> str:
     failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
     several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
     if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):

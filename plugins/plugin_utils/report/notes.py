@@ -13,6 +13,8 @@ from .messages import messages_of
 _TOLD_ELSEWHERE = frozenset(
     {"mfu", "stragglers", "warm_up", "logs_as_named", "survived_fault", "unusual_last_lines", "world_unknown"}
 )
+# The headline of a PASS tells it.
+_TOLD_OF_A_PASS = frozenset({"taken_up"})
 # After a failure, these say no more than that there are few steps.
 _OF_FEW_STEPS = frozenset({"loss_not_judged", "not_steady"})
 
@@ -20,6 +22,7 @@ _OF_FEW_STEPS = frozenset({"loss_not_judged", "not_steady"})
 def notes_of(summary: Summary) -> list[str]:
     """Return the notes that only some runs have, and that nothing else on the first screen tells."""
     told = _TOLD_ELSEWHERE | (_OF_FEW_STEPS if summary["first_failure"] else set())
+    told |= _TOLD_OF_A_PASS if summary["verdict"] == "PASS" else set()
     notes = [note for note in summary["notes"] if note.get("code") not in told]
     return messages_of(notes)
 

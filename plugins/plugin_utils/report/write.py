@@ -15,6 +15,7 @@ from ..run.board import Board
 from ..run.whole_file import replacing, write_whole
 from ..verdict.accelerators_seen import accelerators_seen
 from ..verdict.columns import columns_of
+from ..verdict.extremes import plain_samples
 from ..verdict.frame import records_frame, steps_frame
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
 from ..verdict.verdict import judge
@@ -78,7 +79,7 @@ def write_report(
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
-    sampled = {node["node"]: accelerators_seen(board.samples(node["node"])) for node in plan["nodes"]}
+    sampled = {node["node"]: accelerators_seen(plain_samples(board.samples(node["node"]))) for node in plan["nodes"]}
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations, sampled)
     is_measurement = not (plan.get("rehearsal") or plan.get("retry"))
     row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
@@ -115,7 +116,9 @@ def _write_files(
         records.to_csv(draft, index=False, na_rep="NaN")
     write_whole(board.run_dir / SUMMARY_ROW, summary_csv(run))
     write_whole(board.run_dir / METRICS_TABLE, _metrics_table(summary).to_csv(index=False))
-    telemetry = telemetry_frame({node["node"]: board.samples(node["node"]) for node in run.plan["nodes"]})
+    telemetry = telemetry_frame(
+        {node["node"]: plain_samples(board.samples(node["node"])) for node in run.plan["nodes"]}
+    )
     if not telemetry.empty:
         with replacing(board.run_dir / TELEMETRY) as draft:
             telemetry.to_csv(draft, index=False)

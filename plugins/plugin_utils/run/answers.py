@@ -51,6 +51,8 @@ SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
 MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
 FactName = t.Annotated[str, AfterValidator(_one_of(ROW_OF))]
 
+Nonce = t.Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
 ArgumentName = t.Annotated[str, AfterValidator(_one_of(ARGUMENTS))]
 Arguments = dict[ArgumentName, t.Annotated[list[Line], Field(max_length=MOST_VALUES)]]
 Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALUES)]]
@@ -103,6 +105,7 @@ class Staged(_Done):
     image_id: t.NotRequired[Line | None]
     removed: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)]]
     hardware: t.NotRequired[_Hardware | None]
+    nonce: t.NotRequired[Nonce]
 
 
 class _Block(TypedDict):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...module_utils.node.agent import PROGRAM_NAME
-from ...module_utils.node.contracts import PhaseNeeds, Request
+from ...module_utils.node.contracts import Identity, PhaseNeeds, Request
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from ..plain_text import one_line
@@ -40,8 +40,9 @@ class Output(t.NamedTuple):
 class Asker:
     """Asks one node, through ``send``: a command and its standard input to its `Output`, or `NodeLostError`.
 
-    ``program`` is the SHA-256 of the program that the node keeps, if it does; ``environment`` the variables of all that
-    runs on the node itself; ``lost`` for how many seconds the node may not answer.
+    ``identity`` tells the run from others of its name; ``program`` is the SHA-256 of the program that the node keeps,
+    if it does; ``environment`` the variables of all that runs on the node itself; ``lost`` for how many seconds the
+    node may not answer.
     """
 
     plan: Plan
@@ -50,6 +51,7 @@ class Asker:
     python: str
     environment: dict[str, str]
     check_mode: bool
+    identity: Identity
     program: str | None = None
     lost: float = 0.0
     _allowed: float = math.inf
@@ -83,7 +85,7 @@ class Asker:
 
     def _asked(self, phase: Phase[A], needs: PhaseNeeds) -> A:
         request: Request = {
-            **request_of(self.plan, self.node, phase.name),
+            **request_of(self.plan, self.node, phase.name, self.identity),
             "check_mode": self.check_mode,
             "environment": self.environment,
             **needs,

@@ -4,6 +4,8 @@
 ::
 
     <run>/plan.json                     the plan
+    <run>/nonce                         what tells the run from others of its name; empty where it is to be taken up
+                                        as the nodes hold it
     <run>/made_plan.json                the plan as it was made, where its nodes were chosen afterwards
     <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node
@@ -19,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import secrets
 import typing as t
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -38,6 +41,7 @@ _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
 _TELEMETRY_NAME = "telemetry.jsonl"
 _STOP_NAME = "stop"
+_NONCE_NAME = "nonce"
 _LEAST_BYTES = 10 << 20
 # A run's steps, its log and its part of the report each take about as much as a node's log.
 _TIMES_OF_LOG = 3
@@ -71,6 +75,23 @@ class Board:
         with writing(path):
             self.run_dir.mkdir(parents=True, exist_ok=True)
         write_new(path, text)
+
+    def nonce(self) -> str:
+        """Return what tells the run from others of its name, which its nodes keep as well; see `node.identity`."""
+        try:
+            return (self.run_dir / _NONCE_NAME).read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return self.begin_anew()
+
+    def begin_anew(self) -> str:
+        """Let the run be one that begins in this folder, unless it is so already, and return its nonce."""
+        with contextlib.suppress(FileExistsError):
+            write_new(self.run_dir / _NONCE_NAME, secrets.token_hex(16) + "\n")
+        return (self.run_dir / _NONCE_NAME).read_text(encoding="ascii").strip()
+
+    def adopt(self, nonce: str) -> None:
+        """Let the run be the one with a nonce; with ADOPTS the one of this name and plan that the nodes hold."""
+        write_whole(self.run_dir / _NONCE_NAME, nonce + "\n")
 
     def request_stop(self) -> None:
         """Ask those who follow the run to stop it."""

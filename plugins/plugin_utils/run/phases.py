@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...module_utils.node.contracts import PhaseNeeds
+from ...module_utils.node.identity import ADOPTS
 from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
@@ -77,7 +78,8 @@ class Phases:
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
             # What an earlier try was refused for, or ended with, is over.
-            self.board.update(node, unfit=False, message="", finished=False, **known)
+            taken_up = answer["status"] != "staged"
+            self.board.update(node, unfit=False, message="", finished=False, taken_up=taken_up, **known)
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)
@@ -86,7 +88,21 @@ class Phases:
             time.sleep(_TIE_POLL_SECONDS)
             late, errors = on_each(list(errors), stage, self.at_once)
             answers |= late
-        return _outcome(answers, errors)
+        outcome = _outcome(answers, errors)
+        if not errors and self.board.nonce() == ADOPTS:
+            outcome.problems += self._adopt({node: answer.get("nonce", "") for node, answer in answers.items()})
+        return outcome
+
+    def _adopt(self, nonces: Mapping[str, str]) -> list[str]:
+        """Let the run be the one that all nodes hold; the problem of nodes that hold several."""
+        found: dict[str, list[str]] = {}
+        for node, nonce in nonces.items():
+            found.setdefault(nonce, []).append(node)
+        if len(found) > 1:
+            held = "; ".join(folded(nodes) for nodes in found.values())
+            return [f"The nodes hold different runs of the name {self.plan['run_id']}: {held}"]
+        self.board.adopt(*found)
+        return []
 
     def _wins_ties(self, errors: Mapping[str, NodeError]) -> bool:
         """Return whether all missing nodes are held by runs that staged at the same time and will yield.
@@ -141,6 +157,9 @@ class Phases:
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
         _statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)
+        for node in started:
+            # Another command that follows the run has found it running.
+            self.board.update(node, taken_up=False)
         return Outcome(changed=bool(started), problems=_problems(errors), errors=errors)
 
     def _note_finished(self, node: str, finished: Finished) -> None:

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .extremes import LARGEST_COUNT
+
 if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
 
 # Trainers compute what they print in no wider format.
 _LARGEST = float(np.finfo(np.float32).max)
+# Of a clock, in seconds, what a calendar knows.
+_LARGEST_OF = {"clock": 1e10}
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class StepColumns:
 
 
 def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
-    """Return the steps of step blocks. A value that float32 cannot hold is infinite.
+    """Return the steps of step blocks. A value that float32 cannot hold is infinite, and a time that no calendar knows.
 
     A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
     that the later row lacks, as its line was torn, is not lost.
@@ -44,7 +48,7 @@ def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
     kept = list(blocks)
     sizes = [len(block["steps"]) for block in kept]
     attempt = np.repeat(np.array([block["attempt"] for block in kept], dtype=np.int64), sizes)
-    step = np.array([one for block in kept for one in block["steps"]], dtype=np.int64)
+    step = np.array([min(one, LARGEST_COUNT) for block in kept for one in block["steps"]], dtype=np.int64)
     reason = np.repeat(np.array([block.get("left_out", "") for block in kept], dtype=object), sizes)
     order = np.lexsort((step, attempt))
     changes = (np.diff(attempt[order]) != 0) | (np.diff(step[order]) != 0)
@@ -65,7 +69,7 @@ def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
                 metrics[name], printed[name] = np.full(size, np.nan), np.zeros(size, dtype=bool)
             metrics[name][lines] = values
             printed[name][lines] = True
-    for column in metrics.values():
-        large = np.abs(column) > _LARGEST
+    for name, column in metrics.items():
+        large = np.abs(column) > _LARGEST_OF.get(name, _LARGEST)
         column[large] = np.copysign(np.inf, column[large])
     return StepColumns(attempt[once], step[once], reason[once], metrics, printed)

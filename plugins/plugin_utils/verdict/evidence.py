@@ -55,6 +55,16 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
         reasons.add(PASS, "nodes", f"{all_of(len(seen.statuses), 'node')} took part and ended with exit status 0.")
 
 
+def note_taken_up(seen: Seen, reasons: Reasons) -> None:
+    """Note that the training was not started by the command that followed it last."""
+    if not any(status.get("taken_up") for status in seen.statuses):
+        return
+    ended_at = max(filter(None, (status.get("ended_at") for status in seen.statuses)), default=None)
+    if ended_at is not None:
+        when = f"{datetime.fromtimestamp(ended_at, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
+        reasons.note("taken_up", f"The training finished at {when}, not started by this command.", ended_at=when)
+
+
 def judge_outages(seen: Seen, reasons: Reasons) -> None:
     """Note how long nodes were out of contact before they came back, and what happened to a log being written."""
     for status in seen.statuses:

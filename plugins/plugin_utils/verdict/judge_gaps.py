@@ -126,8 +126,8 @@ def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reason
 
 
 def _usual_stride(found: np.ndarray) -> int:
-    apart = np.diff(found)
-    return int(np.bincount(apart).argmax()) if apart.size else 1
+    apart, counts = np.unique(np.diff(found), return_counts=True)
+    return int(apart[counts.argmax()]) if apart.size else 1
 
 
 def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, reasons: Reasons) -> None:

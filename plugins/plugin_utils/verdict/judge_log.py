@@ -123,8 +123,11 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
             if other.startswith(ANOTHER_HOST):
                 message = f"The log of {status['node']} has lines of another node: {other}."
                 reasons.add(INCONCLUSIVE, "other_log", message, status["node"])
+    # What is no number is another check's.
     stamped = {
-        node: rows.set_index("step")["clock"].dropna() for node, rows in seen.attempts.items() if "clock" in rows
+        node: rows.loc[np.isfinite(rows["clock"])].set_index("step")["clock"]
+        for node, rows in seen.attempts.items()
+        if "clock" in rows
     }
     first, *others = stamped or [""]
     for node in others:

@@ -68,7 +68,7 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         for name, word in _OF_THE_BATCH.items():
             _judge_agreement(name, word, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
     vocabularies = [size for status in seen.statuses for size in status.get("settings", {}).get("vocabulary", [])]
-    vocabulary = max(vocabularies, default=_VOCABULARY)
+    vocabulary = max(2.0, *vocabularies) if vocabularies else _VOCABULARY
     for node in chosen:
         rows, trend = attempts[node], trends[node]
         losses = rows.loc[np.isfinite(rows["loss"]), ["step", "loss", "left_out"]]

@@ -121,7 +121,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
     """Compare the step times and tokens/s of progress bars with their elapsed time, in whole seconds."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
-    passed = rows[["step", "clock", "step_time_ms"]].dropna()
+    passed = _finite(rows[["step", "clock", "step_time_ms"]])
     passed = passed[passed["clock"] > _STRETCH_SECONDS]
     if passed.empty or rows["step"].iloc[0] != 1:
         return
@@ -138,7 +138,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
         rate, due, unit = "sequences_per_sec", _samples_of_step(rows), "samples"
     if not due or rate not in rows:
         return
-    rated = rows.loc[rows["counted"], ["step", "clock", rate]].dropna().to_numpy()
+    rated = _finite(rows.loc[rows["counted"], ["step", "clock", rate]]).to_numpy()
     whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
     if len(rated) < 4 * whole:
         return
@@ -165,11 +165,15 @@ def _samples_of_step(rows: pd.DataFrame) -> float | None:
     return samples / steps if samples > _LEAST_GROWTH * counting[-1, 1] else None
 
 
+def _finite(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[np.isfinite(rows.to_numpy(float)).all(axis=1)]
+
+
 def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
     """Compare the step times with the timestamps: consecutive steps take no longer than these are apart."""
     if not {"clock", "step_time_ms"} <= set(rows.columns):
         return
-    stamped = rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]].dropna()
+    stamped = _finite(rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]])
     if len(stamped) < 2:
         return
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])

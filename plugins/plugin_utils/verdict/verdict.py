@@ -22,7 +22,9 @@ from .evidence import (
     judge_logs,
     judge_nodes,
     judge_outages,
+    note_taken_up,
 )
+from .extremes import without_extremes
 from .facts import is_complete, judge_end
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
@@ -60,6 +62,7 @@ SCHEMA_VERSION = 3
 # In the order in which their reasons are shown.
 _OF_NODES_AND_LOGS = (
     judge_nodes,
+    note_taken_up,
     judge_outages,
     judge_log_only,
     judge_end,
@@ -96,6 +99,7 @@ def judge(
     than ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` is what was
     sampled of them, by node. docs/summary.md has each field.
     """
+    statuses = without_extremes(statuses)
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
     grammar = grammar_of(plan.get("log_framework") or plan["framework"])

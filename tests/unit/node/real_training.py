@@ -10,10 +10,12 @@ import signal
 import socket
 import time
 import typing as t
+import uuid
 import zlib
 from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import phase_of
+from ansible_collections.trainops.cluster.plugins.module_utils.node.identity import identity_of
 
 
 def wait_until(condition: t.Callable[[], t.Any], seconds: float = 60.0) -> t.Any:
@@ -65,6 +67,7 @@ class Training:
         self.workspace.mkdir()
         (self.workspace / "train.sh").write_text(script + "\n")
         self.run_id = run_id
+        self.nonce = uuid.uuid5(uuid.NAMESPACE_OID, run_id).hex
         self.framework = "megatron"
         self.node: dict[str, t.Any] = {
             "node_rank": 0,
@@ -104,6 +107,7 @@ class Training:
             "run_id": self.run_id,
             "framework": self.framework,
             "container_engine": "none",
+            "identity": identity_of({"container_engine": "none", "framework": self.framework}, self.node, self.nonce),
             "tokens_per_step_per_gpu": 1000.0,
             "tokens_per_sequence_per_gpu": 100.0,
             "environment": {},

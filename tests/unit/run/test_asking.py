@@ -24,7 +24,7 @@ NODE: t.Any = {"node": "gpu0", "run_folder": "/nowhere", "files": {}}
 
 
 def asker(send: t.Callable[[str, bytes], Output]) -> Asker:
-    return Asker(PLAN, NODE, send, "python3", {}, check_mode=False, lost=60.0)
+    return Asker(PLAN, NODE, send, "python3", {}, check_mode=False, identity={"nonce": "0" * 32, "plan": {}}, lost=60.0)
 
 
 def test_a_node_that_says_nothing_is_given_up_once_and_an_answer_that_comes_then_is_refused() -> None:

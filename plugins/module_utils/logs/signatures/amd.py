@@ -126,7 +126,7 @@ SIGNATURES = (
         rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
         rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
         rb"|Unable to find any suitable algorithm",
-        sample="MIOpen Error",
+        sample="MIOpen Error: /MIOpen/src/hip/handlehip.cpp:116: Failed to allocate workspace",
     ),
     Signature(
         "gpu_error",

@@ -40,7 +40,7 @@ SIGNATURES = (
         rb"error gathering device information while adding custom device|unresolvable CDI devices"
         rb"|Error: [^\r\n]{0,200}(?:CDI (?:host )?devices?|stat nvidia\.com/|nvidia-cdi-hook)"
         rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver",
-        sample="Error: CDI device",
+        sample="Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
     ),
     Signature(
         "driver_mismatch",

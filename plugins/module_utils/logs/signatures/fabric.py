@@ -118,14 +118,14 @@ SIGNATURES = (
         rb"|mlx5_core [^\r\n]{0,60}(?:Link down|health compromised|firmware (?:fatal|internal) error"
         rb"|mlx5_cmd_out_err: )"
         rb"|bnxt_en [^\r\n]{0,60}(?:Link is Down|[Ff]irmware fatal|hwrm req_type [^\r\n]{0,60} error)",
-        sample="Cable unplugged",
+        sample="mlx5_core 0000:0c:00.0: mlx5_port_module_event:1131: Port module event: module 0, Cable unplugged",
     ),
     Signature(
         "nccl",
         "The driver of a network adapter reports an error. Read the kernel log around this line, and compare driver "
         "and firmware with a node that works.",
         rb"\b(?:mlx5_core|mlx5_ib|bnxt_en|bnxt_re|ionic) [^\r\n]{0,160}(?:\b[Ff]ailed\b|\b[Ee]rror\b|timed? ?out)",
-        sample="ionic Failed",
+        sample="ionic 0000:61:00.0 enp97s0: Failed to reset the queues",
     ),
     Signature(
         "nccl",

@@ -33,6 +33,6 @@ SIGNATURES = (
         "container",
         "The container engine reports an error. Read the text after msg and the engine's own log.",
         rb"\blevel=(?:error|fatal) msg=",
-        sample="level=error msg=",
+        sample='time="2026-01-02T03:04:05Z" level=error msg="error waiting for container: unexpected EOF"',
     ),
 )

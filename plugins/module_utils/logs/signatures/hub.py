@@ -65,7 +65,7 @@ SIGNATURES = (
         "Hugging Face has no model or file under this name, or the token has no access to it. Check name, revision "
         "and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
-        sample="404 Client Error",
+        sample="requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://huggingface.co/meta/none/resolve/main/config.json",
     ),
     Signature(
         "access_denied",
@@ -99,7 +99,7 @@ SIGNATURES = (
         "A download failed. The text after curl says why; check name, network, proxy and certificates, or fetch it "
         "beforehand.",
         rb"(?m:^)curl: \(\d{1,3}\) ",
-        sample="curl: (1) ",
+        sample="curl: (6) Could not resolve host: huggingface.co",
     ),
     Signature(
         "access_denied",

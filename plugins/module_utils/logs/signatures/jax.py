@@ -276,7 +276,7 @@ STATUSES = (
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: ",
-        sample="INTERNAL: ",
+        sample="jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to execute XLA Runtime executable",
     ),
     Signature(
         "out_of_memory",

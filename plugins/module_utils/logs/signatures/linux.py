@@ -205,7 +205,7 @@ SIGNATURES = (
         "name_resolution",
         "A node's name cannot be resolved here. Check DNS, /etc/hosts and the inventory.",
         rb"ssh: Could not resolve hostname",
-        sample="ssh: Could not resolve hostname",
+        sample="ssh: Could not resolve hostname gpu07: Name or service not known",
     ),
     Signature(
         "rendezvous_timeout",
@@ -218,7 +218,7 @@ SIGNATURES = (
         "permission_denied",
         "A node refused a launcher's SSH login. Check the user, the key and known_hosts on the launcher's node.",
         rb"Permission denied \(publickey|Host key verification failed",
-        sample="Permission denied (publickey",
+        sample="amd@gpu07: Permission denied (publickey,password).",
     ),
     Signature(
         "killed",

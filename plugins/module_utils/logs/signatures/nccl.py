@@ -43,7 +43,7 @@ SIGNATURES = (
         "out_of_memory",
         "The GPU has too little memory for the communicator. Lower the micro batch size, or NCCL_BUFFSIZE.",
         rb"Failed to (?:CUDA|HIP) (?:calloc|malloc)",
-        sample="Failed to HIP calloc",
+        sample="gpu07:42:99 [0] rccl/src/include/alloc.h:246 NCCL WARN Failed to HIP calloc async 4194304 bytes",
     ),
     Signature(
         "import_error",
@@ -125,7 +125,7 @@ SIGNATURES = (
         "The host ran out of memory for NCCL. Use fewer data workers or a smaller cache, or give the container more "
         "memory.",
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",
-        sample="Failed to malloc 1",
+        sample="gpu07:42:99 [0] include/alloc.h:57 NCCL WARN Failed to malloc 1048576 bytes",
     ),
     Signature(
         "name_resolution",
@@ -213,6 +213,6 @@ SIGNATURES = (
         rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "
         rb"|not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to|set both to"
         rb"|\bdisabling\b))[^\r\n]",
-        sample="NCCL WARN x",
+        sample="gpu07:4242:4311 [3] transport/net_ib.cc:1295 NCCL WARN NET/IB : Unable to open device mlx5_3",
     ),
 )

@@ -87,7 +87,7 @@ SIGNATURES = (
         "A GPU library could not start, usually because GPU memory is full. Lower the micro batch size; check "
         "(nvidia-smi, amd-smi) whether another process uses GPU memory, and whether the library matches the driver.",
         rb"\b(?:CUBLAS|CUDNN|HIPBLAS|CUSOLVER)_STATUS_NOT_INITIALIZED\b",
-        sample="CUDNN_STATUS_NOT_INITIALIZED",
+        sample="RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
     ),
     Signature(
         "gpu_error",

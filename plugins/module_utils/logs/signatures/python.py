@@ -22,7 +22,7 @@ SIGNATURES = (
         rb"ERROR: (?:Could not find a version that satisfies|No matching distribution found|ResolutionImpossible"
         rb"|Failed building wheel|Cannot install )|Failed to build installable wheels"
         rb"|error: subprocess-exited-with-error|error: metadata-generation-failed",
-        sample="ERROR: Cannot install ",
+        sample="ERROR: Cannot install torch==2.6.0 and torchvision==0.19.0 because these versions have conflicts.",
     ),
     Signature(
         "import_error",
@@ -78,7 +78,7 @@ SIGNATURES = (
         "Python itself crashed in native code, usually because libraries in the image do not match each other or the "
         "driver. The stack below this line names the library.",
         rb"Fatal Python error: ",
-        sample="Fatal Python error: ",
+        sample="Fatal Python error: _PyEval_EvalFrameDefault: invalid frame",
     ),
     Signature(
         "name_resolution",
@@ -143,7 +143,7 @@ SIGNATURES = (
         rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
         rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
         rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
-        sample="FileNotFoundError: ",
+        sample="FileNotFoundError: [Errno 2] No such file or directory: '/data/c4_text_document.idx'",
     ),
     Signature(
         "nan",

@@ -64,7 +64,7 @@ SIGNATURES = (
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
-        sample="error: pyxis: ",
+        sample="slurmstepd: error: pyxis: container start failed with error code: 1",
     ),
     Signature(
         "slurm_start",
@@ -134,6 +134,6 @@ SIGNATURES = (
         "The job was told to stop by Slurm (because a task failed), by a person (scancel) or by a limit.",
         rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
         rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated",
-        sample="*** JOB x CANCELLED AT ",
+        sample="slurmstepd: error: *** STEP 4242.0 ON gpu07 CANCELLED AT 2026-01-02T03:04:05 ***",
     ),
 )

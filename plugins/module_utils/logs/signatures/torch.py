@@ -79,7 +79,7 @@ SIGNATURES = (
         "compile",
         "A kernel compiler failed. Try another image, or disable torch.compile or the fused kernel.",
         rb"LLVM ERROR: |fatal error: error in backend",
-        sample="LLVM ERROR: ",
+        sample="LLVM ERROR: Failed to compute parent layout for slice layout.",
     ),
     Signature(
         "peer_died",

@@ -9,8 +9,9 @@ import os
 import typing as t
 import zlib
 
-from ..own_folders import UntrustedError, has_run_folder
+from ..own_folders import has_run_folder
 from ..phase import Answer
+from ..run_state import holds_another_run
 
 if t.TYPE_CHECKING:
     from ..contracts import Request
@@ -26,13 +27,20 @@ _NO_LOG: Answer = {"data": "", "size": 0}
 def collect(request: Request) -> Answer:
     """Return the part of the log from byte ``offset`` on, compressed, as ``data``, and the ``size`` of the whole.
 
-    A folder that somebody else could have written gives none; stop has warned of it.
+    A folder that somebody else could have written, or of another run of this name, gives none; stop has warned of it.
     """
     node = request["node"]
-    with contextlib.suppress(UntrustedError):
-        if has_run_folder(node["run_folder"]):
+    with contextlib.suppress(ValueError):
+        if has_run_folder(node["run_folder"]) and not _is_of_another(request):
             return part_of_log(node["log_file"], request["offset"])
     return dict(_NO_LOG)
+
+
+def _is_of_another(request: Request) -> bool:
+    # What is no state at all keeps nobody from the log.
+    with contextlib.suppress(ValueError):
+        return holds_another_run(request["node"], request["run_id"], request["identity"]["nonce"])
+    return False
 
 
 def part_of_log(path: str, offset: int) -> Answer:

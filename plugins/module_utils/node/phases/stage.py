@@ -12,6 +12,7 @@ from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
 from ..hardware import hardware_facts
+from ..identity import ADOPTS, another_run
 from ..interfaces import with_interfaces
 from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
@@ -28,17 +29,25 @@ if t.TYPE_CHECKING:
 def stage(request: Request) -> Answer:
     """Put everything in place that the start will need, and report everything that is missing.
 
-    A run that is here already, staged, running or ended, is left as it is. ``keep`` says which runs before it stay
-    (`old_runs`); ``removed`` of the answer are those that went.
+    A run that is here already, running or ended, is left as it is, and the answer says its ``nonce``; `NodeHeldError`
+    where it is another one of this name. A request that adopts what is here stages nothing. ``keep`` says which runs
+    before it stay (`old_runs`); ``removed`` of the answer are those that went.
     """
     run_id = request["run_id"]
     engine = engine_of(request["container_engine"])
     with contextlib.nullcontext() if request["check_mode"] else machine_locked():
         state = _existing_state(request)
+        other = another_run(request, state) if state else None
+        if other:
+            raise other
         if state is not None and state["status"] != "staged":
-            return {"changed": False, "status": state["status"], "warnings": []}
+            answer: Answer = {"changed": False, "status": state["status"], "warnings": []}
+            return {**answer, "nonce": state["identity"]["nonce"]}
+        nonce = request["identity"]["nonce"]
+        if nonce == ADOPTS:
+            raise NodeError(f"no training of run {run_id} was started here, so there is none to follow or to judge")
         node = with_interfaces(request["node"])
-        held = held_by_others(engine, run_id)
+        held = held_by_others(engine, run_id, nonce)
         problems = [*engine.problems(node), *_port_problems(node)]
         if held:
             # What else is wrong may be of that run, such as a port that is taken.
@@ -60,16 +69,17 @@ def stage(request: Request) -> Answer:
         except OSError as error:
             raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
-        if state is None:
-            staged: State = {
-                "run_id": run_id,
-                "node": node["node"],
-                "node_rank": node["node_rank"],
-                "engine": engine.name,
-                "status": "staged",
-            }
+        staged: State = {
+            "run_id": run_id,
+            "node": node["node"],
+            "node_rank": node["node_rank"],
+            "engine": engine.name,
+            "identity": request["identity"],
+            "status": "staged",
+        }
+        if state != staged:
             write_state(node, staged)
-        take(node, run_id)
+        take(node, run_id, nonce)
     facts = engine.prepare(node)
     facts["hardware"] = hardware_facts()
     return {"changed": changed or state is None, "status": "staged", "warnings": warnings, "removed": removed, **facts}

@@ -8,6 +8,7 @@ import typing as t
 
 from ..claim import held_by_others, machine_locked, take
 from ..engines import engine_of
+from ..identity import another_run
 from ..machine_changes import memory_group, noted
 from ..phase import Answer, NodeError
 from ..run_state import read_state, write_state
@@ -24,10 +25,12 @@ def start(request: Request) -> Answer:
         state = read_state(node, run_id)
         if state is None:
             raise NodeError(f"run {run_id} is not staged here and cannot be started")
+        if other := another_run(request, state):
+            raise other
         if state["status"] != "staged":
             return {"changed": False, "status": state["status"]}
         engine = engine_of(state["engine"])
-        held = held_by_others(engine, run_id)
+        held = held_by_others(engine, run_id, state["identity"]["nonce"])
         if held:
             raise held
         before, started_at = noted(), time.time()
@@ -35,6 +38,6 @@ def start(request: Request) -> Answer:
         before["memory_group"] = memory_group(handle["pid"])
         running: State = {**state, "status": "running", "handle": handle, "started_at": started_at, "before": before}
         write_state(node, running)
-        take(node, run_id)
+        take(node, run_id, state["identity"]["nonce"])
     remove_after(node, handle["pid"])
     return {"changed": True, "status": "running"}

@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ..claim import give_back, machine_locked
+from ..claim import claimed_by_other, give_back, machine_locked
 from ..engines import engines_to_look_at
+from ..identity import is_same_run
 from ..machine_changes import changes_since
 from ..phase import Answer, NodeError
 from ..run_state import forget_state, note_state, read_state
@@ -24,13 +25,16 @@ _SMALL_LOG_BYTES = 1 << 20
 def stop(request: Request) -> Answer:
     """End what is still running of the run on this node; what ended by itself keeps its exit status.
 
-    Whatever became of the run's folder, what carries the run's labels is ended, and `NodeError` says what is left.
+    Another run of the same name is left alone. Whatever became of the run's folder, what carries the run's labels is
+    ended, and `NodeError` says what is left.
     ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start,
     and ``traffic`` what the RDMA ports moved until the training ended.
     With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
     """
     node, run_id = request["node"], request["run_id"]
     state, warnings = _look_at(node, run_id)
+    if is_of_another(request, state):
+        return {"changed": False, "status": "not_started", "warnings": warnings}
     remove(node)
     if state and state["status"] == "running":
         # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
@@ -50,7 +54,7 @@ def stop(request: Request) -> Answer:
         now = _look_at(node, run_id)[0] if status in (None, "staged") else None
         is_late = now is not None and now["status"] != status
         if not is_late:
-            give_back(node, run_id)
+            give_back(node, run_id, request["identity"]["nonce"])
             if status == "staged":
                 forget_state(node)
     if is_late:
@@ -72,6 +76,15 @@ def stop(request: Request) -> Answer:
     if request.get("with_log") and os.path.exists(log_file) and os.path.getsize(log_file) <= _SMALL_LOG_BYTES:
         answer["log"] = collect({**request, "offset": 0})
     return answer
+
+
+def is_of_another(request: Request, state: State | None) -> bool:
+    """Return whether what is here of a run of this name is another run, which is none of the caller's business."""
+    nonce = request["identity"]["nonce"]
+    if state:
+        return not is_same_run(nonce, state["identity"])
+    claim = claimed_by_other(request["run_id"], nonce)
+    return claim is not None and claim[0] == request["run_id"]
 
 
 def _look_at(node: Place, run_id: str) -> tuple[State | None, list[str]]:

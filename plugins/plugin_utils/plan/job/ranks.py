@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import typing as t
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,16 @@ class Node:
         return {_normal(self.name), _normal(self.address)}
 
 
+class Assignment(t.TypedDict):
+    """The place of a node in a run; its ``topology`` is empty where it is not known."""
+
+    node: str
+    node_rank: int
+    nnodes: int
+    master_address: str
+    topology: str
+
+
 def in_rank_order(
     nodes: Sequence[Node], rank_order: Sequence[str], exclude: Sequence[str], findings: Findings
 ) -> list[Node]:
@@ -71,6 +82,29 @@ def in_rank_order(
     _check_rank_order(rank_order, taking_part, findings)
     names = [name for name in dict.fromkeys(rank_order) if name in taking_part]
     return [taking_part[name] for name in dict.fromkeys([*names, *taking_part])]
+
+
+def assignments(
+    nodes: Sequence[Node], rank_order: Sequence[str], exclude: Sequence[str], findings: Findings
+) -> list[Assignment]:
+    """Return the rank of each node that takes part, in rank order, as a plan gives it: by `in_rank_order`."""
+    ordered = in_rank_order(nodes, rank_order, exclude, findings)
+    return ranked(ordered, findings) if ordered else []
+
+
+def ranked(ordered: Sequence[Node], findings: Findings) -> list[Assignment]:
+    """Return the assignments of nodes that are in rank order already, at least one."""
+    master = master_address(None, ordered, "training_address", findings)
+    return [
+        {
+            "node": node.name,
+            "node_rank": rank,
+            "nnodes": len(ordered),
+            "master_address": master,
+            "topology": node.topology,
+        }
+        for rank, node in enumerate(ordered)
+    ]
 
 
 def by_place(nodes: Sequence[Node]) -> list[Node]:

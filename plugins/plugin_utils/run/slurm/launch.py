@@ -14,7 +14,7 @@ from ....module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
 from ....module_utils.slurm.placement import MADE_NAME
 from ...contracts import Plan
 from ...plan.slurm.script import SCRIPT_NAME
-from ..board import PLAN_NAME
+from ..board import PLAN_NAME, Board
 from ..program import MODULE_UTILS, node_sources
 from .job import SlurmJob
 from .looks import ask_for_looks
@@ -45,7 +45,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
     ask_for_looks(job, plan)
     _write_program(job.run_dir / PROGRAM_NAME)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
-    given = json.dumps({"environment": needs["environment"], "files": needs["files"]})
+    nonce = Board(job.run_dir).nonce()
+    given = json.dumps({"environment": needs["environment"], "files": needs["files"], "nonce": nonce})
     (job.run_dir / JOB_NAME).write_text(given, encoding="utf-8")
     path = job.run_dir / SECRETS_NAME
     secrets = {"secrets": needs["secrets"], "given_secrets": needs["given_secrets"]}

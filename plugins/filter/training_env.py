@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The filter training_env."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: training_env
+short_description: The environment variables that a training config means for a node
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Translates a training config into the environment variables of the training on one node.
+  - A plan has no secrets, so the variables name at most the file of a token.
+notes:
+  - Further keyword arguments are the options of M(trainops.cluster.training_plan), for example C(model), C(gpu) or
+    C(container_engine).
+options:
+  _input:
+    description:
+      - A training config as its path, its text or its data; or a plan, as
+        P(trainops.cluster.training_plan#filter) returns it.
+    type: raw
+    required: true
+  node:
+    description: Rank or name of the node.
+    type: raw
+    default: 0
+  interface:
+    description: Network interface of the node, wherever the config leaves it to the node. Without it, such variables
+      are left out with a warning.
+    type: str
+    default: ""
+  nodes:
+    description:
+      - Names of the hosts that take part, in inventory order, or their variables, for example
+        C(groups.all | map('extract', hostvars)), from which addresses and racks are taken.
+      - Not for a plan.
+    type: list
+    elements: raw
+    default: [localhost]
+positional: node, nodes, interface
+seealso:
+  - plugin: trainops.cluster.training_plan
+    plugin_type: module
+"""
+
+EXAMPLES = r"""
+- name: Write the environment of the node for a launcher of our own
+  ansible.builtin.copy:
+    dest: /etc/training.env
+    mode: "0644"
+    content: |
+      {% for name, value in environment.items() %}
+      {{ name }}={{ value | quote }}
+      {% endfor %}
+  vars:
+    environment: "{{ 'my.json' | trainops.cluster.training_env(inventory_hostname, groups.all, interface='eth0') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The variables.
+  type: dict
+  sample: {NNODES: "2", NODE_RANK: "1", NCCL_SOCKET_IFNAME: eth0}
+"""
+
+import typing as t
+
+from ..plugin_utils.config_filters import node_of, plan_of, without_auto
+
+if t.TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def training_env(
+    source: t.Any, node: str | int = 0, nodes: Sequence[t.Any] | None = None, interface: str = "", **options: t.Any
+) -> dict[str, str]:
+    """Return the environment of a node."""
+    return without_auto(node_of(plan_of(source, nodes, **options), node), interface)[0]
+
+
+class FilterModule:
+    """The filter of this file."""
+
+    def filters(self) -> dict[str, Callable[..., t.Any]]:
+        """Return the filter by its name."""
+        return {"training_env": training_env}

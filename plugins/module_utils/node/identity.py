@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What makes a run the one that it is: not its name, which another run may have had before.
+
+It is the *nonce* of the run's folder on the controller, and what the node is to run: a digest of each part of its plan.
+The node keeps both with the run, and takes the run up again only for whoever comes with the same.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+from .phase import NodeHeldError
+
+if t.TYPE_CHECKING:
+    from .contracts import Identity, Request, State
+
+# Of a folder whose run is not begun in it, but taken up as the nodes hold it.
+ADOPTS = ""
+_DIGITS = 16
+
+
+def identity_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], nonce: str) -> Identity:
+    """Return the identity of a run on one node of a plan."""
+    import hashlib  # noqa: PLC0415 - takes a tenth of a phase to load, and few need it on a node
+
+    parts = {**node, "container_engine": plan["container_engine"], "framework": plan["framework"]}
+    texts = {name: json.dumps(value, sort_keys=True).encode() for name, value in parts.items()}
+    return {"nonce": nonce, "plan": {name: hashlib.sha256(text).hexdigest()[:_DIGITS] for name, text in texts.items()}}
+
+
+def is_same_run(nonce: str, kept: t.Mapping[str, t.Any]) -> bool:
+    """Return whether what the node keeps is of the run with a nonce, whatever its plan is."""
+    return bool(nonce) and kept.get("nonce") == nonce
+
+
+def is_identity(found: object) -> bool:
+    """Return whether what stands in a file is the identity of a run."""
+    return isinstance(found, dict) and isinstance(found.get("nonce"), str) and isinstance(found.get("plan"), dict)
+
+
+def another_run(request: Request, state: State) -> NodeHeldError | None:
+    """Return how the run of this name that the node holds differs from the one that is asked for, and what to do.
+
+    Where the request adopts what the node holds, its plan has to be the same; where nothing was started yet, it is what
+    a new plan takes the place of.
+    """
+    asked, kept = request["identity"], state["identity"]
+    adopts = asked["nonce"] == ADOPTS
+    is_same = adopts or is_same_run(asked["nonce"], kept)
+    names = [*kept["plan"], *(name for name in asked["plan"] if name not in kept["plan"])]
+    different = [name for name in names if kept["plan"].get(name) != asked["plan"].get(name)]
+    if is_same and (not different or (state["status"] == "staged" and not adopts)):
+        return None
+    plan = f"its plan differs in {', '.join(different)}" if different else "its plan is the same"
+    folder = "" if is_same else "it was begun from another folder of runs; "
+    remedy = "choose another training_run_id, or omit it"
+    if not different:
+        remedy += "; or follow and judge that run: attach.yml with its training_run_id and training_config"
+    run_id = request["run_id"]
+    message = f"another run of the name {run_id} is here, {_since(state)}: {folder}{plan}. To train, {remedy}"
+    return NodeHeldError(message, [run_id], running=state["status"] == "running")
+
+
+def _since(state: State) -> str:
+    if state["status"] == "staged":
+        return "staged and not started"
+    if state["status"] == "running" or not state.get("ended_at"):
+        return f"started at {_utc(state['started_at'])}"
+    return f"{state['status']} at {_utc(t.cast(float, state['ended_at']))}"
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
