@@ -82,7 +82,10 @@ def test_ansible_runner_counts_the_node_that_is_off(bench: Bench) -> None:
     bench.lose("node1")
     job = Job(bench)
     inventory, config = three(bench)
-    lost = {"TRAINOPS_LOST_NODES": str(bench.folder / "lost"), "ANSIBLE_CONNECTION_PLUGINS": bench.environment()["ANSIBLE_CONNECTION_PLUGINS"]}
+    lost = {
+        "TRAINOPS_LOST_NODES": str(bench.folder / "lost"),
+        "ANSIBLE_CONNECTION_PLUGINS": bench.environment()["ANSIBLE_CONNECTION_PLUGINS"],
+    }
     done = job.play(PLAYBOOK, inventory, answers(bench, config), **lost)
     assert done.rc != 0
     assert (done.stats["failures"], done.stats["dark"]) == ({}, {"node1": 1}), job.stdout
