@@ -66,7 +66,7 @@ class ActionModule(ControllerAction):
         verdict, report = summary["verdict"], os.path.join(run_dir, PAGE)
         if not is_shown_by_callback():
             _show_verdict(verdict, report, verbose=self._display.verbosity > 0)
-        result = {
+        result: dict[str, t.Any] = {
             "changed": changed,
             "verdict": verdict,
             "run_id": summary["run_id"],
