@@ -86,11 +86,8 @@ class CallbackModule(CallbackBase):
 
     def _count_nodes(self, report: Mapping[str, t.Any]) -> None:
         """Count the nodes that did their part as ok: a task ran once for all of them, and counts for the first."""
-        stats = _stats()
-        if stats is None:
-            return
-        for node in set(report["nodes"]) - set(report.get("hosts", ())):
-            if node not in stats.processed:
+        if stats := _stats():
+            for node in set(report["nodes"]) - set(report.get("hosts", ())) - set(stats.processed):
                 stats.increment("ok", node)
 
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002

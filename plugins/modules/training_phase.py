@@ -111,8 +111,8 @@ nodes:
   type: dict
   sample: {exited: "node[0-6]", unreachable: node7}
 hosts:
-  description: >-
-    The hosts that could not do their part, each with its C(state), V(failed) or V(unreachable), and C(reason).
+  description:
+    - The hosts that could not do their part, each with its C(state), V(failed) or V(unreachable), and C(reason).
   returned: always, except in check mode of other phases than V(stage)
   type: dict
   sample: {node7: {state: unreachable, reason: "Connection refused."}}

@@ -12,7 +12,6 @@ from playbook_bench import Bench, Finished, wait_until
 from test_runner_job import Job, answers
 
 NODES: dict[str, dict] = {"node0": {}, "node1": {}, "node2": {}}
-# The trainers of other frameworks and modes stand beside it.
 PLAYBOOK = "megatron_multinode.yml"
 
 
@@ -82,10 +81,8 @@ def test_ansible_runner_counts_the_node_that_is_off(bench: Bench) -> None:
     bench.lose("node1")
     job = Job(bench)
     inventory, config = three(bench)
-    lost = {
-        "TRAINOPS_LOST_NODES": str(bench.folder / "lost"),
-        "ANSIBLE_CONNECTION_PLUGINS": bench.environment()["ANSIBLE_CONNECTION_PLUGINS"],
-    }
+    environment = bench.environment()
+    lost = {name: environment[name] for name in ("TRAINOPS_LOST_NODES", "ANSIBLE_CONNECTION_PLUGINS")}
     done = job.play(PLAYBOOK, inventory, answers(bench, config), **lost)
     assert done.rc != 0
     assert (done.stats["failures"], done.stats["dark"]) == ({}, {"node1": 1}), job.stdout
