@@ -107,7 +107,7 @@ class _BoundedPopen(subprocess.Popen):  # type: ignore[type-arg]
 
     def communicate(self, input: t.Any = None, timeout: float | None = None) -> tuple[t.Any, t.Any]:  # noqa: A002
         """Return what the process prints, given its input; `TooLongError` at the bound."""
-        if timeout is not None or getattr(self, "text_mode", False):
+        if timeout is not None or self.universal_newlines:
             return super().communicate(input, timeout)
         feeder = threading.Thread(target=self._feed, args=(input,), daemon=True)
         feeder.start()
