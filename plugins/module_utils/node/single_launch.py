@@ -10,6 +10,7 @@ import time
 import typing as t
 
 from .files import read_text
+from .identity import identity_of
 from .launch import EXIT_STATUS_NAME
 from .phase import NodeError, request_of
 from .phases.stage import stage
@@ -118,4 +119,7 @@ def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Requ
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
     }
-    return {**request_of(plan, t.cast("dict[str, t.Any]", node), ""), "check_mode": check_mode}
+    of_node = t.cast("dict[str, t.Any]", node)
+    # No folder of a controller tells it from others: its name does.
+    identity = identity_of(plan, of_node, nonce=asked["name"])
+    return {**request_of(plan, of_node, "", identity), "check_mode": check_mode}
