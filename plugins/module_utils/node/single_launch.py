@@ -10,6 +10,7 @@ import time
 import typing as t
 
 from .files import read_text
+from .identity import identity_of
 from .launch import EXIT_STATUS_NAME
 from .phase import NodeError, request_of
 from .phases.stage import stage
@@ -22,6 +23,8 @@ if t.TYPE_CHECKING:
 
 DEFINITION_NAME = "definition.json"
 _POLL_SECONDS = 0.2
+# In place of that of a run's folder on the controller, so that no training of the same name is taken for a launch.
+_NONCE = "container_launch"
 
 
 def node_of(asked: t.Mapping[str, t.Any]) -> Node:
@@ -99,15 +102,16 @@ def removed(asked: t.Mapping[str, t.Any], check_mode: bool) -> bool:
     """End the program and forget it, but keep its output; return whether there was anything to do."""
     node, name = node_of(asked), asked["name"]
     state = read_state(node, name)
-    if check_mode:
+    # Without a state, what carries the name may be a training's.
+    if state is None or check_mode:
         return state is not None
     request: Request = {**_request(asked, node, check_mode), "grace_seconds": asked["grace_seconds"]}
-    answer = stop(request)
+    stop(request)
     if read_state(node, name) is not None:
         forget_state(node)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(node["run_folder"], EXIT_STATUS_NAME))
-    return state is not None or bool(answer["changed"])
+    return True
 
 
 def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Request:
@@ -118,4 +122,5 @@ def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Requ
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
     }
-    return {**request_of(plan, t.cast("dict[str, t.Any]", node), ""), "check_mode": check_mode}
+    of_node = t.cast("dict[str, t.Any]", node)
+    return {**request_of(plan, of_node, "", identity_of(plan, of_node, _NONCE)), "check_mode": check_mode}
