@@ -19,8 +19,7 @@ sys.path.insert(0, str(ROOT / "collections"))
 from docs._json import as_json
 from docs._surveys import surveys
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
 from docs import _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options
 
 PAGES = {
@@ -45,7 +44,7 @@ def documents() -> dict[Path, str]:
         ROOT / f"docs/{name}.md": _TEMPLATES.get_template(f"{name}.md.j2").render(module.values())
         for name, module in PAGES.items()
     }
-    schemas = {ROOT / f"docs/schemas/{name}.schema.json": as_json(schema(name)) + "\n" for name in FRAMEWORKS}
+    schemas = {ROOT / f"docs/schemas/{name}.schema.json": as_json(schema(name)) + "\n" for name in schema_names()}
     return pages | schemas | _option_files()
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-TARGET = Path(__file__).resolve().parents[1] / "plugins/plugin_utils/plan/frameworks/maxtext/keys.json"
+TARGET = Path(__file__).resolve().parents[1] / "plugins/plugin_utils/plan/formats/cvs1/maxtext/keys.json"
 
 # ROCm/maxtext of spring 2025, which the images up to rocm/jax-training:maxtext-v25.5 have, is in no package index.
 # It is MaxText 0.1.0 without these keys, and with two that came back in 0.2.0.

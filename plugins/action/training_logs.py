@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
 
-from ..module_utils.logs.frameworks.known import GRAMMARS
+from ..module_utils.logs.grammars.known import GRAMMARS
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show
 
 with needed_packages(__name__):

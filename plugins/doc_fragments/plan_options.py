@@ -201,6 +201,26 @@ options:
       - maxtext
       - nxdt
     default: auto
+  trainer:
+    description: What trains, and how it is started; auto chooses it by the config. The plan
+      says which one, and why.
+    type: str
+    choices:
+      - auto
+      - rocm_scripts
+      - maxtext
+      - nxdt
+    default: auto
+  log_grammar:
+    description: How the lines of the training log are read; auto means the lines that the trainer
+      writes.
+    type: str
+    choices:
+      - auto
+      - megatron
+      - maxtext
+      - nxdt
+    default: auto
   mode:
     description: One job across all nodes (multi_node), one on each node (single_node), or what
       the config offers (auto).

@@ -53,7 +53,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.display import Display
 
-from ..module_utils.logs.frameworks.known import GRAMMARS
+from ..module_utils.logs.grammars.known import GRAMMARS
 from ..module_utils.logs.reader import read_log
 from ..module_utils.logs.results import measurements_of, no_steps
 

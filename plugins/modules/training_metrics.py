@@ -298,7 +298,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.logs.frameworks.known import GRAMMARS
+from ..module_utils.logs.grammars.known import GRAMMARS
 from ..module_utils.logs.reader import News, read_log
 from ..module_utils.logs.results import json_value, measurements_of, no_steps
 from ..module_utils.logs.rows import rows_of

@@ -124,6 +124,21 @@ class SlurmJob(t.TypedDict):
     allocation: t.NotRequired[str]
 
 
+class Choice(t.TypedDict):
+    """The name of what was chosen, and why, as a sentence."""
+
+    name: str
+    why: str
+
+
+class Chosen(t.TypedDict):
+    """What a training config is written in, what trains it, and how the lines of its log are read."""
+
+    format: Choice
+    trainer: Choice
+    log_grammar: Choice
+
+
 class OptionalPlan(t.TypedDict, total=False):
     """What only some plans have."""
 
@@ -131,7 +146,8 @@ class OptionalPlan(t.TypedDict, total=False):
     gke: GkeLaunch
     slurm: SlurmJob
     on_interrupt: t.Literal["stop"]
-    log_framework: str
+    log_grammar: str
+    chosen: Chosen
     max_skipped: int
     checkpoints: str
     retry: Retry

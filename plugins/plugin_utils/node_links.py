@@ -18,7 +18,9 @@ from ansible.plugins.action import ActionBase
 from ansible.template import Templar
 
 from ..module_utils.node.phase import NodeError
+from . import bounded_output
 from .plain_text import plain_text
+from .run.answers import BadAnswerError
 from .run.asking import Output
 from .run.become import become_problem
 from .run.node_errors import NodeLostError
@@ -62,6 +64,7 @@ class NodeLink(ActionBase):
         context.remote_addr = context.remote_addr or host.address
         context.update_vars(self._variables)
         connection = _Executor(action, context).connect(self._variables, templar)
+        bounded_output.bind(connection)
         kept.use_for(connection)
         self._kept = kept
         super().__init__(task, connection, context, action._loader, templar, action._shared_loader_obj)
@@ -80,6 +83,8 @@ class NodeLink(ActionBase):
             done = self._run(command, program)
         except AnsibleConnectionFailure as error:
             raise NodeLostError(plain_text(str(error))) from None
+        except bounded_output.TooLongError as error:
+            raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:
             raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])

@@ -21,6 +21,8 @@ if answer is None:
 print("\\ntrainops-answer:" + answer)
 """
 
+FLOOD = "import os; os.execvp('yes', ['yes']); ("
+
 
 def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str, dict]:
     python = bench.folder / "python3"
@@ -48,6 +50,25 @@ def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench:
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("hostile1", "bad_answer")
     assert told in summary["first_failure"]["message"]
     assert "\x1b]" not in output
+    assert bench.trainings() == []
+
+
+@pytest.mark.parametrize("phase", ["stage", "follow", "stop", "collect"])
+def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: Bench, phase: str) -> None:
+    python = bench.folder / "python3"
+    python.write_text(PYTHON.format(python=sys.executable, answers={phase: ""}).replace("print(", FLOOD))
+    python.chmod(0o755)
+    # The log of the other node is collected as well, as it ends with an error.
+    inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
+    iterations = "8" if phase == "collect" else "100000"
+    root = bench.megatron("echo begun; exit 3\n") if phase in ("stop", "collect") else None
+    more = {"training_megatron_root": root} if root else {}
+    done = bench.play("megatron_multinode.yml", inventory, bench.config(training_iterations=iterations), **more)
+    assert done.status != 0
+    assert "Traceback" not in done.output
+    if phase != "collect":
+        assert "its answer is longer than" in " ".join(done.output.split())
+    assert done.summary["verdict"] in ("ERROR", "FAIL")
     assert bench.trainings() == []
 
 

@@ -22,6 +22,7 @@ from ansible.plugins.loader import connection_loader
 from playbook_bench import free_port
 from sshd_here import Nodes, needs_sshd
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils import bounded_output
 from ansible_collections.trainops.cluster.plugins.plugin_utils.ssh import session
 from ansible_collections.trainops.cluster.plugins.plugin_utils.ssh.kept_connections import KeptConnections
 
@@ -226,6 +227,7 @@ class Ssh:
             "control_path_dir": str(self.folder / "cp"),
         }
         made.set_options(direct={**own, **direct})
+        bounded_output.bind(made)
         self.known.use_for(made)
         return made
 
@@ -272,6 +274,22 @@ def test_what_is_not_plain_is_left_to_ansible(ssh, options, direct):
     for _number in range(2):
         assert connection.exec_command("cat", in_data=b"given")[1] == b"given"
     assert ssh.started() == 2
+
+
+@pytest.mark.parametrize("output", ["", ">&2"], ids=["output", "errors"])
+@pytest.mark.parametrize(
+    "options", ["", "-o ControlPath={folder}/%C"], ids=["a kept connection", "a path of the user's own"]
+)
+def test_what_prints_without_an_end_is_ended_at_the_bound(ssh, options, output):
+    connection = ssh.connection(options.format(folder=ssh.folder))
+    assert connection.exec_command("cat", in_data=b"given")[1] == b"given"
+    for command in (f"cat >/dev/null; exec yes {output}", f"exec yes {output}"):
+        with pytest.raises(bounded_output.TooLongError, match=r"its answer is longer than [0-9]+ bytes"):
+            connection.exec_command(command, in_data=b"given")
+    assert connection.exec_command("cat", in_data=b"again")[1] == b"again"
+    most = bounded_output.MOST_OF_ERRORS // 2
+    given = connection.exec_command(f"cat >/dev/null; head -c {most} /dev/zero {output}", in_data=b"given")
+    assert sum(map(len, given[1:])) == most
 
 
 def test_a_connection_that_was_lost_is_made_again(ssh):

@@ -16,7 +16,7 @@ def test_a_field_is_all_that_is_written_by_hand(bench: Bench) -> None:
     clone = bench.folder / "clone"
     ignored = shutil.ignore_patterns(".*", "runs", "__pycache__")
     shutil.copytree(ROOT, clone, symlinks=True, ignore=ignored)
-    options = clone / "plugins/plugin_utils/plan/frameworks/maxtext/options.py"
+    options = clone / "plugins/plugin_utils/plan/trainers/maxtext/options.py"
     options.write_text(options.read_text() + FIELD)
 
     written = subprocess.run(

@@ -18,8 +18,8 @@ from playbook_bench import ROOT, wait_until
 from ports import free_port
 
 sys.path.insert(0, str(ROOT / "collections"))
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import ELSEWHERE, KEYS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flag_sets import FLAG_SETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import ELSEWHERE, KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 
 PYTHON = os.environ.get("MAXTEXT_PYTHON")
 pytestmark = pytest.mark.skipif(

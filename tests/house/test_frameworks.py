@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import FOLLOW, SEEN, accepted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,8 +48,8 @@ def followed(news: dict) -> dict:
     }
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("framework", OF_FRAMEWORK)
 def test_a_framework_has_an_example_and_is_told_to_users(framework: str) -> None:
     assert list((ROOT / "examples" / framework).glob("*")), f"examples/{framework} holds no training config"
     for page in ("README.md", "docs/log_formats.md"):
-        assert FRAMEWORKS[framework].title.lower() in (ROOT / page).read_text().lower(), f"{page} does not name it"
+        assert OF_FRAMEWORK[framework].title.lower() in (ROOT / page).read_text().lower(), f"{page} does not name it"

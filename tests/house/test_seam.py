@@ -1,4 +1,4 @@
-"""What a framework is stands in its folder and in its grammar; nothing else tells frameworks apart."""
+"""What a format, a trainer or a grammar is stands in its folder or file; nothing else tells systems apart."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.known import FORMATS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
-OWN = (PLUGINS / "plugin_utils/plan/frameworks", PLUGINS / "module_utils/logs/frameworks")
+OWN = (
+    PLUGINS / "plugin_utils/plan/formats",
+    PLUGINS / "plugin_utils/plan/trainers",
+    PLUGINS / "module_utils/logs/grammars",
+)
+# A table of what programs write in front of lines, each in a row with its name.
+OF_PROGRAMS = PLUGINS / "module_utils/logs/prefixes.py"
 # CONFIG is the part of a documentation fragment for tasks that only read a config.
 DOCUMENTATION = {"CONFIG", "DOCUMENTATION", "EXAMPLES", "RETURN"}
-NAME = re.compile("|".join([*FRAMEWORKS, *(known.title for known in FRAMEWORKS.values())]), re.IGNORECASE)
+NAMES = {
+    *FORMATS,
+    *GRAMMARS,
+    *(name for trainer in TRAINERS.values() for name in (trainer.name, trainer.framework, trainer.title)),
+}
+NAME = re.compile("|".join(sorted(NAMES)), re.IGNORECASE)
 
 
 def code_of(tree: ast.Module) -> Iterator[ast.AST]:
@@ -35,11 +47,11 @@ def words_of(node: ast.AST) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def test_no_code_outside_the_frameworks_and_their_grammars_names_one():
+def test_no_code_outside_of_formats_trainers_and_grammars_names_one():
     named = [
         f"{path.relative_to(PLUGINS)}:{getattr(node, 'lineno', '?')}: {word}"
         for path in sorted(PLUGINS.rglob("*.py"))
-        if not any(folder in path.parents for folder in OWN)
+        if path != OF_PROGRAMS and not any(folder in path.parents for folder in OWN)
         for node in code_of(ast.parse(path.read_text()))
         for word in words_of(node)
         if NAME.search(word)
@@ -47,6 +59,12 @@ def test_no_code_outside_the_frameworks_and_their_grammars_names_one():
     assert not named, "\n".join(named)
 
 
-def test_a_framework_has_the_name_of_its_folder_and_its_grammar():
-    assert {path.parent.name for path in OWN[0].glob("*/framework.py")} == set(GRAMMARS)
-    assert {name: known.name for name, known in FRAMEWORKS.items()} == {name: name for name in GRAMMARS}
+def test_each_has_the_name_of_its_folder() -> None:
+    for known, folder, file in ((FORMATS, OWN[0], "format.py"), (TRAINERS, OWN[1], "trainer.py")):
+        assert {path.parent.name for path in folder.glob(f"*/{file}")} == set(known)
+        assert {name: one.name for name, one in known.items()} == {name: name for name in known}
+
+
+def test_what_one_names_of_another_seam_is_there() -> None:
+    assert {name for known in FORMATS.values() for name in known.trainers} == set(TRAINERS)
+    assert {trainer.grammar for trainer in TRAINERS.values()} <= set(GRAMMARS)

@@ -8,18 +8,18 @@ import typing as t
 from docs._tables import code, table, threshold, variable
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import since_of, variable_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.branch_config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.branch_config import (
     MaxTextModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.config import (
     GkeConfig,
     MaxTextConfig,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import KEYS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flag_sets import FLAG_SETS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flags import FLAGS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.maxtext.xla_flags import FLAGS
 
 if t.TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,27 +8,27 @@ import typing as t
 from docs._tables import code, table, threshold, variable
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.config import (
     MegatronConfig,
     MegatronModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.dataset import DatasetSource
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.environment import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.dataset import DatasetSource
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
+    ScriptOptions,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.environment import (
     DEEPSEEK_NAMES,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.generations import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.generations import (
     DEEPSEEK,
     GENERATIONS,
     LLAMA2,
     LLAMA3,
     READ,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
-    ScriptOptions,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
 if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -7,14 +7,14 @@ import typing as t
 
 from docs._tables import sections, table, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.devices import INSTANCES
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.precision import PRECISIONS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.devices import INSTANCES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.precision import PRECISIONS
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.devices import Instance
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.devices import Instance
 
 
 def values() -> dict[str, str]:

@@ -9,9 +9,9 @@ import typing as t
 
 import yaml
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field_types import PathOrNothing
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OneOf
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import (
     CONFIG_ARGUMENTS,
     PLAN_ARGUMENTS,
@@ -69,8 +69,8 @@ def with_plan_options(specs: str) -> str:
 
 
 def with_frameworks(module: str) -> str:
-    """Return the text of a module with all frameworks as the choices of its option ``framework``."""
-    choices = "".join(f"      - {name}\n" for name in sorted(FRAMEWORKS))
+    """Return the text of a module with all grammars as the choices of its option ``framework``."""
+    choices = "".join(f"      - {name}\n" for name in sorted(GRAMMARS))
     return re.sub(r"(\n  framework:\n(?:    .*\n)*    choices:\n)(      - \w+\n)+", rf"\g<1>{choices}", module)
 
 

@@ -16,8 +16,8 @@ from operator import itemgetter
 from .alarms import sounds_like_a_failure
 from .failures import IGNORED, find_failures, is_of_exit
 from .find import Piece
-from .frameworks.known import grammar_of
 from .grammar import Grammar
+from .grammars.known import grammar_of
 from .signature import LINE_CHARACTERS, Failure, Signature, is_warning
 from .signatures.sentences import sentence_class
 from .text import line_start

@@ -12,7 +12,7 @@ from itertools import islice
 from operator import itemgetter
 
 from .find import Find, Piece, finder
-from .frameworks.known import GRAMMARS
+from .grammars.known import GRAMMARS
 from .literals import literals_of
 from .signature import LINE_CHARACTERS, Failure, Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class

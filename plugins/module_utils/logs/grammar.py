@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the log of a framework is read: what each grammar in `frameworks` gives."""
+"""How the log of a trainer is read: what each grammar in `grammars` gives."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from .cursor import Cursor, Seen, checked_cursor, new_cursor
 from .ending import STEPS_TO_SURVIVE, begin_of_few, end_of, last_sign
 from .failures import failures_with_places, few_of_each_class
 from .find import Piece
-from .frameworks.known import grammar_of
 from .grammar import Grammar
+from .grammars.known import grammar_of
 from .parts import in_chunk, new_parts, parts_with_whole_messages
 from .ranks import add_ranks
 from .rows import FoundStep, StepRows

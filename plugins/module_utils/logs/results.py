@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import typing as t
 
-from .frameworks.known import GRAMMARS
+from .grammars.known import GRAMMARS
 from .reader import read_log
 from .record import EVIDENCE
 from .rows import StepBlock, records_of

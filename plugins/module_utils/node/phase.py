@@ -35,7 +35,7 @@ def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: 
     return {
         "phase": phase,
         "run_id": plan["run_id"],
-        "framework": plan.get("log_framework", plan["framework"]),
+        "framework": plan.get("log_grammar", plan["framework"]),
         "container_engine": plan["container_engine"],
         "identity": identity,
         "tokens_per_step_per_gpu": plan["tokens_per_step_per_gpu"],

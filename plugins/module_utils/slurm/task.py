@@ -55,7 +55,7 @@ _LAST_WAIT_SECONDS = 1.0
 _WORD_SECONDS, _WORD_PAUSE_SECONDS = 600.0, 1.0
 # What `request_of` and the phases read of a plan.
 _OF_ALL = (
-    *("run_id", "framework", "log_framework", "container_engine", "mode", "keep"),
+    *("run_id", "framework", "log_grammar", "container_engine", "mode", "keep"),
     *("tokens_per_step_per_gpu", "tokens_per_sequence_per_gpu"),
 )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All variables of a plan: the common ones, and each framework's own."""
+"""All variables of a plan: the common ones, and each trainer's own."""
 
 from __future__ import annotations
 
@@ -7,31 +7,38 @@ import typing as t
 
 from pydantic import create_model
 
+from ...module_utils.logs.grammars.known import GRAMMARS
 from .config.kinds import OneOf
-from .frameworks.known import FRAMEWORKS
 from .job.options import ON_HOSTS, ConfigOptions, RunOptions
 from .slurm.options import SlurmOptions
+from .trainers.known import OF_FRAMEWORK, TRAINERS
 
-FRAMEWORK_NAMES = ("auto", *FRAMEWORKS)
-PLATFORMS = (ON_HOSTS, *(platform for framework in FRAMEWORKS.values() for platform in framework.platforms))
+FRAMEWORK_NAMES = ("auto", *OF_FRAMEWORK)
+PLATFORMS = (ON_HOSTS, *(platform for trainer in TRAINERS.values() for platform in trainer.platforms))
+_NAMES = {
+    "training_framework": FRAMEWORK_NAMES,
+    "training_trainer": ("auto", *TRAINERS),
+    "training_log_grammar": ("auto", *GRAMMARS),
+    "training_platform": PLATFORMS,
+}
 
 
 def _with_own_options() -> type[SlurmOptions]:
     common = RunOptions.model_fields
-    # A framework without its own options has only those of SlurmOptions.
-    own = [framework.options for framework in FRAMEWORKS.values() if framework.options is not RunOptions]
+    # A trainer without its own options has only those of SlurmOptions.
+    own = [trainer.options for trainer in TRAINERS.values() if trainer.options is not RunOptions]
+    named: dict[str, t.Any] = {name: (t.Annotated[str, OneOf(names)], common[name]) for name, names in _NAMES.items()}
     return create_model(
         "PlanOptions",
         __base__=(*own, SlurmOptions),
-        training_framework=(t.Annotated[str, OneOf(FRAMEWORK_NAMES)], common["training_framework"]),
-        training_platform=(t.Annotated[str, OneOf(PLATFORMS)], common["training_platform"]),
+        **named,
     )
 
 
 PlanOptions = _with_own_options()
 
 
-# The variables that only one framework has: its location and version, as far as the config does not set them.
+# The variables that only one trainer has: its location and version, as far as the config does not set them.
 FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in SlurmOptions.model_fields)
 
 # The name of a variable as an argument of a task that makes a plan, or that reads a config for its logs.

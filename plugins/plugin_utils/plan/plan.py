@@ -7,14 +7,14 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammars.known import grammar_of
 from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
+from .choice import Way, way_for
 from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
 from .config.words import key_path, listed
-from .frameworks.face import Asked, ConfigT, Framework, OptionsT
-from .frameworks.known import FRAMEWORKS, framework_for
+from .formats.face import Asked, Choice, ConfigT, Format
 from .job.container import note_profile
 from .job.gke import launch_of
 from .job.impossible_bounds import warn_of_impossible
@@ -29,6 +29,7 @@ from .slurm.around import APPTAINER, PYXIS
 from .slurm.options import SSH, SlurmOptions
 from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
+from .trainers.known import TRAINERS
 
 SCHEMA_VERSION = 1
 # As there are lists of hosts.
@@ -55,11 +56,12 @@ def make_plan(
     ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
     ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``slurm`` (see `slurm/script`), ``expected``,
-    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. Where the log is written by another framework's
-    trainer, as in a rehearsal, ``log_framework`` names that. It never holds a secret.
+    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. ``chosen`` says which format, trainer and
+    grammar of the log it is, and why. Where the grammar is not that of the framework, as in a rehearsal,
+    ``log_grammar`` names it. It never holds a secret.
     """
     findings = Findings()
-    settings = _settings(options, findings)
+    settings = typed_options(options, findings)
     unreadable = unreadable or too_long(text)
     text = "" if unreadable else text
     if settings.training_rehearsal:
@@ -71,22 +73,22 @@ def make_plan(
     # Another platform has its own hosts, so no inventory host takes part.
     if settings.training_platform == ON_HOSTS:
         ordered = in_rank_order(nodes, settings.training_rank_order or (), settings.training_exclude or (), findings)
-    framework = None
-    if not unreadable:
-        framework = framework_for(settings.training_framework, text, source, findings)
-    if framework:
-        settings.training_framework = framework.name
-    _check_platform(framework, settings, findings)
+    way = None if unreadable else way_for(settings, text, source, findings)
+    if way:
+        settings.training_framework = way.trainer.framework
+    _check_platform(way, settings, findings)
     data = None
     if unreadable:
         _fault_unreadable(source, unreadable, findings)
-    elif framework:
-        data = framework.read(text, source, findings)
-    if framework and data is not None:
-        data = framework.without_sweep(data, findings)
-        data = _overridden(framework, data, settings, len(ordered), findings)
-        settings.container_engine = _engine(framework.engine_for(data, settings, findings), settings, findings)
-    job = framework.plan_job(data, settings, ordered, findings) if framework and data is not None else None
+    elif way:
+        data = way.format.read(text, source, way.trainer.name, findings)
+    job, grammar = None, None
+    if way and data is not None:
+        data = way.format.without_sweep(data, findings)
+        data = _overridden(way.format, data, settings, len(ordered), findings)
+        settings.container_engine = _engine(way.trainer.engine_for(data, settings, findings), settings, findings)
+        grammar = way.grammar(data, settings)
+        job = way.trainer.plan_job(data, settings, ordered, findings)
     if job and settings.training_hf_token_file:
         # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
         job = replace(job, token_file="")
@@ -97,6 +99,8 @@ def make_plan(
         expected = _expected(job, workload, thresholds, settings, findings)
         job = None if findings.faults else replace(job, expected=expected)
     plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
+    if way and grammar:
+        plan = _with_choices(plan, way, grammar)
     return rehearsed(plan) if settings.training_rehearsal else plan
 
 
@@ -109,7 +113,7 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
     return PYXIS if by_slurm and asked == "auto" else asked
 
 
-def _settings(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
+def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
     """Return the typed variables of a run; report and leave out those that exceed the size limits."""
     given = dict(options)
     for name, value in options.items():
@@ -141,28 +145,38 @@ def _expected(
 
 def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:
     """Return which nodes a training config asks for, given the overrides of a run on ``node_count`` nodes."""
-    settings = _settings(options, Findings())
+    settings = typed_options(options, Findings())
     text = "" if too_long(text) else text
-    framework = framework_for(settings.training_framework, text, source, Findings())
-    config = framework.read(text, source, Findings()) if framework else None
-    if framework is None or config is None:
+    way = way_for(settings, text, source, Findings())
+    config = way.format.read(text, source, way.trainer.name, Findings()) if way else None
+    if way is None or config is None:
         return Asked(None, None)
-    return framework.asked(_overridden(framework, config, settings, node_count, Findings()), settings, node_count)
+    return way.format.asked(_overridden(way.format, config, settings, node_count, Findings()), settings, node_count)
 
 
 def _overridden(
-    framework: Framework[ConfigT, OptionsT], config: ConfigT, settings: OptionsT, node_count: int, findings: Findings
+    format_: Format[ConfigT], config: ConfigT, settings: RunOptions, node_count: int, findings: Findings
 ) -> ConfigT:
-    return framework.overridden(config, settings, node_count, findings) if settings.training_overrides else config
+    return format_.overridden(config, settings, node_count, findings) if settings.training_overrides else config
 
 
-def _check_platform(framework: Framework[t.Any, t.Any] | None, settings: RunOptions, findings: Findings) -> None:
-    """Report a platform that the framework does not support, and a rehearsal without hosts."""
+def _with_choices(plan: Plan, way: Way, grammar: Choice) -> Plan:
+    """Return a plan with what was chosen for it, and the grammar of its log unless that is the framework's own."""
+    plan = {**plan, "chosen": way.chosen(grammar)}
+    if grammar.name != plan["framework"]:
+        plan["log_grammar"] = grammar.name
+    if plan["nodes"] or "gke" in plan:
+        plan["first_step"] = grammar_of(grammar.name).first_step
+    return plan
+
+
+def _check_platform(way: Way | None, settings: RunOptions, findings: Findings) -> None:
+    """Report a platform that the trainer does not support, and a rehearsal without hosts."""
     platform = settings.training_platform
     if platform in (None, ON_HOSTS):
         return
-    if framework is None or platform not in framework.platforms:
-        able = listed(known.title for known in FRAMEWORKS.values() if platform in known.platforms)
+    if way is None or platform not in way.trainer.platforms:
+        able = listed(known.title for known in TRAINERS.values() if platform in known.platforms)
         message = f"Only {able} trains on {platform}, but this config is for {settings.training_framework}."
         findings.fault("training_platform", platform, message, f"Leave it out, or choose a config for {able}.")
     if settings.training_rehearsal:
@@ -220,7 +234,7 @@ def _assembled(
         "record_only": settings.training_record_only,
         **optional,
         "parameters": job.parameters if job else t.cast(Parameters, {}),
-        "first_step": grammar_of(settings.training_framework).first_step if job else 1,
+        "first_step": 1,
         "tokens_per_step_per_gpu": job.tokens_per_step_per_gpu if job else None,
         "tokens_per_sequence_per_gpu": job.tokens_per_sequence_per_gpu if job else None,
         "workload": workload,

@@ -95,10 +95,20 @@ def _summary(plan: Plan) -> str:
         "steps": parameters["iterations"],
         "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence except thresholds",
+        **_choices(plan),
     }
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _choices(plan: Plan) -> dict[str, str]:
+    """Return which format, trainer and grammar of the log were chosen, each with the reason."""
+    chosen = plan.get("chosen")
+    if chosen is None:
+        return {}
+    rows = {"format": chosen["format"], "trainer": chosen["trainer"], "log": chosen["log_grammar"]}
+    return {name: f"{choice['name']}: {choice['why']}" for name, choice in rows.items()}
 
 
 def _container(plan: Plan) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 
 from .config.fields import key_of, may_be_null, nested_model, unit_of, variable_of
 from .config.kinds import PLACEHOLDER_PATTERN, Kind
-from .cvs.form import CvsForm
-from .frameworks.cvs_framework import CvsFramework
-from .frameworks.known import FRAMEWORKS
+from .formats.face import Sections
+from .formats.known import FORMATS
 from .job.branch import MODES
 
 if t.TYPE_CHECKING:
@@ -26,20 +25,23 @@ _LONGEST_NAME = 60
 _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
 
 
+def schema_names() -> list[str]:
+    """Return the names of all schemas: what the training configs of each are for."""
+    return [name for known in FORMATS.values() for name in known.models()]
+
+
 def schema(framework: str) -> Schema:
-    """Return the JSON Schema (draft 2020-12) of a framework's training config.
+    """Return the JSON Schema (draft 2020-12) of training configs, by a name of `schema_names`.
 
     It accepts values that are still ``<changeme>`` and, in CVS format, keys that begin with ``_``. It does not cover
-    rules across several values, such as sizes that must divide. Raise ValueError for an unknown framework.
+    rules across several values, such as sizes that must divide. Raise ValueError for an unknown name.
     """
-    if framework not in FRAMEWORKS:
-        raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(FRAMEWORKS)}")
-    known = FRAMEWORKS[framework]
+    models = {name: model for known in FORMATS.values() for name, model in known.models().items()}
+    if framework not in models:
+        raise ValueError(f"there is no schema for {framework!r}; known: {', '.join(models)}")
+    model = models[framework]
     kinds: Schema = {}
-    if isinstance(known, CvsFramework):
-        content = _of_cvs(known.form, kinds)
-    else:
-        content = _without_notes(_model(known.model, kinds))
+    content = _of_cvs(model, kinds) if isinstance(model, Sections) else _without_notes(_model(model, kinds))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Training config for {framework}",
@@ -56,7 +58,7 @@ def _without_notes(part: t.Any) -> t.Any:
     return part
 
 
-def _of_cvs(form: CvsForm[t.Any, t.Any, t.Any], kinds: Schema) -> Schema:
+def _of_cvs(form: Sections, kinds: Schema) -> Schema:
     kinds["branch"] = _model(form.branch, kinds)
     gpus = _object("GPUs of this model, each with its branch.", additional={"$ref": "#/$defs/branch"})
     models = _object("Models, each with its GPUs.", additional=gpus)

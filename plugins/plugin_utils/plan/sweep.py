@@ -15,17 +15,17 @@ from collections.abc import Mapping
 
 from .config.findings import Findings
 from .config.words import key_path, listed, nearest, shown
-from .frameworks.face import ConfigT, Framework
+from .formats.face import ConfigT, Format
 from .job.sweep_cell import MOST_CELLS, Cell, cell_names
 
 MATRIX = "training_matrix"
 
 
-def cells_of(matrix: t.Any, framework: Framework[ConfigT, t.Any], config: ConfigT, findings: Findings) -> list[Cell]:
+def cells_of(matrix: t.Any, format_: Format[ConfigT], config: ConfigT, findings: Findings) -> list[Cell]:
     """Return the cells of a matrix, or, without one, those of the config, and report errors."""
     if matrix:
         return _of_matrix(matrix, findings)
-    described = framework.sweep_cells(config, findings)
+    described = format_.sweep_cells(config, findings)
     if described is not None:
         return described
     findings.fault(

@@ -8,13 +8,12 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Finding, PlannedCell
+from .choice import way_for
 from .config.budget import too_long
 from .config.findings import Findings
 from .config.words import counted, listed, printable
-from .cvs.sweep_blocks import BLOCKS
-from .frameworks.known import framework_for
 from .job.ranks import Node
-from .plan import make_plan
+from .plan import make_plan, typed_options
 from .plan_text import findings_text
 from .sweep import cells_of
 from .threshold_files import ThresholdsFile
@@ -54,10 +53,11 @@ def plan_sweep(
     """
     findings = Findings()
     unreadable = unreadable or too_long(text)
-    asked = str(options.get("training_framework", "auto"))
-    framework = None if unreadable else framework_for(asked, text, source, Findings())
-    data = framework.read(text, source, Findings()) if framework else None
-    cells = cells_of(matrix, framework, data, findings) if framework and data is not None else []
+    settings = typed_options(options, Findings())
+    way = None if unreadable else way_for(settings, text, source, Findings())
+    blocks = way.format.sweep_blocks if way else ()
+    data = way.format.read(text, source, way.trainer.name, Findings()) if way else None
+    cells = cells_of(matrix, way.format, data, findings) if way and data is not None else []
     given = options.get("training_overrides") or {}
     planned: list[PlannedCell] = []
     for cell in cells:
@@ -74,7 +74,7 @@ def plan_sweep(
     return {
         "cells": planned,
         "faults": [*of_sweep, *_together(planned, "faults")],
-        "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in BLOCKS],
+        "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in blocks],
     }
 
 

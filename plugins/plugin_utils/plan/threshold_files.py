@@ -24,11 +24,11 @@ from ..contracts import Bound
 from .config.findings import Findings
 from .config.json_config import read_json
 from .config.words import key_path, listed, nearest, shown
-from .frameworks.known import FRAMEWORKS
 from .job.bounds import KINDS
 from .job.branch import Branch
 from .job.known_models import KNOWN_MODELS, known_model
 from .job.peak_tflops import accelerator_of
+from .trainers.known import OF_FRAMEWORK
 
 OPTION = "training_thresholds"
 
@@ -111,7 +111,7 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
     model, own_model = known_model(name), known_model(branch.model)
     is_same = model is None or own_model is None or KNOWN_MODELS[model] == KNOWN_MODELS[own_model]
     pairs = [
-        (next((known for known in FRAMEWORKS if known in name), None), framework, framework in name),
+        (next((known for known in OF_FRAMEWORK if known in name), None), framework, framework in name),
         (model, branch.model, is_same),
         (name.split("_")[0], branch.gpu, accelerator_of(name.split("_")[0]) in (None, accelerator_of(branch.gpu))),
     ]

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
-from ..plan.frameworks.known import FRAMEWORKS
 from ..plan.job.rdma import number_of_nccl
 from ..plan.slurm.around import APPTAINER, PYXIS
+from ..plan.trainers.known import OF_FRAMEWORK
 from .facts import Facts, Path
 from .needs import MACHINE
 from .nics import NicRule, Selection, rule_of, selected_devices
@@ -57,7 +57,7 @@ class Look:
     @property
     def uses_nccl(self) -> bool:
         """Return whether training configs of the framework have keys for NCCL and Gloo."""
-        return FRAMEWORKS[self.plan["framework"]].uses_nccl
+        return OF_FRAMEWORK[self.plan["framework"]].uses_nccl
 
     @property
     def in_job(self) -> bool:

@@ -98,6 +98,7 @@ class Follower:
         self._last_step: int | None = None
         self._was_running = self._silent = self._is_started = False
         self._began = self._heard = self._asked_at = time.monotonic()
+        self._ran_at = -math.inf
         self._sampled = self._peer_failed_at = -math.inf
 
     def follow(self) -> Status:
@@ -236,8 +237,14 @@ class Follower:
         board.append_steps(node, blocks)
         offset = time.time() - answer["now"]
         started_at, ended_at = (
-            None if seconds is None else seconds + offset for seconds in (answer["started_at"], answer["ended_at"])
+            None if seconds is None else min(seconds + offset, time.time())
+            for seconds in (answer["started_at"], answer["ended_at"])
         )
+        if ended_at is not None:
+            # Which node ended first is not for a node to say: when it ran last is known here.
+            ended_at = max(ended_at, self._ran_at)
+        if not answer["has_ended"]:
+            self._ran_at = time.time() - (time.monotonic() - self._asked_at)
         # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
         known = board.status(node)
         if known["status"] == answer["status"]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...module_utils.node.agent import ANSWER_MARK
 from ...module_utils.node.contracts import Request
+from ..bounded_output import MOST_BYTES, TooLongError
 from .answers import BadAnswerError
 
 _FOLDER = Path(__file__).parents[2] / "module_utils"
@@ -29,8 +30,6 @@ STARTER = (
 )
 
 
-# What a node of ours never says: an answer holds at most 8 MiB of a log, or what 32 MiB of one tell.
-_MOST_CHARACTERS = 64 << 20
 _MOST_VALUES = 4_000_000
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -88,9 +87,12 @@ def standard_input(request: Request, kept: tuple[str, str] | None = None) -> byt
 
 
 def answer_in(standard_output: str) -> dict[str, t.Any] | None:
-    """Return the answer in a program's output, None where there is none; BadAnswerError for one too large."""
-    if len(standard_output) > _MOST_CHARACTERS:
-        raise BadAnswerError(f"its answer is longer than {_MOST_CHARACTERS} characters")
+    """Return the answer in a program's output, None where there is none; BadAnswerError for one too large.
+
+    Most connections end it before it is as long; see `bounded_output`.
+    """
+    if len(standard_output) > MOST_BYTES:
+        raise BadAnswerError(str(TooLongError(MOST_BYTES)))
     for line in reversed(standard_output.split("\n")):
         if line.startswith(ANSWER_MARK):
             if sum(map(line.count, "[{,")) > _MOST_VALUES:

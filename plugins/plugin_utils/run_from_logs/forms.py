@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ...module_utils.logs.clock import seconds_of_rfc3339
-from ...module_utils.logs.frameworks.known import GRAMMARS
+from ...module_utils.logs.grammars.known import GRAMMARS
 from ...module_utils.logs.prefixes import Line, Prefix, PrefixReader, prefixes_of
 from ...module_utils.logs.reader import read_log
 from ..plan.config.words import counted

@@ -15,8 +15,8 @@ from pathlib import Path
 from ...module_utils.logs.ending import end_of, end_of_training, only_errors
 from ...module_utils.logs.failures import few_of_each_class, find_failures
 from ...module_utils.logs.find import Piece
-from ...module_utils.logs.frameworks.known import GRAMMARS, UNKNOWN, grammar_of
 from ...module_utils.logs.grammar import began_anew
+from ...module_utils.logs.grammars.known import GRAMMARS, UNKNOWN, grammar_of
 from ...module_utils.logs.parts import new_parts
 from ...module_utils.logs.reader import read_log, tail
 from ...module_utils.logs.rows import rows_of

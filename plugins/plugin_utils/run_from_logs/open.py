@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...module_utils.logs.frameworks.known import UNKNOWN, grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
+from ...module_utils.logs.grammars.known import UNKNOWN, grammar_name, grammar_of
 from ..contracts import Lack, Plan
 from ..plain_text import one_line
 from ..plan.config.words import counted
@@ -137,7 +137,7 @@ def _read(run: LoggedRun, group: _Group, asked: _Asked, output_dir: Path) -> Rea
     if planned and planned["faults"]:
         raise ConfigFaultsError(planned)
     meant = nodes_meant(known, list(group.nodes))
-    wanted = planned["framework"] if planned else asked.framework
+    wanted = grammar_name(planned) if planned else asked.framework
     framework = group.framework or wanted or UNKNOWN
     if wanted and framework != wanted:
         message = f"training_framework is {wanted}, but {group.first_with_steps()} has steps of {framework}"

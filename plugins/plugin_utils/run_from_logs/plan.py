@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 
-from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammars.known import grammar_of
 from ..contracts import Lack, NodePlan, Parameters, Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan

@@ -9,12 +9,16 @@ big-endian, and a string is its length and its bytes.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
+import select
 import socket
 import struct
 import typing as t
 from collections.abc import Sequence
+
+from ..bounded_output import MOST_BYTES, MOST_OF_ERRORS, TooLongError
 
 _HELLO = struct.pack(">II", 0x00000001, 4)
 _STOP_LISTENING = struct.pack(">II", 0x10000009, 0)
@@ -25,6 +29,9 @@ _EXIT = struct.pack(">I", 0x80000004)
 _PLAIN = struct.pack(">IIIII", 0, 0, 0, 0, 0xFFFFFFFF)
 _LONGEST_PACKET = 1 << 18
 _LET_GO_SECONDS = 1.0
+_LOOK_SECONDS = 2.0
+# OpenSSH writes no more at once.
+_LONGEST_WRITE = 64 << 10
 
 
 class NoConnectionError(Exception):
@@ -44,13 +51,15 @@ class Result(t.NamedTuple):
 
 
 def run(control_path: str, command: bytes, standard_input: bytes, variables: Sequence[bytes]) -> Result:
-    """Run a command over the connection kept at a socket; `NoConnectionError`, or `ConnectionLostError`.
+    """Run a command over the connection kept at a socket; `NoConnectionError`, `ConnectionLostError`, or
+    `TooLongError`.
 
     ``variables`` are ``NAME=value``; the connection sends those that its SendEnv names, and all of its SetEnv.
     """
     with contextlib.ExitStack() as held:
         keeper = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        stdin, *outputs = (held.enter_context(_file_of_no_name()) for _number in range(3))
+        stdin = held.enter_context(_file_of_no_name())
+        outputs = [held.enter_context(_bounded_file(most)) for most in (MOST_BYTES, MOST_OF_ERRORS)]
         stdin.write(standard_input)
         stdin.seek(0)
         try:
@@ -63,10 +72,8 @@ def run(control_path: str, command: bytes, standard_input: bytes, variables: Seq
                 raise NoConnectionError
         except OSError:
             raise NoConnectionError from None
-        status = _status(keeper)
-        for output in outputs:
-            output.seek(0)
-        return Result(status, *(output.read() for output in outputs))
+        status = _status(keeper, outputs)
+        return Result(status, *map(_written, outputs))
 
 
 def let_go(control_path: str) -> None:
@@ -85,18 +92,53 @@ def _greet(keeper: socket.socket, control_path: str) -> None:
         raise NoConnectionError
 
 
-def _status(keeper: socket.socket) -> int:
+def _status(keeper: socket.socket, outputs: Sequence[io.FileIO]) -> int:
     """Return the exit status of a running command, once the keeper of its connection has ended the session."""
     status: int | None = None
+    poller = select.poll()
+    poller.register(keeper, select.POLLIN)
     try:
-        while packet := _received(keeper):
+        while True:
+            while not poller.poll(1000 * _LOOK_SECONDS):
+                # What goes on printing does so for nobody.
+                for output in outputs:
+                    _size(output)
+            packet = _received(keeper)
+            if not packet:
+                break
             if packet.startswith(_EXIT):
                 status = struct.unpack(">I", packet[8:12])[0]
+        # Of a command that was cut off the status says nothing.
+        for output in outputs:
+            _size(output)
     except OSError:
         raise ConnectionLostError from None
     if status is None:
         raise ConnectionLostError
     return status
+
+
+def _bounded_file(most: int) -> io.FileIO:
+    """Return a file in memory that takes so many bytes; whoever writes more is refused, as on a full disk."""
+    file = io.FileIO(os.memfd_create("trainops", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "r+")
+    file.truncate(most)
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+    return file
+
+
+def _size(file: io.FileIO) -> int:
+    """Return how many bytes were written to a bounded file; `TooLongError` if it is full."""
+    # Whoever writes shares the place in the file.
+    size, most = file.tell(), os.fstat(file.fileno()).st_size
+    if size > most - _LONGEST_WRITE:
+        raise TooLongError(most)
+    return size
+
+
+def _written(file: io.FileIO) -> bytes:
+    size = _size(file)
+    file.seek(0)
+    return file.read(size)
 
 
 def _file_of_no_name() -> io.FileIO:

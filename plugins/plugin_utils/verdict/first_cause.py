@@ -55,18 +55,18 @@ _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
 
 def first_failure(
-    statuses: Iterable[Status], unfinished: Collection[str] = (), together: bool = True
+    statuses: Iterable[Status], unfinished: Collection[str] = (), together: bool = True, goal: int | None = None
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
     ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (blamed by the message, or the one
     that printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: failures of
     other nodes that only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes
-    that ended with exit status 0 without reaching the last step.
+    that ended with exit status 0 without reaching the last step, which is the ``goal``.
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
-    last = lagging(statuses) if together and hangs else None
+    last = lagging(statuses, goal) if together and hangs else None
     held_up = _held_up_by(last) if together and hangs else ""
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, held_up))]
     for cause in causes:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from ...module_utils.logs.frameworks.known import grammar_of
 from ...module_utils.logs.grammar import LAST_RANK
+from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
 from ..inventory.folded_names import folded_messages
 from ..plan.config.words import counted
@@ -216,7 +216,7 @@ def judge_world(
     if sizes and not wrong:
         every = "both" if ranks == 2 else f"all {ranks}"
         reasons.add(PASS, "world", f"The trainer sees {every} ranks of the job.", world_size=sizes)
-    elif not sizes and grammar_of(plan["framework"]).printed_by == LAST_RANK and len(by_node) > 1:
+    elif not sizes and grammar_of(grammar_name(plan)).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:
         reasons.note("world_unknown", "No log says how many ranks the trainer sees.")

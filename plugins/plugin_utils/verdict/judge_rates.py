@@ -166,7 +166,8 @@ def _samples_of_step(rows: pd.DataFrame) -> float | None:
 
 
 def _finite(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[np.isfinite(rows.to_numpy(float)).all(axis=1)]
+    finite: pd.DataFrame = rows.loc[np.isfinite(rows.to_numpy(float)).all(axis=1)]
+    return finite
 
 
 def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:

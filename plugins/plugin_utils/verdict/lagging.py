@@ -15,6 +15,8 @@ _HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": 
 _IN_KERNEL = {"D": "waits in the kernel"}
 _BUSY = 0.5
 _COMPARED_FRAMES = 3
+# Nodes of one job take each step together; a log may hold back what fits a buffer.
+_MOST_AHEAD = 1000
 
 
 class Lagging(t.NamedTuple):
@@ -30,27 +32,33 @@ class _Seen(t.NamedTuple):
     rank: RankSeen
 
 
-def lagging(statuses: Iterable[Status]) -> Lagging | None:
-    """Return which rank or node holds up the others, or None if what was seen of the nodes does not show it."""
+def lagging(statuses: Iterable[Status], goal: int | None = None) -> Lagging | None:
+    """Return which rank or node holds up the others, or None if what was seen of the nodes does not show it.
+
+    ``goal`` is the last step of the run, None if unknown.
+    """
     statuses = list(statuses)
     seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
     return (
         _odd_state(seen, _HALTED)
-        or _behind(statuses)
+        or _behind(statuses, goal)
         or _odd_state(seen, _IN_KERNEL)
         or _odd_stack(seen)
         or _odd_load(seen)
     )
 
 
-def _behind(statuses: Sequence[Status]) -> Lagging | None:
-    """Return the node whose log is steps behind those of all others, where each node prints steps."""
+def _behind(statuses: Sequence[Status], goal: int | None) -> Lagging | None:
+    """Return the node whose log is steps behind those of all others, where each node prints steps.
+
+    What a log says of steps that cannot have been taken shows nothing.
+    """
     steps = {status["node"]: status.get("last_step") for status in statuses}
-    known = {node: step for node, step in steps.items() if step is not None}
+    known = {node: step for node, step in steps.items() if step is not None and (goal is None or step <= goal)}
     if len(known) < max(2, len(steps)):
         return None
     (last, behind), (_other, step) = sorted(known.items(), key=lambda item: item[1])[:2]
-    if behind == step:
+    if not 0 < step - behind <= _MOST_AHEAD:
         return None
     return Lagging(last, None, f"its last step is {behind}; every other node reached {step} or later")
 

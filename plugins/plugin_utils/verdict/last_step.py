@@ -45,10 +45,13 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
 def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
     """Return what a run whose logs have this grammar reached.
 
-    Its goal is the plan's, or the log's own if that announces more steps. If neither the plan nor a step line states
-    one, it comes from the settings in the logs.
+    Its goal is the plan's, or that of the logs if all that announce one announce more steps: what one node says alone
+    makes no other one unfinished. If neither the plan nor a step line states one, it comes from the settings in the
+    logs.
     """
-    total = max([plan["parameters"]["iterations"] or 0, *(status.get("steps_total") or 0 for status in statuses)])
+    planned = plan["parameters"]["iterations"] or 0
+    announced = [total for status in statuses if (total := status.get("steps_total"))]
+    total = max(planned, min(announced, default=0)) if planned else max(announced, default=0)
     said = [value for status in statuses for value in status.get("settings", {}).get("iterations", [])]
     total = total or int(max(said, default=0))
     goal = plan["first_step"] + total - 1 if total else None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from ...module_utils.logs.frameworks.known import grammar_of
+from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import METRICS
 from ..contracts import NodeSummary, Plan, Status, Summary, WarmUpSteps
 from ..run.retry import in_words
@@ -102,10 +102,10 @@ def judge(
     statuses = without_extremes(statuses)
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
-    grammar = grammar_of(plan.get("log_framework") or plan["framework"])
+    grammar = grammar_of(grammar_name(plan))
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
-    first = first_failure(statuses, reached.unfinished, together=together)
+    first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal)
     by_node = of_nodes(steps)
     seen = Seen(
         plan=plan,

@@ -11,12 +11,12 @@ import yaml
 from awx_data import ROOT, data, warnings
 from dateutil.rrule import rrulestr
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK
 
 # What Ansible resolves in seconds is resolved once.
 pytestmark = pytest.mark.xdist_group("awx")
 
-WITH_A_PLAYBOOK = [name for name in FRAMEWORKS if (ROOT / f"playbooks/{name}_multinode.yml").exists()]
+WITH_A_PLAYBOOK = [name for name in OF_FRAMEWORK if (ROOT / f"playbooks/{name}_multinode.yml").exists()]
 
 # Keys that infra.aap_configuration documents for each list of objects, as far as they are used here.
 KEYS = {

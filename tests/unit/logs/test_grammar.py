@@ -7,7 +7,7 @@ import pytest
 from row_values import of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import grammar_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import grammar_of
 
 
 def test_a_grammar_is_found_by_its_framework() -> None:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # What the node does: import by the full name, read a log.
 PROGRAM = """
 import json, sys
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 for framework in GRAMMARS.keys() - {"megatron"}:
     assert read_log(sys.argv[1], framework, {}, final=True)["cursor"]["step"] is None

@@ -10,8 +10,8 @@ import pytest
 from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import GRAMMAR, left_out
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.maxtext import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.maxtext import GRAMMAR, left_out
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.maxtext import parse as steps_of_piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import add_arguments
 

@@ -9,9 +9,9 @@ import pytest
 from row_values import of_evidence, of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.megatron import left_out
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.megatron import parse as steps_of_piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.megatron import (
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.megatron import left_out
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.megatron import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.megatron import (
     summary as summary_of_piece,
 )
 

@@ -9,7 +9,7 @@ import pytest
 from row_values import of_metrics
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.nxdt import parse as steps_of_piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.nxdt import parse as steps_of_piece
 
 FIELDS = "v_num=5, reduced_train_loss=11.80, lr=7.5e-9, parameter_norm=1.95e+3, global_step=2.000"
 

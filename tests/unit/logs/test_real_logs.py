@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
 
 FOLDER = os.environ.get("TRAINOPS_REAL_LOGS")

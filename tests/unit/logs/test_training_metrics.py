@@ -7,7 +7,7 @@ import pytest
 import yaml
 from module_runs import call_module, run_module
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
 from ansible_collections.trainops.cluster.plugins.modules import training_metrics

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece, Printed
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.world_size import RANKS, last_world_size
 
 

@@ -7,7 +7,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.models import DIMENSIONS, PRESETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.models import (
+    DIMENSIONS,
+    PRESETS,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.architecture import (
     Architecture,
     model_flops_per_token,

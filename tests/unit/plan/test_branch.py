@@ -5,7 +5,10 @@ import typing as t
 import pytest
 from training_configs import DISTRIBUTED, SINGLE, filled, keys, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.cvs.branch import canonical_gpu, canonical_model
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.branch import (
+    canonical_gpu,
+    canonical_model,
+)
 
 OFFER = (
     "The file offers llama3_1_8b (mi300x, mi325), llama3_1_70b (mi300x, mi325). "

@@ -14,10 +14,11 @@ from training_configs import DISTRIBUTED, ROOT, filled, nodes, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.yaml_config import YamlConfig, read_yaml
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS, framework_for
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.known import FORMATS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.format import NxdtYaml
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
 TITAN = '[job]\ndump_folder = "./outputs"\n\n[training]\nsteps = 10\n\n[parallelism]\n'
@@ -39,6 +40,12 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         "c.yml",
         "base_config: base.yml\nper_device_batch_size: 4\n",
         "is MaxText's own config",
+    ),
+    "Primus": (
+        "llama3.1_8B-BF16-pretrain.yaml",
+        "work_group: amd\nuser_name: me\nexp_name: a\nworkspace: ./output\nmodules:\n  pre_trainer:\n"
+        "    framework: megatron\n",
+        "is an experiment file of Primus",
     ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
     "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
@@ -73,7 +80,7 @@ def test_what_a_file_is_is_told_in_one_fault(name: str, asked: str) -> None:
     assert fault["message"].startswith(f"{source} ")
     assert told in fault["message"]
     assert "megatron" not in fault["message"]
-    assert not any(known.title in fault["remedy"] for known in FRAMEWORKS.values())
+    assert not any(known.title in fault["remedy"] for known in TRAINERS.values())
     assert asked_by(text, source, options, 2) == (None, None)
     assert told in only(plan_sweep(text, source, options, {"a": [1]}, nodes(2), str)["faults"])["message"]
 
@@ -99,29 +106,29 @@ def test_the_examples_are_none_of_these() -> None:
     assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"
 
 
-class OfToml(Nxdt):
-    """A framework whose configs are TOML, and have to hold a job."""
+class OfToml(NxdtYaml):
+    """A format whose files are TOML, and have to hold a job."""
 
     def recognizes(self, _text: str, source: str) -> bool:
         return source.endswith(".toml")
 
-    def read(self, text: str, source: str, findings: Findings) -> YamlConfig | None:
+    def read(self, text: str, source: str, _trainer: str, findings: Findings) -> YamlConfig | None:
         if "job" in tomllib.loads(text):
             return read_yaml("trainer: {}", source, findings)
         findings.fault("job", None, "job is missing.", "Give it.")
         return None
 
 
-@pytest.mark.parametrize("asked", ["auto", "of_toml"])
-def test_toml_is_left_to_a_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
-    monkeypatch.setitem(FRAMEWORKS, "of_toml", OfToml())
-    findings = Findings()
-    assert framework_for(asked, TITAN, "c.toml", findings) is FRAMEWORKS["of_toml"]
-    assert findings.faults == []
+@pytest.mark.parametrize("asked", ["auto", "nxdt"])
+def test_toml_is_left_to_a_format_that_reads_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    monkeypatch.setitem(FORMATS, "of_toml", OfToml())
+    plan = make_plan(TITAN, "c.toml", {"training_framework": asked}, nodes(2), "now")
+    assert plan["chosen"]["format"]["name"] == "nxdt_yaml"
+    assert "training_config" not in [fault["key"] for fault in plan["faults"]]
 
 
 def test_what_is_wrong_in_toml_is_told_by_the_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FRAMEWORKS, "of_toml", OfToml())
+    monkeypatch.setitem(FORMATS, "of_toml", OfToml())
     plan = make_plan("[training]\n[model]\n", "c.toml", {}, nodes(2), "now")
     assert only(plan["faults"])["message"] == "job is missing."
 

@@ -35,7 +35,7 @@ from training_configs import (
 )
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.words import key_path, shown
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
@@ -108,6 +108,8 @@ def test_golden_plans(name: str) -> None:
     config, hosts, options = CASES[name]
     plan = planned(config, hosts, **options)
     path = GOLDEN / f"{name}.json"
+    # What was chosen, and why, is in test_choice.py.
+    assert {*plan.pop("chosen")} == {"format", "trainer", "log_grammar"}
     if os.environ.get("UPDATE_GOLDEN_PLANS"):
         path.write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n", "utf-8")
     assert plan == json.loads(path.read_text("utf-8"))

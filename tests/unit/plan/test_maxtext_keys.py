@@ -13,8 +13,8 @@ from training_configs import ROOT, keys, only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.kinds import OrWord
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.secret_names import is_secret_name
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import KEYS, missing_in
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.kinds import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import KEYS, missing_in
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.kinds import (
     NOTHING,
     ListOf,
     Structure,

@@ -449,7 +449,7 @@ def test_in_single_node_mode_every_node_meets_only_itself() -> None:
 def test_a_rehearsal_takes_place_on_the_same_nodes_with_the_embedded_trainer() -> None:
     plan = planned(filled(), training_rehearsal=True)
     assert (plan["first_step"], plan["expected"], plan["record_only"]) == (1, [], True)
-    assert (plan["framework"], plan["log_framework"]) == ("maxtext", "megatron")
+    assert (plan["framework"], plan["log_grammar"]) == ("maxtext", "megatron")
     node = plan["nodes"][1]
     assert {"MASTER_ADDR=10.0.0.10", "MASTER_PORT=1234", "NNODES=2", "NODE_RANK=1"} <= set(node["argv"])
     assert node["script"] == "examples/llama/train_llama3.sh"

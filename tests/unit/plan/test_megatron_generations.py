@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from training_configs import BRANCH, DISTRIBUTED, deepseek, filled, keys, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.generations import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.generations import (
     GENERATIONS,
     V24_12,
     V25_3,
@@ -244,3 +244,14 @@ def test_which_scripts_tell_of_a_failure() -> None:
     assert [returns_exit_status(LLAMA3, generation) for generation in GENERATIONS] == [False, False, False, True]
     assert returns_exit_status("examples/deepseek_v2/train_deepseekv2.sh", V26_1) is False
     assert returns_exit_status("my/own.sh", V26_1) is None
+
+
+@pytest.mark.parametrize("image", ["rocm/primus:v26.5", "registry.example/rocm/primus:v26.9.1"])
+def test_an_image_of_primus_without_the_scripts_is_refused_unless_they_are_mounted(image: str) -> None:
+    config = {"config/container_image": image}
+    fault = only(planned(filled(DISTRIBUTED, config))["faults"])
+    assert (fault["key"], fault["value"]) == ("config.container_image", image)
+    mounted = {"/home/{user-id}": "/home/{user-id}", "/opt/megatron": "/workspace/Megatron-LM"}
+    plan = planned(filled(DISTRIBUTED, {**config, "config/container_config/volume_dict": mounted}))
+    assert plan["faults"] == []
+    assert planned(filled(DISTRIBUTED, {"config/container_image": "rocm/primus:v25.11"}))["faults"] == []

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from training_configs import BRANCH, DISTRIBUTED, deepseek, filled, keys, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.config import (
     MegatronConfig,
     MegatronModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.environment import (
-    DEEPSEEK_NAMES,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.script_options import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts.environment import (
+    DEEPSEEK_NAMES,
 )
 
 KEY = BRANCH.replace("/", ".")

@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from test_make_plan import ANYTHING, check_promises, paths_of, with_value, with_values, without
 from training_configs import ROOT
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.keys import KEYS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 GOLDEN = ROOT / "tests/data/plans/nxdt"
@@ -28,6 +28,8 @@ GOLDEN = ROOT / "tests/data/plans/nxdt"
 def test_golden_plans(name: str) -> None:
     plan = planned_nxdt(name)
     path = GOLDEN / f"{name}.json"
+    # What was chosen, and why, is in test_choice.py.
+    assert {*plan.pop("chosen")} == {"format", "trainer", "log_grammar"}
     if os.environ.get("UPDATE_GOLDEN_PLANS"):
         path.write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n", "utf-8")
     assert plan == json.loads(path.read_text("utf-8"))

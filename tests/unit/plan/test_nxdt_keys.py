@@ -14,8 +14,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.key_tables import with_keys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.keys import KEYS
 
 ALLOWED = {"after", "default", "description", "examples", "nullable", "required", "since", "unit", "variable"}
 

@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.texts import OneLine
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.config import NxdtConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.config import NxdtConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
 
 if t.TYPE_CHECKING:

@@ -8,10 +8,10 @@ from training_configs import DISTRIBUTED, filled, keys, only, planned
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan import options
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.nxdt.framework import Nxdt
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.options import RunOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.nxdt.trainer import Nxdt
 
 
 def test_strings_of_extra_variables_and_surveys_will_do() -> None:
@@ -96,5 +96,5 @@ def test_a_framework_may_have_no_options_of_its_own(monkeypatch: pytest.MonkeyPa
     class Plain(Nxdt):
         options = RunOptions
 
-    monkeypatch.setitem(FRAMEWORKS, "plain", Plain())
+    monkeypatch.setitem(TRAINERS, "plain", Plain())
     assert set(options._with_own_options().model_fields) == set(PlanOptions.model_fields)

@@ -22,6 +22,7 @@ def test_the_plan_in_one_look() -> None:
         "container  docker, rocm/megatron-lm:v25.5_py310",
         "judged by  TFLOP/s per GPU ≥ 610, tokens/s per GPU ≥ 12,000",
     ]
+    assert lines[11].startswith("trainer    rocm_scripts: ")
     assert "   3  gpu3  /home/amd/LOG_DIR/now-llama3_1_8b-mi300x/gpu3/train.log" in lines
     script = "bash examples/llama/train_llama3.sh in /workspace/Megatron-LM"
     assert f"{script}, with this environment, also as KEY=VALUE arguments:" in lines

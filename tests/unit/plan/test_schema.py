@@ -12,7 +12,7 @@ from training_configs import DISTRIBUTED, ROOT, SINGLE, SINGLE_MI35X, TINY, exam
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.config import (
     MegatronConfig,
     MegatronModelParameters,
 )

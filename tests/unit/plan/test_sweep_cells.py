@@ -6,25 +6,28 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.cvs.sweep_blocks import without_blocks
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.known import FRAMEWORKS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.dialect import CvsFile
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.format import DIALECT_OF
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.sweep_blocks import without_blocks
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.known import FORMATS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep import cells_of
 
 
-def framework_of(data):
-    return FRAMEWORKS["megatron" if "sweep" in (data or {}) else "maxtext"]
+def file_of(data):
+    trainer = "rocm_scripts" if "sweep" in (data or {}) else "maxtext"
+    return FORMATS["cvs1"], CvsFile(data or {}, DIALECT_OF[trainer])
 
 
 def cells(matrix=None, data=None):
     findings = Findings()
-    found = cells_of(matrix or {}, framework_of(data), data or {}, findings)
+    found = cells_of(matrix or {}, *file_of(data), findings)
     assert findings.faults == []
     return {cell.name: cell.values for cell in found}
 
 
 def faults(matrix=None, data=None):
     findings = Findings()
-    cells_of(matrix or {}, framework_of(data), data or {}, findings)
+    cells_of(matrix or {}, *file_of(data), findings)
     return {fault["key"]: f"{fault['message']} {fault['remedy']}" for fault in findings.faults}
 
 

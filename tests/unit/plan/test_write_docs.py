@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from training_configs import ROOT
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.branch_config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.branch_config import (
     MaxTextModelParameters,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.config import MaxTextConfig
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.keys import KEYS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flags import FLAGS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.megatron.config import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.config import MaxTextConfig
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.config import (
     MegatronConfig,
     MegatronModelParameters,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.maxtext.xla_flags import FLAGS
 
 
 def write_docs(root: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

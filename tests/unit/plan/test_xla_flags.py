@@ -9,8 +9,8 @@ from maxtext_configs import BRANCH, PATH, filled, planned
 from training_configs import only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flag_sets import FLAG_SETS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.frameworks.maxtext.xla_flags import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.maxtext.xla_flags import (
     LIBTPU,
     XLA,
     as_text,

@@ -420,3 +420,14 @@ def test_a_failure_text_stays_while_the_training_does_not_go_on(board):
 
 def test_more_nodes_are_asked_less_often():
     assert [interval_for(count) for count in (1, 32, 64, 128)] == [1.0, 1.0, 2.0, 4.0]
+
+
+def test_a_node_that_was_seen_to_run_has_not_ended_before(board):
+    before = time.time()
+    status = follow(Node(answer(), answer("exited", exit_status=1, started_at=1.0, ended_at=2.0, now=1010.0)), board)
+    assert before <= status["ended_at"] <= time.time()
+
+
+def test_a_node_does_not_end_in_the_future(board):
+    status = follow(Node(answer("exited", exit_status=1, ended_at=9e9, now=1010.0)), board)
+    assert status["ended_at"] <= time.time()

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from logged_runs import OUT_OF_MEMORY, laid_out, maxtext, megatron, nxdt
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.frameworks.known import GRAMMARS, UNKNOWN
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS, UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.forms import LogFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.log import (
     chosen,

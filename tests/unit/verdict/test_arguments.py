@@ -92,7 +92,7 @@ def test_a_precision_is_read_from_maxtext_too(config: str, precision: str, verdi
     node = Node("gpu00", head + MAXTEXT_LINES)
     changes = {
         "framework": "maxtext",
-        "log_framework": "maxtext",
+        "log_grammar": "maxtext",
         "mode": "single_node",
         "first_step": 0,
         "expected": [],

@@ -15,7 +15,9 @@ from training_logs import (
     RENDEZVOUS,
     WATCHDOG,
     Node,
+    codes,
     elastic,
+    judged,
     lines,
     status_of,
 )
@@ -430,3 +432,15 @@ def test_what_neuron_says_in_general_follows_from_what_it_said_before(tmp_path: 
         "2026-Nov-03 02:07:08.0124 4711:4790 ERROR  NMGR:dlr_kelf_stage           Failed to load subgraph\n"
     )
     assert first_of([failed("trn00", log, 1.0)], tmp_path)["class"] == "out_of_memory"
+
+
+@pytest.mark.parametrize("status", ["exited", "stalled"])
+def test_steps_of_the_future_on_one_node_are_no_failure_of_another(status, tmp_path):
+    ahead = lines((1, 2, 3), 10**6) + lines((10**6,), 10**6)
+    honest = lines(range(1, 11)) if status == "exited" else lines(range(1, 8))
+    summary = judged([Node("liar", ahead, status=status), Node("honest", honest, status=status)], tmp_path)
+    assert summary["verdict"] != "PASS"
+    assert (summary["first_failure"] or {}).get("node") != "honest" or status == "stalled"
+    assert "holds the others up" not in str(summary["first_failure"])
+    assert {"other_workload", "liar"} <= {part for code in codes(summary) for part in code}
+    assert not [code for code in codes(summary) if code == ("last_step_missing", "honest") and status == "exited"]

@@ -82,3 +82,8 @@ def test_ranks_on_different_lines_of_one_wait_are_alike():
 )
 def test_where_nobody_stands_out_nobody_is_named(ranks):
     assert lagging(run(*ranks)) is None
+
+
+@pytest.mark.parametrize("ahead", [21, 20_000])
+def test_steps_that_cannot_have_been_taken_make_no_other_node_lag(ahead):
+    assert lagging(run(rank(0), rank(1), per_node=1, steps=(ahead, 13)), 20 if ahead < 100 else None) is None

@@ -217,7 +217,7 @@ def judged(
     plan = plan_of([node.name for node in nodes], **plan_changes)
     statuses, told = [], {}
     for node, planned in zip(nodes, plan["nodes"], strict=True):
-        status, rows = status_of(node, folder, planned["node_rank"], plan.get("log_framework", "megatron"))
+        status, rows = status_of(node, folder, planned["node_rank"], plan.get("log_grammar", "megatron"))
         told[node.name] = columns_of(rows.blocks())
         statuses.append(status)
     warm_up = warm_up_of(warmup_steps, told)

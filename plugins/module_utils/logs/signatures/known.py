@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..frameworks.known import GRAMMARS
+from ..grammars.known import GRAMMARS
 from . import (
     amd,
     codes,

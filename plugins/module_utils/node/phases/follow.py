@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.
 _LOOK_SECONDS = 1.0
 # The most that is read of a log for one answer.
-_READ_BYTES = 32 << 20
+_READ_BYTES = 8 << 20
 # Of all nodes of a run these come at the same moment.
 _SMALL_LOG_BYTES = 128 << 10
 # What a trainer says before it is silent for a while, with good reason.

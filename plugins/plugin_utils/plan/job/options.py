@@ -49,6 +49,13 @@ class ConfigOptions(ConfigSection):
     """
 
     training_framework: str = key("Framework of the training config; auto detects it from the file.", default="auto")
+    training_trainer: str = key(
+        "What trains, and how it is started; auto chooses it by the config. The plan says which one, and why.",
+        default="auto",
+    )
+    training_log_grammar: str = key(
+        "How the lines of the training log are read; auto means the lines that the trainer writes.", default="auto"
+    )
     training_mode: t.Annotated[str, OneOf(("auto", "single_node", "multi_node"))] = key(
         "One job across all nodes (multi_node), one on each node (single_node), or what the config offers (auto).",
         default="auto",
@@ -97,7 +104,7 @@ class ConfigOptions(ConfigSection):
 
 
 class RunOptions(ConfigOptions):
-    """The plan variables of every framework."""
+    """The plan variables of every trainer."""
 
     training_platform: str = key(
         "Train on inventory hosts, in any cloud or on premises (gce), or have Google's XPK start a workload on GKE "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ....module_utils.logs.frameworks.known import OF_EMBEDDED_TRAINER, grammar_of
+from ....module_utils.logs.grammars.known import OF_EMBEDDED_TRAINER, grammar_of
 from ...contracts import NodePlan, Plan, Workload
 from .architecture import FORMULA
 
@@ -29,7 +29,7 @@ def rehearsed(plan: Plan) -> Plan:
     return {
         **plan,
         "rehearsal": True,
-        "log_framework": OF_EMBEDDED_TRAINER,
+        "log_grammar": OF_EMBEDDED_TRAINER,
         "expected": [],
         "first_step": grammar_of(OF_EMBEDDED_TRAINER).first_step,
         "parameters": {**plan["parameters"], "iterations": STEPS},

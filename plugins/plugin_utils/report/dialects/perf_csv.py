@@ -68,11 +68,11 @@ def perf_csv(run: JudgedRun) -> str:
 
 
 def _common(run: JudgedRun) -> dict[str, t.Any]:
-    from ...plan.frameworks.known import FRAMEWORKS  # noqa: PLC0415 # a second, which no other dialect needs
+    from ...plan.trainers.known import OF_FRAMEWORK  # noqa: PLC0415 # a second, which no other dialect needs
 
     summary, parameters, nodes = run.summary, run.parameters, run.plan["nodes"]
     per_node = parameters.get("gpus_per_node")
-    framework = FRAMEWORKS.get(summary["framework"])
+    framework = OF_FRAMEWORK.get(summary["framework"])
     rehearsal, passed = summary["rehearsal"], summary["verdict"] == "PASS"
     return {
         "model": summary["model"],

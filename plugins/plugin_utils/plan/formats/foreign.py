@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files given as a training config that are something else: what each one is, in one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import typing as t
+from collections.abc import Callable
+
+from ..config.findings import Findings
+from ..config.words import listed, shown
+
+_EXAMPLES = "examples/ has training configs to start from."
+_GIVE_ONE = f"Give a training config; {_EXAMPLES}"
+_FIRST_FORM = f"Give one in CVS's first format, with the sections config and model_params; {_EXAMPLES}"
+_TITAN = "a config for TorchTitan, which is not supported"
+_TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
+_TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
+_TRAINERS_OWN = re.compile(
+    r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
+    re.MULTILINE,
+)
+# Of Primus's experiment files: examples/*/configs of AMD-AGI/Primus.
+_PRIMUS = re.compile(r"^(?:work_group|user_name|exp_name|workspace|modules)\s*:", re.MULTILINE)
+_OF_PRIMUS = (
+    "is an experiment file of Primus, which is not planned yet",
+    "Start it with Primus' own runner/primus-cli, and judge its logs with playbooks/report.yml.",
+)
+_LONGEST_LINE_OF_TOML = 500
+_Data = dict[str, t.Any]
+
+
+def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, recognized: bool) -> bool:
+    """Report what a file is if no framework here reads it, and return whether that is so.
+
+    ``named`` means that the user names a framework, ``recognized`` that a framework recognizes the file.
+    """
+    found = _kind_of(text, source, named=named, recognized=recognized)
+    if found:
+        findings.fault("training_config", source, f"{source} {found[0]}.", found[1])
+    return found is not None
+
+
+def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[str, str] | None:
+    if not text.strip("\ufeff \t\r\n"):
+        return "is empty", _GIVE_ONE
+    data = _parsed(json.loads, text.removeprefix("\ufeff"))
+    if isinstance(data, dict):
+        return _kind_of_json(data, left_alone=named or recognized)
+    if data is not None or text.lstrip("\ufeff \t\r\n").startswith("{") or source.endswith(".json"):
+        return None  # reading it reports the line where it is not JSON, or that it is not an object
+    # The parser's time grows with the square of the number of parts of a key, which are on one line.
+    table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
+    if table and not recognized:
+        is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
+        return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
+    return _kind_of_yaml(text, left_alone=named or recognized, recognized=recognized)
+
+
+def _kind_of_yaml(text: str, *, left_alone: bool, recognized: bool) -> tuple[str, str] | None:
+    if not recognized and len(set(_PRIMUS.findall(text))) > 2:
+        return _OF_PRIMUS
+    if len(set(_TRAINERS_OWN.findall(text))) > 1:
+        return (
+            "is MaxText's own config, not a CVS config for MaxText",
+            f"Put its keys into a branch of model_params; {_EXAMPLES}",
+        )
+    return None if left_alone else ("is not a known kind of training config", _GIVE_ONE)
+
+
+def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
+    try:
+        return parse(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
+    if "schema_version" in data and "run_id" not in data:
+        of = f", framework {shown(data['framework'])}" if "framework" in data else ""
+        return (
+            f"is in CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not "
+            "supported yet",
+            (f"{_FIRST_FORM} You can give its thresholds file as training_thresholds."),
+        )
+    if "config" not in data and "model_params" not in data:
+        for is_it, what, remedy in _OTHERS:
+            if is_it(data):
+                return what, remedy
+        held = f"it holds {listed(data)}" if data else "it holds nothing"
+        what = f"has neither a config nor a model_params section: {held}"
+        return None if left_alone else (what, _GIVE_ONE)
+    config = data.get("config")
+    is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
+    return (f"is {_TITAN}", _FIRST_FORM) if is_titan else None
+
+
+def _holds_thresholds(data: _Data) -> bool:
+    cells = [value for key, value in data.items() if isinstance(value, dict) and key != "scaling_baseline"]
+    bounds = [bound for cell in cells for bound in cell.values()]
+    return bool(bounds) and all(isinstance(bound, dict) and "kind" in bound for bound in bounds)
+
+
+# For each: how to recognize it, what it is, and what to do with it.
+_OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
+    (
+        lambda data: {"run_id", "nodes"} <= data.keys(),
+        "is the plan of a run",
+        "Give the training config it was made from, which its config_file names.",
+    ),
+    (_holds_thresholds, "is a thresholds file", "Give it as training_thresholds, together with a training config."),
+    (
+        lambda data: "username" in data and not {"node_dict", "nodes"}.isdisjoint(data),
+        "is a cluster file",
+        "Give it as an inventory, with -i.",
+    ),
+    (
+        lambda data: not {"architectures", "model_type"}.isdisjoint(data),
+        "describes a model for Hugging Face's transformers",
+        _GIVE_ONE,
+    ),
+    (
+        lambda data: not {"tokenizer_class", "added_tokens", "added_tokens_decoder"}.isdisjoint(data),
+        "describes a tokenizer",
+        _GIVE_ONE,
+    ),
+)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The formats that are read: a folder here for each one. Where two recognize a file, the first one gets it."""
+
+from __future__ import annotations
+
+import typing as t
+from importlib import import_module
+
+from .face import Format
+
+FORMATS: dict[str, Format[t.Any]] = {
+    name: import_module(f".{name}.format", __package__).FORMAT for name in ("cvs1", "nxdt_yaml")
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a file in NxDT's YAML says to run it, and what it may interpolate."""
+
+from __future__ import annotations
+
+import typing as t
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationResolutionError
+
+from ...config.findings import Findings
+from ...config.model import typed
+from ...config.words import shown
+from ...config.yaml_config import YamlConfig, values_of
+from ...job.batch_scaling import scales_batch
+from ...job.options import RunOptions
+from ..face import Asked
+from .run_config import RunConfig
+
+# The section of a config that says how to run.
+RUN = "trainops"
+_LARGEST_PRODUCT = 10**18
+
+
+def _product(one: t.Any, other: t.Any) -> t.Any:
+    for factor in (one, other):
+        if isinstance(factor, bool) or not isinstance(factor, int | float):
+            raise ValueError(f"multiply takes two numbers, and {shown(factor)} is not one")
+    if abs(one) > _LARGEST_PRODUCT or abs(other) > _LARGEST_PRODUCT or abs(one * other) > _LARGEST_PRODUCT:
+        raise ValueError("the product is too large")
+    return one * other
+
+
+# NeMo registers it, for any two values, before NxDT reads its config.
+OmegaConf.register_new_resolver("multiply", _product, replace=True)
+
+
+def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
+    raise InterpolationResolutionError(f"oc.env would read {name} on the machine that runs Ansible")
+
+
+OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
+
+
+def asked_of(config: YamlConfig, options: RunOptions) -> Asked:
+    """Return ``trainer.num_nodes``, unless the batch is scaled from it, and ``trainops.master_address``."""
+    mode = mode_of(options)
+    master = typed(RunConfig, run_of(config), "", Findings()).master_address
+    nodes = None if scales_batch(options, mode) else given_nodes_of(config.config)
+    return Asked(nodes, master if mode == "multi_node" else None)
+
+
+def run_of(config: YamlConfig) -> dict[str, t.Any]:
+    """Return the section that says how to run, or an empty one."""
+    given = (values_of(config.config, {}, Findings()) or {}).get(RUN)
+    return given if isinstance(given, dict) else {}
+
+
+def mode_of(options: RunOptions) -> str:
+    """Return the mode of the run."""
+    return "multi_node" if options.training_mode == "auto" else options.training_mode
+
+
+def given_nodes_of(config: DictConfig) -> int | None:
+    """Return trainer.num_nodes from the file, or None if it is not a number that could be overridden."""
+    trainer = t.cast("dict[t.Any, t.Any]", OmegaConf.to_container(config)).get("trainer")
+    given = trainer.get("num_nodes") if isinstance(trainer, dict) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else None

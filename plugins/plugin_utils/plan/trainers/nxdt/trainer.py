@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NxDT on AWS Trainium. The module `job`, loaded only on demand, turns a config into a job."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+from ...config.findings import Findings
+from ...job.job import Job
+from ...job.ranks import Node
+from ..face import Trainer
+from .options import NxdtOptions
+
+if t.TYPE_CHECKING:
+    from ...config.yaml_config import YamlConfig
+
+
+class Nxdt(Trainer["YamlConfig", NxdtOptions]):
+    """NeuronX Distributed Training."""
+
+    name = "nxdt"
+    title = "NxDT"
+    framework = "nxdt"
+    grammar = "nxdt"
+    options = NxdtOptions
+    launcher = "torchrun"
+    uses_nccl = False
+
+    def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
+        """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
+        from .job import engine_for  # noqa: PLC0415
+
+        return engine_for(config, options, findings)
+
+    def plan_job(
+        self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings
+    ) -> Job | None:
+        """Return the job to run, or None if there is any fault."""
+        from .job import plan_job  # noqa: PLC0415
+
+        return plan_job(config, options, nodes, findings)
+
+
+TRAINER = Nxdt()
