@@ -123,10 +123,4 @@ def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Requ
         "tokens_per_sequence_per_gpu": None,
     }
     of_node = t.cast("dict[str, t.Any]", node)
-<<<<<<< HEAD
     return {**request_of(plan, of_node, "", identity_of(plan, of_node, _NONCE)), "check_mode": check_mode}
-=======
-    # No folder of a controller tells it from others: its name does.
-    identity = identity_of(plan, of_node, nonce=asked["name"])
-    return {**request_of(plan, of_node, "", identity), "check_mode": check_mode}
->>>>>>> main
