@@ -49,4 +49,9 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+msg:
+  description: The reason why the host is failed or unreachable.
+  returned: always
+  type: str
+  sample: "Connection refused."
 """
