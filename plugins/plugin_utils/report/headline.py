@@ -20,7 +20,8 @@ def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
     passed = summary["verdict"] == "PASS"
     text = _result(summary)
-    ended_at = next((note["evidence"]["ended_at"] for note in summary["notes"] if note["code"] == "taken_up"), None)
+    taken_up = (note["evidence"] for note in summary.get("notes", ()) if note.get("code") == "taken_up")
+    ended_at = next((evidence["ended_at"] for evidence in taken_up), None)
     return f"{text}; finished at {ended_at}, not started by this command" if passed and ended_at else text
 
 

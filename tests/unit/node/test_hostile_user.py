@@ -80,6 +80,7 @@ def state_of(run: Training, **changes: t.Any) -> dict[str, t.Any]:
         "node": run.node_name,
         "node_rank": 0,
         "engine": "none",
+        "identity": {"nonce": run.nonce, "plan": {}},
         "status": "running",
         "started_at": 0,
         "handle": {"pid": 2**22 + 1, "start_time": "1", "container": "x"},

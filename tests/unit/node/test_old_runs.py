@@ -20,7 +20,8 @@ def left(log_dir: Path, run_id: str, days_ago: float, status: str = "exited", no
     folder = log_dir / run_id / node
     folder.mkdir(parents=True)
     ended = {} if status in ("staged", "running") else {"ended_at": time.time() - days_ago * DAY}
-    state = {"run_id": run_id, "node": node, "engine": "none", "status": status, "before": {}, **ended}
+    of_run = {"run_id": run_id, "node": node, "identity": {"nonce": run_id, "plan": {}}}
+    state = {**of_run, "engine": "none", "status": status, "before": {}, **ended}
     (folder / "state.json").write_text(json.dumps(state))
     (folder / "checkpoints").mkdir()
     (folder / "checkpoints/weights").write_text("1")
