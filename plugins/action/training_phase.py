@@ -43,6 +43,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.answers import A, Ask, Phase
     from ..plugin_utils.run.asking import Asker
+    from ..plugin_utils.run.blame import blame_of_errors
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
     from ..plugin_utils.run.open_files import allow_open_files
@@ -99,7 +100,10 @@ class ActionModule(ControllerAction):
             for name in self._nodes:
                 states.setdefault(self._board.status(name)["status"], []).append(name)
             result["nodes"] = {state: folded(names) for state, names in states.items()}
-        if outcome.problems:
+        result["hosts"] = blame_of_errors(outcome.errors)
+        # In a run of Slurm the nodes need not be hosts.
+        of_hosts = set(result["hosts"]) <= set(self.variables["ansible_play_hosts_all"])
+        if outcome.problems and (arguments["require_nodes"] or not result["hosts"] or not of_hosts):
             result |= {"failed": True, "msg": "\n".join(f"{problem}." for problem in outcome.problems)}
         return result
 

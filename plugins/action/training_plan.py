@@ -45,6 +45,10 @@ class Config(t.NamedTuple):
     thresholds: ThresholdsFile | None
 
 
+class _NotRetriedError(AnsibleActionFail):
+    """A run is not retried."""
+
+
 class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
@@ -72,7 +76,13 @@ class ActionModule(ControllerAction):
         leaves_out = path and not arguments["with_quarantined"]
         self._quarantine = Quarantine(os.path.abspath(path), inventory_name()) if leaves_out else None
         if arguments["retry_of"] is not None:
-            plan = self._next_attempt(arguments["retry_of"], config, options)
+            try:
+                plan = self._next_attempt(arguments["retry_of"], config, options)
+            except _NotRetriedError as error:
+                if arguments["require_retry"]:
+                    raise
+                show(f"\n{error.message}\n", "yellow")
+                return {"changed": False, "not_retried": error.message, "run_dir": arguments["retry_of"]}
             return self._planned(arguments, plan)
         hosts = [host for host in arguments["hosts"] if host not in group]
         hosts, warnings, more = self._without_quarantined(hosts, options)
@@ -182,7 +192,7 @@ class ActionModule(ControllerAction):
                 spares = ["another node"] * (len(out) if left is None else left - used)
             return next_attempt(plan, out, spares, make)
         except (ValueError, OSError) as error:
-            raise AnsibleActionFail(f"Run {plan['run_id']} is not retried: {reason_of(error)}.") from None
+            raise _NotRetriedError(f"Run {plan['run_id']} is not retried: {reason_of(error)}.") from None
 
     def _sweep(
         self,

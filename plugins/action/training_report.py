@@ -24,6 +24,7 @@ with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
+    from ..plugin_utils.run.blame import blame_of_verdict
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
 
@@ -61,17 +62,23 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"The report cannot be written: {reason_of(error)}.") from None
         if arguments["index"]:
             changed = write_index_of(os.path.dirname(run_dir)) or changed
+        hosts = set(self.variables["ansible_play_hosts_all"])
         verdict, report = summary["verdict"], os.path.join(run_dir, PAGE)
         if not is_shown_by_callback():
             _show_verdict(verdict, report, verbose=self._display.verbosity > 0)
-        result = {
+        result: dict[str, t.Any] = {
             "changed": changed,
             "verdict": verdict,
             "run_id": summary["run_id"],
             "report": report,
             "reasons": messages_of(summary["reasons"]),
+            "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
         }
         if verdict != "PASS" and arguments["require_pass"]:
+            together = Board(run_dir).plan()["mode"] == "multi_node"
+            result["hosts"] = blame_of_verdict(summary, hosts, together=together)
+            if result["hosts"] and not arguments["require_nodes"]:
+                return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
 

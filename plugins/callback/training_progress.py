@@ -32,7 +32,9 @@ options:
 """
 
 import gc
+import signal
 import typing as t
+from collections.abc import Mapping
 
 from ansible import constants as C  # noqa: N812
 from ansible.plugins.callback import CallbackBase
@@ -82,11 +84,18 @@ class CallbackModule(CallbackBase):
             self._run_dir = result.result.get("run_dir")
         self._note_report(result)
 
+    def _count_nodes(self, report: Mapping[str, t.Any]) -> None:
+        """Count the nodes that did their part as ok: a task ran once for all of them, and counts for the first."""
+        if stats := _stats():
+            for node in set(report["nodes"]) - set(report.get("hosts", ())) - set(stats.processed):
+                stats.increment("ok", node)
+
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
         """Learn from a report what came of a run, or of one of several; a phase that has ended is followed no more."""
         self._end_reading()
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
+            self._count_nodes(result.result)
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
             self._sweep = dict(result.result)
 
@@ -134,6 +143,11 @@ class CallbackModule(CallbackBase):
         for one in self._watching:
             one.end()
         self._watching = []
+
+
+def _stats() -> AggregateStats | None:
+    """Return what Ansible counts by host, which callbacks get only after the recap: through its handler of SIGTERM."""
+    return getattr(getattr(signal.getsignal(signal.SIGTERM), "__self__", None), "_stats", None)
 
 
 def _show(lines: list[str], color: str) -> None:

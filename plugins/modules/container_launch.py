@@ -173,8 +173,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 status:
-  description: >-
-    V(running), V(exited), V(killed) or V(stopped); V(absent) with O(state=absent) and V(planned) in check mode.
+  description: V(running), V(exited), V(killed) or V(stopped); V(absent) with O(state=absent), V(planned) in check mode.
   returned: success
   type: str
   sample: running

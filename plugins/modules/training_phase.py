@@ -68,6 +68,12 @@ options:
         Otherwise the limit is 20 times the 95th percentile of the time between two step lines, at least 60 seconds.
     type: float
     default: 1800.0
+  require_nodes:
+    description:
+      - Fail if a node cannot do its part.
+      - If false, such nodes are only returned as RV(hosts), for M(trainops.cluster.training_node_result).
+    type: bool
+    default: true
 seealso:
   - module: trainops.cluster.training_plan
   - module: trainops.cluster.training_report
@@ -104,4 +110,10 @@ nodes:
   returned: always, except in check mode
   type: dict
   sample: {exited: "node[0-6]", unreachable: node7}
+hosts:
+  description:
+    - The hosts that could not do their part, each with its C(state), V(failed) or V(unreachable), and C(reason).
+  returned: always, except in check mode of other phases than V(stage)
+  type: dict
+  sample: {node7: {state: unreachable, reason: "Connection refused."}}
 """

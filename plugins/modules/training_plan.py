@@ -75,8 +75,12 @@ options:
     description:
       - Folder of a run that did not pass. Plans the next attempt, up to O(retries), without the node at fault, and puts
         that node in O(quarantine).
-      - Fails if no node was at fault, for example after a fault of the config or the model.
+      - Fails if no node was at fault, for example after a fault of the config or the model; see O(require_retry).
     type: path
+  require_retry:
+    description: With O(retry_of), fail if the run is not retried. If false, RV(not_retried) says why.
+    type: bool
+    default: true
   adopt:
     description:
       - Take up the run of this name and plan that the nodes hold, where the run's folder on the controller is lost.
@@ -138,6 +142,11 @@ run_id:
   returned: success
   type: str
   sample: 20260314-092653-llama3_1_8b-mi300x
+not_retried:
+  description: Why the run is not retried, as a sentence.
+  returned: when it is not, O(retry_of) is given and O(require_retry) is false
+  type: str
+  sample: "Run nightly is not retried: training_retries is 1."
 quarantine:
   description: The quarantine file, as given.
   returned: success

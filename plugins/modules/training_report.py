@@ -42,6 +42,12 @@ options:
     description: Fail unless the verdict is PASS.
     type: bool
     default: true
+  require_nodes:
+    description:
+      - With O(require_pass), fail even if the verdict is that of hosts of the play.
+      - If false, such hosts are only returned as RV(hosts), for M(trainops.cluster.training_node_result).
+    type: bool
+    default: true
   history_dir:
     description:
       - Folder of the history, a Parquet dataset. The run is added to it and compared with earlier runs of its kind. If
@@ -92,6 +98,18 @@ reasons:
   type: list
   elements: str
   sample: [Both nodes took part and ended with exit status 0.]
+nodes:
+  description: The nodes of the run that are hosts of the play.
+  returned: when the report has been written
+  type: list
+  elements: str
+  sample: [node0, node7]
+hosts:
+  description:
+    - The hosts of the play on which the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+  returned: when the verdict is not PASS and O(require_pass)
+  type: dict
+  sample: {node7: {state: unreachable, reason: "unreachable: node7 does not answer."}}
 report:
   description: The page to open.
   returned: when the report has been written

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 
 import pandas as pd
@@ -67,6 +68,7 @@ def test_a_failed_cell_does_not_stop_the_rest_and_the_same_command_runs_what_is_
     for path in sorted((bench.runs / f"s-{OTHER}").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     (bench.runs / f"s-{OTHER}").rmdir()
+    shutil.rmtree(bench.nodes / f"s-{OTHER}")
     before = (bench.runs / f"s-{GOOD}/summary.json").stat().st_mtime_ns
     again = sweep()
     assert f"{GOOD}   has run already" in again.output

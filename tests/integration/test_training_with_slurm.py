@@ -153,7 +153,7 @@ def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: 
     summary = login.summary("each")
     assert [node["node"] for node in summary["nodes"]] == NODES
     assert summary["verdict"] == "PASS"
-    assert summary["stragglers"] == []
+    assert summary["stragglers"]["nodes"] == []
     assert "#SBATCH --no-kill\n" in (login.runs / "each/job.sh").read_text()
     assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
 

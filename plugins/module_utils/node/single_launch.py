@@ -23,6 +23,8 @@ if t.TYPE_CHECKING:
 
 DEFINITION_NAME = "definition.json"
 _POLL_SECONDS = 0.2
+# In place of that of a run's folder on the controller, so that no training of the same name is taken for a launch.
+_NONCE = "container_launch"
 
 
 def node_of(asked: t.Mapping[str, t.Any]) -> Node:
@@ -100,15 +102,16 @@ def removed(asked: t.Mapping[str, t.Any], check_mode: bool) -> bool:
     """End the program and forget it, but keep its output; return whether there was anything to do."""
     node, name = node_of(asked), asked["name"]
     state = read_state(node, name)
-    if check_mode:
+    # Without a state, what carries the name may be a training's.
+    if state is None or check_mode:
         return state is not None
     request: Request = {**_request(asked, node, check_mode), "grace_seconds": asked["grace_seconds"]}
-    answer = stop(request)
+    stop(request)
     if read_state(node, name) is not None:
         forget_state(node)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(node["run_folder"], EXIT_STATUS_NAME))
-    return state is not None or bool(answer["changed"])
+    return True
 
 
 def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Request:
@@ -120,6 +123,4 @@ def _request(asked: t.Mapping[str, t.Any], node: Node, check_mode: bool) -> Requ
         "tokens_per_sequence_per_gpu": None,
     }
     of_node = t.cast("dict[str, t.Any]", node)
-    # No folder of a controller tells it from others: its name does.
-    identity = identity_of(plan, of_node, nonce=asked["name"])
-    return {**request_of(plan, of_node, "", identity), "check_mode": check_mode}
+    return {**request_of(plan, of_node, "", identity_of(plan, of_node, _NONCE)), "check_mode": check_mode}

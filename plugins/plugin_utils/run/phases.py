@@ -40,11 +40,15 @@ _UNFINISHED = ("not_started", *UNENDED)
 
 @dataclass
 class Outcome:
-    """What a phase did on all nodes: ``problems`` are sentences that name the node."""
+    """What a phase did on all nodes: ``problems`` are sentences that name the node, ``errors`` the same by node.
+
+    A problem that is of no node has no error.
+    """
 
     changed: bool = False
     warnings: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    errors: Mapping[str, NodeError] = field(default_factory=dict)
 
 
 @dataclass
@@ -156,7 +160,7 @@ class Phases:
         for node in started:
             # Another command that follows the run has found it running.
             self.board.update(node, taken_up=False)
-        return Outcome(changed=bool(started), problems=_problems(errors))
+        return Outcome(changed=bool(started), problems=_problems(errors), errors=errors)
 
     def _note_finished(self, node: str, finished: Finished) -> None:
         """Keep the answer of a node that has stopped the rest of a training and sent its whole log."""
@@ -276,6 +280,7 @@ def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, No
             *_removed(answers),
         ],
         problems=_problems(errors),
+        errors=errors,
     )
 
 

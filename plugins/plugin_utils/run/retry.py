@@ -41,11 +41,15 @@ def node_faults(summary: Summary) -> dict[str, str]:
     if first["class"] == "killed" and _MEMORY.search(first["message"]):
         return {}
     shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
-    others = [echo for echo in first["echoes"] if echo["class"] in _SECOND_FAULTS]
     return {
-        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in others},
+        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in second_faults(first["echoes"])},
         first["node"]: shortened(f"{first['class']}: {first['message']}"),
     }
+
+
+def second_faults(echoes: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the failures after the first one that cannot have followed from it."""
+    return [echo for echo in echoes if echo["class"] in _SECOND_FAULTS]
 
 
 def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool) -> str | None:

@@ -78,7 +78,7 @@ SIGNATURES = (
         rb"|Unable to open configuration|(?:Line \d{1,9} of c|C)onfiguration file |(?:task-)?(?:pro|epi)log '"
         rb"|cli_filter |Failure in local plugin|Attempt to run a job step|Allocation failure of "
         rb"|CPU binding outside|fwd_tree_thread: can't find address|SLURM_JOB_NUM_NODES environment"
-        rb"|Timed out waiting for job step|srun parameter)|(?:sbatch|salloc): error: |srun: (?:fatal: "
+        rb"|srun parameter)|(?:sbatch|salloc): error: |srun: (?:fatal: "
         rb"|error: (?:[Tt]imeout waiting for task launch|Unable to (?:contact|confirm)|Invalid "
         rb"|Job (?!allocation \d{1,12} has been revoked)|Requested |Memory |SLURM_\w{1,40} invalid))"
         rb"|slurmstepd: error: (?:execve\(\): |couldn't chdir to `|Failed to invoke task plugins|task_p_\w{1,30}: "
@@ -133,7 +133,7 @@ SIGNATURES = (
         "sigterm",
         "The job was told to stop by Slurm (because a task failed), by a person (scancel) or by a limit.",
         rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
-        rb"|srun: Job step aborted: Waiting |" + _TASK + rb"Terminated",
+        rb"|srun: Job step aborted: Waiting |srun: error: Timed out waiting for job step|" + _TASK + rb"Terminated",
         sample="slurmstepd: error: *** STEP 4242.0 ON gpu07 CANCELLED AT 2026-01-02T03:04:05 ***",
     ),
 )

@@ -44,7 +44,8 @@ SIGNATURES = (
         "checkpoint",
         "The checkpoint does not match this model. Compare the model's sizes, the parallel sizes and the checkpoint "
         "format with those of the run that wrote it.",
-        rb"Error\(s\) in loading state_dict for|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
+        rb"Error\(s\) in loading state_dict for|size mismatch for \S{1,200}: copying a param with shape"
+        rb"|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
         rb"|Error: Size mismatch between saved ",
         sample="_pickle.UnpicklingError: Weights only load failed.",

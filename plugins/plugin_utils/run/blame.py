@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts of a play a run failed on: those are failed or unreachable for Ansible, and no others."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Mapping
+
+from ...module_utils.node.phase import NodeError
+from ..contracts import JudgedBound, Summary
+from .node_errors import NodeLostError
+from .retry import second_faults
+
+FAILED: t.Final = "failed"
+UNREACHABLE: t.Final = "unreachable"
+_SPEEDS = ("tokens_per_sec_per_gpu", "tflops_per_gpu")
+_WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
+
+
+class Blame(t.TypedDict):
+    """What became of a host, `FAILED` or `UNREACHABLE`, and why."""
+
+    state: str
+    reason: str
+
+
+def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
+    """Return the blame of nodes that could not do their part of a phase."""
+    return {
+        name: Blame(state=UNREACHABLE if isinstance(error, NodeLostError) else FAILED, reason=f"{error}.")
+        for name, error in errors.items()
+    }
+
+
+def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool) -> dict[str, Blame]:
+    """Return the blame of the ``hosts`` that made a run fail; empty where none of them is known to have done so.
+
+    Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
+    cannot have followed from it count. A node that was stopped or not started waited for others. Where no node failed,
+    a slow one is at fault if all that was missed would have been met at the pace of the others.
+    """
+    if summary["verdict"] not in ("FAIL", "ERROR"):
+        return {}
+    first = summary["first_failure"]
+    blamed: dict[str, Blame] = {}
+    if not (first and together):
+        for reason in summary["reasons"]:
+            if reason.get("node") and reason.get("verdict") in ("FAIL", "ERROR") and reason["code"] not in _WAITED:
+                blamed.setdefault(reason["node"], Blame(state=_state_of(reason["code"]), reason=reason["message"]))
+    if first:
+        for failure in (*second_faults(first["echoes"]), t.cast("dict[str, str]", first)):
+            state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
+            blamed[failure["node"]] = Blame(state=state, reason=message)
+    if not blamed:
+        blamed = _blame_of_slow(summary)
+    return {name: blame for name, blame in blamed.items() if name in hosts}
+
+
+def _blame_of_slow(summary: Summary) -> dict[str, Blame]:
+    slower = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"]}
+    blamed = {}
+    for reason in summary["reasons"]:
+        if reason.get("verdict") in ("FAIL", "ERROR"):
+            bound = reason.get("evidence", {}).get("bound")
+            if not bound or bound["node"] not in slower or not _would_be_met(bound, 1 + slower[bound["node"]]):
+                return {}
+            blamed[bound["node"]] = Blame(state=FAILED, reason=reason["message"])
+    return blamed
+
+
+def _would_be_met(bound: JudgedBound, faster: float) -> bool:
+    if bound["measured"] is None:
+        return False
+    if bound["metric"] == "step_time_ms":
+        return bound["greatest"] is not None and bound["measured"] / faster <= bound["greatest"]
+    return bound["metric"] in _SPEEDS and bound["least"] is not None and bound["measured"] * faster >= bound["least"]
+
+
+def _state_of(code: str) -> str:
+    return UNREACHABLE if code in ("unreachable", "node_unreachable") else FAILED

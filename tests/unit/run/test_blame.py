@@ -1,0 +1,55 @@
+"""Which hosts a run failed on, by its summary."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import blame_of_verdict
+
+HOSTS = ("node0", "node1", "node2")
+
+
+def summary(verdict: str, reasons: list[dict], first: dict | None = None, slower: float = 1.0) -> dict:
+    """A summary whose node2 takes so much longer than the others, as a fraction."""
+    slow = [{"node": "node2", "slower": slower}]
+    return {"verdict": verdict, "reasons": reasons, "first_failure": first, "stragglers": {"nodes": slow}}
+
+
+def missed(metric: str, measured: float, *, least: float | None = None, greatest: float | None = None) -> dict:
+    bound = {"metric": metric, "measured": measured, "least": least, "greatest": greatest, "node": "node2"}
+    return {"code": "threshold_missed", "message": "Too slow.", "verdict": "FAIL", "evidence": {"bound": bound}}
+
+
+def of_node(code: str, node: str, verdict: str = "FAIL") -> dict:
+    return {"code": code, "message": f"{node}: {code}.", "verdict": verdict, "node": node}
+
+
+FIRST = {"node": "node1", "class": "unreachable", "message": "gone", "echoes": []}
+ECHO = {"node": "node0", "class": "nccl", "message": "a peer is gone"}
+OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
+
+
+@pytest.mark.parametrize(
+    ("found", "together", "blamed"),
+    [
+        (summary("PASS", []), True, {}),
+        (summary("INCONCLUSIVE", [of_node("evidence_missing", "node0", "INCONCLUSIVE")]), True, {}),
+        (summary("FAIL", [missed("step_time_ms", 20, greatest=11)]), True, {"node2": "failed"}),
+        (summary("FAIL", [missed("step_time_ms", 20, greatest=9)]), True, {}),
+        (summary("FAIL", [missed("tokens_per_sec_per_gpu", 50, least=90)]), True, {"node2": "failed"}),
+        (summary("FAIL", [missed("tokens_per_sec_per_gpu", 50, least=110)]), True, {}),
+        (summary("FAIL", [missed("loss", 20, greatest=11)]), True, {}),
+        (summary("ERROR", [], FIRST | {"echoes": [ECHO, OWN]}), True, {"node1": "unreachable", "node2": "failed"}),
+        (summary("FAIL", [of_node("node_failed", "node0")], FIRST), True, {"node1": "unreachable"}),
+        (
+            summary("FAIL", [of_node("node_failed", "node0"), of_node("node_stopped", "node2", "ERROR")], FIRST),
+            False,
+            {"node0": "failed", "node1": "unreachable"},
+        ),
+        (summary("ERROR", [], FIRST | {"node": "of Slurm"}), True, {}),
+    ],
+)
+def test_hosts_on_which_a_run_failed(found: dict, together: bool, blamed: dict[str, str]) -> None:
+    result = blame_of_verdict(found, HOSTS, together=together)
+    assert {name: blame["state"] for name, blame in result.items()} == blamed
+    assert all(blame["reason"] for blame in result.values())
