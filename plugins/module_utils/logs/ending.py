@@ -40,10 +40,14 @@ _UNWRITTEN = Signature(
     "storage.",
 )
 _ITERATION = re.compile(rb"\biteration +(\d+)")
-# Rank 0 holds c10d's store and may end first in good runs, too: whether it came to its end, its own log says.
-_STORE_CLOSED = re.compile(
+# What good runs print once their training is over. Rank 0 holds c10d's store and may end first: whether it came to its
+# end, its own log says. A launch script ends its monitor, fails to deliver a message or to copy the output, and
+# slurmstepd cleans up.
+_OF_GOOD_RUNS = re.compile(
     rb"(?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
     rb"(?:\[c10d\] (?:sendBytes|recv\w{1,30}) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
+    rb"|: line \d{1,9}: +\d{1,9} (?:Killed|Terminated) +\S{0,99}-smi |^curl: \(\d{1,3}\) |^tee: "
+    rb"|^slurmstepd: error: Unable to unlink domain socket "
 )
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
@@ -109,7 +113,7 @@ def only_errors(failures: t.Iterable[Failure]) -> list[Failure]:
     return [
         one
         for one in failures
-        if not is_warning(one) and not _STORE_CLOSED.search(one["line"].encode()) and not is_of_exit(one)
+        if not is_warning(one) and not is_of_exit(one) and not _OF_GOOD_RUNS.search(one["line"].encode())
     ]
 
 

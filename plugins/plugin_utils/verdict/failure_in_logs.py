@@ -54,16 +54,6 @@ _LOSSES = frozenset(
 )
 
 
-# What keeps a training from its start, or is said of other programs: none of it undoes a training whose last step is
-# there. A launcher stops what a script started beside the training, and a notification may not get through.
-_OF_ANOTHER = frozenset(
-    (
-        *("access_denied", "permission_denied", "hub_rate_limit", "hub_unreachable", "name_resolution", "image_pull"),
-        *("container", "slurm_start", "tokenizer", "not_found", "scheduler", "sigterm"),
-    )
-)
-
-
 def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     """Note failures of a known class after the last step, if no node is known to have failed.
 
@@ -79,15 +69,7 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             code = "fault_at_end" if failure["class"] in _LOSSES else "failure_at_end"
             message = f"The log of {node} reports a failure {where} ({failure['class']}): {line}"
-            if seen.reached.finished and is_of_another(failure):
-                reasons.note(code, message, node)
-            else:
-                reasons.add(INCONCLUSIVE, code, message, node)
-
-
-def is_of_another(failure: Failure) -> bool:
-    """Tell whether a failure after the last step cannot be the training's own."""
-    return failure["class"] in _OF_ANOTHER
+            reasons.add(INCONCLUSIVE, code, message, node)
 
 
 def failure_in_logs(

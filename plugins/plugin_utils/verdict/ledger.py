@@ -16,7 +16,6 @@ from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
 from ..plan.config.words import counted
 from .checks import ROWS
-from .failure_in_logs import is_of_another
 from .judge_network import is_asked, rdma_traffic, traffic_in_words
 from .reasons import INCONCLUSIVE, PASS, Reasons
 
@@ -84,18 +83,10 @@ def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
         "exit status": "0" if ended_well else None,
         "log": "named by the user, unlike any other node's log" if plan.get("logs") else log,
         "sign of life": sign_of_life if status.get("last_step") is None else "prints steps",
-        "failures": _failures(seen, status),
+        "failures": "none after the last step" if status.get("failures_at_end") == [] else None,
         "network": _network(seen, status),
         "last line": lines[-1][:_MOST_CHARACTERS] if lines else None,
     }
-
-
-def _failures(seen: Seen, status: Status) -> str | None:
-    """Return that no failure of the training itself follows its last step; None if one does, or it is not known."""
-    at_end = status.get("failures_at_end")
-    if at_end is None or not all(seen.reached.finished and is_of_another(failure) for failure in at_end):
-        return None
-    return "none of the training's own after the last step" if at_end else "none after the last step"
 
 
 def _network(seen: Seen, status: Status) -> str | None:

@@ -23,9 +23,7 @@ SIGNATURES = (
     Signature(
         "killed",
         "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read the kernel log.",
-        # What a script starts beside the training, and stops after it, is no loss.
-        rb": line \d{1,9}: {1,20}\d{1,9} Killed(?! {1,60}\S{0,99}(?:-smi|dcgmi|dmon|iostat|sar|tail|top)\b) {1,60}"
-        rb"|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
+        rb": line \d{1,9}: {1,20}\d{1,9} Killed {1,60}|(?m:^\S{0,200}\.sh: [^\r\n]{0,200}: Killed$)|(?m:^Killed\r?$)",
         sample="train.sh: line 7:   77 Killed                  python3 x.py",
     ),
     Signature(
