@@ -12,37 +12,10 @@ author:
 description:
   - Translates a training config into the environment variables of the training on one node.
   - A plan has no secrets, so the variables name at most the file of a token.
-notes:
-  - Further keyword arguments are the options of M(trainops.cluster.training_plan), for example C(model), C(gpu) or
-    C(container_engine).
-options:
-  _input:
-    description:
-      - A training config as its path, its text or its data; or a plan, as
-        P(trainops.cluster.training_plan#filter) returns it.
-    type: raw
-    required: true
-  node:
-    description: Rank or name of the node.
-    type: raw
-    default: 0
-  interface:
-    description: Network interface of the node, wherever the config leaves it to the node. Without it, such variables
-      are left out with a warning.
-    type: str
-    default: ""
-  nodes:
-    description:
-      - Names of the hosts that take part, in inventory order, or their variables, for example
-        C(groups.all | map('extract', hostvars)), from which addresses and racks are taken.
-      - Not for a plan.
-    type: list
-    elements: raw
-    default: [localhost]
+extends_documentation_fragment:
+  - trainops.cluster.config_filters
+  - trainops.cluster.config_filters.node
 positional: node, nodes, interface
-seealso:
-  - plugin: trainops.cluster.training_plan
-    plugin_type: module
 """
 
 EXAMPLES = r"""

@@ -12,26 +12,14 @@ author:
 description:
   - Makes the plan of a training config, as the module of this name does, and touches no node.
   - Fails with every error of the config.
-notes:
-  - Further keyword arguments are the options of M(trainops.cluster.training_plan), for example C(model), C(gpu) or
-    C(container_engine).
+extends_documentation_fragment:
+  - trainops.cluster.config_filters
 options:
   _input:
     description: A training config as its path, its text or its data.
     type: raw
     required: true
-  nodes:
-    description:
-      - Names of the hosts that take part, in inventory order, or their variables, for example
-        C(groups.all | map('extract', hostvars)), from which addresses and racks are taken.
-      - Not for a plan.
-    type: list
-    elements: raw
-    default: [localhost]
 positional: nodes
-seealso:
-  - plugin: trainops.cluster.training_plan
-    plugin_type: module
 """
 
 EXAMPLES = r"""

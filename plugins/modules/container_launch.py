@@ -77,6 +77,7 @@ options:
   options:
     description: How the container is started.
     type: dict
+    default: {}
     suboptions:
       network:
         description: Network of the container.
@@ -119,7 +120,6 @@ options:
         type: dict
         default:
           memlock: -1:-1
-    apply_defaults: true
   working_dir:
     description: Folder in which the program is started. If empty, that of the launch.
     type: path
@@ -216,7 +216,7 @@ ARGUMENTS: dict[str, t.Any] = {
     "devices": {"type": "list", "elements": "path", "default": []},
     "options": {
         "type": "dict",
-        "apply_defaults": True,
+        "default": {},
         "options": {
             "network": {"type": "str", "default": "host"},
             "ipc": {"type": "str", "default": "host"},
@@ -261,7 +261,9 @@ def main() -> None:
         module.fail_json(msg=f"{error}.")
     except OSError as error:
         module.fail_json(msg=f"{error.filename}: {error.strerror}.")
-    module.exit_json(**result) if not result.get("failed") else module.fail_json(**result)
+    if result.get("failed"):
+        module.fail_json(**result)
+    module.exit_json(**result)
 
 
 def _absent(asked: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:

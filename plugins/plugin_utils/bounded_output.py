@@ -17,11 +17,11 @@ import time
 import types
 import typing as t
 
-# What a node of ours never says: an answer holds at most 8 MiB of a log, or what 8 MiB of one say.
+# An honest node answers with at most 8 MiB of a log, or with the steps read from 8 MiB of it: less than this.
 MOST_BYTES = 24 << 20
 MOST_OF_ERRORS = 8 << 20
 _PIECE = 64 << 10
-# Of what is longer than a piece, as much is read at once as comes within this time.
+# A longer answer is read in large pieces, each of what arrives within this time.
 _LARGE_PIECE = 2 << 20
 _GATHER_SECONDS = 0.05
 

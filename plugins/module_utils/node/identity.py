@@ -16,8 +16,9 @@ from .phase import NodeHeldError
 if t.TYPE_CHECKING:
     from .contracts import Identity, Request, State
 
-# Of a folder whose run is not begun in it, but taken up as the nodes hold it.
-ADOPTS = ""
+# In place of a nonce where the run is taken up as the nodes hold it. A nonce that was only half written is empty, and
+# takes up nothing.
+ADOPTS = "adopt"
 _DIGITS = 16
 
 

@@ -4,8 +4,8 @@
 ::
 
     <run>/plan.json                     the plan
-    <run>/nonce                         what tells the run from others of its name; empty where it is to be taken up
-                                        as the nodes hold it
+    <run>/nonce                         what tells the run from others of its name; ``adopt`` where it is to be taken
+                                        up as the nodes hold it
     <run>/made_plan.json                the plan as it was made, where its nodes were chosen afterwards
     <run>/stop                          there once somebody wants those who follow the run to stop it
     <run>/nodes/<node>/status.json      the last that was heard of the node

@@ -108,7 +108,7 @@ def _status(keeper: socket.socket, outputs: Sequence[io.FileIO]) -> int:
                 break
             if packet.startswith(_EXIT):
                 status = struct.unpack(">I", packet[8:12])[0]
-        # Of a command that was cut off the status says nothing.
+        # The exit status of a command that was cut off means nothing.
         for output in outputs:
             _size(output)
     except OSError:

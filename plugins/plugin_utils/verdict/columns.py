@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
 
 # Trainers compute what they print in no wider format.
 _LARGEST = float(np.finfo(np.float32).max)
-# Of a clock, in seconds, what a calendar knows.
+# Seconds since 1970, until the year 2286.
 _LARGEST_OF = {"clock": 1e10}
 
 

@@ -123,7 +123,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
             if other.startswith(ANOTHER_HOST):
                 message = f"The log of {status['node']} has lines of another node: {other}."
                 reasons.add(INCONCLUSIVE, "other_log", message, status["node"])
-    # What is no number is another check's.
+    # Another check reports stamps that are not numbers.
     stamped = {
         node: rows.loc[np.isfinite(rows["clock"])].set_index("step")["clock"]
         for node, rows in seen.attempts.items()

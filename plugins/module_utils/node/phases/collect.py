@@ -9,7 +9,7 @@ import os
 import typing as t
 import zlib
 
-from ..own_folders import has_run_folder
+from ..own_folders import UntrustedError, has_run_folder
 from ..phase import Answer
 from ..run_state import holds_another_run
 
@@ -30,14 +30,14 @@ def collect(request: Request) -> Answer:
     A folder that somebody else could have written, or of another run of this name, gives none; stop has warned of it.
     """
     node = request["node"]
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(UntrustedError):
         if has_run_folder(node["run_folder"]) and not _is_of_another(request):
             return part_of_log(node["log_file"], request["offset"])
     return dict(_NO_LOG)
 
 
 def _is_of_another(request: Request) -> bool:
-    # What is no state at all keeps nobody from the log.
+    # The log is worth having even where the state beside it is damaged.
     with contextlib.suppress(ValueError):
         return holds_another_run(request["node"], request["run_id"], request["identity"]["nonce"])
     return False
