@@ -75,8 +75,15 @@ class ActionModule(ControllerAction):
             "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
         }
         if verdict != "PASS" and arguments["require_pass"]:
-            together = Board(run_dir).plan()["mode"] == "multi_node"
-            result["hosts"] = blame_of_verdict(summary, hosts, together=together)
+            board = Board(run_dir)
+            statuses = {name: board.status(name) for name in result["nodes"]}
+            refused = {
+                name: status["message"]
+                for name, status in statuses.items()
+                if status["status"] == "not_started" and status.get("message")
+            }
+            together = board.plan()["mode"] == "multi_node"
+            result["hosts"] = blame_of_verdict(summary, hosts, refused, together=together)
             if result["hosts"] and not arguments["require_nodes"]:
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 
 from playbook_bench import Bench, Finished, wait_until
@@ -69,6 +70,20 @@ def test_with_retries_the_node_at_fault_is_red_once_there_is_no_other_attempt(be
     assert done.status != 0
     assert "Run one is not retried: " in " ".join(done.output.split()), done.output
     assert recap(done.output) == {"node0": (0, 0), "node1": (0, 1), "node2": (0, 0)}, done.output
+
+
+def test_a_node_that_refuses_to_start_has_failed_and_those_that_wait_for_it_have_not(bench: Bench) -> None:
+    inventory, config = three(bench)
+    first = bench.play(PLAYBOOK, inventory, config, training_run_id="one")
+    assert first.status == 0, first.output
+    # Only node1 still holds the run that the controller has forgotten.
+    shutil.rmtree(bench.runs)
+    for node in ("node0", "node2"):
+        shutil.rmtree(bench.nodes / "one" / node)
+    done = bench.play(PLAYBOOK, inventory, config, training_run_id="one")
+    assert done.status != 0
+    assert recap(done.output) == {"node0": (0, 0), "node1": (1, 0), "node2": (0, 0)}, done.output
+    assert blamed(done.output) == {"node1"}
 
 
 def test_what_is_wrong_with_no_node_fails_the_host_that_judges(bench: Bench) -> None:

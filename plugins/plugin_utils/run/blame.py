@@ -32,11 +32,14 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
     }
 
 
-def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool) -> dict[str, Blame]:
+def blame_of_verdict(
+    summary: Summary, hosts: Collection[str], refused: Mapping[str, str], *, together: bool
+) -> dict[str, Blame]:
     """Return the blame of the ``hosts`` that made a run fail; empty where none of them is known to have done so.
 
     Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
-    cannot have followed from it count. A node that was stopped or not started waited for others. Where no node failed,
+    cannot have followed from it count. A node that was stopped or not started waited for others, unless it ``refused``
+    to start: where some nodes did, those are at fault; where all did, the run is. Where no node failed,
     a slow one is at fault if all that was missed would have been met at the pace of the others.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
@@ -51,6 +54,8 @@ def blame_of_verdict(summary: Summary, hosts: Collection[str], *, together: bool
         for failure in (*second_faults(first["echoes"]), t.cast("dict[str, str]", first)):
             state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
             blamed[failure["node"]] = Blame(state=state, reason=message)
+    if not blamed and len(refused) < len(summary["nodes"]):
+        blamed = {name: Blame(state=FAILED, reason=f"{reason}.") for name, reason in refused.items()}
     if not blamed:
         blamed = _blame_of_slow(summary)
     return {name: blame for name, blame in blamed.items() if name in hosts}

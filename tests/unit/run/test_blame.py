@@ -12,7 +12,13 @@ HOSTS = ("node0", "node1", "node2")
 def summary(verdict: str, reasons: list[dict], first: dict | None = None, slower: float = 1.0) -> dict:
     """A summary whose node2 takes so much longer than the others, as a fraction."""
     slow = [{"node": "node2", "slower": slower}]
-    return {"verdict": verdict, "reasons": reasons, "first_failure": first, "stragglers": {"nodes": slow}}
+    return {
+        "verdict": verdict,
+        "reasons": reasons,
+        "first_failure": first,
+        "stragglers": {"nodes": slow},
+        "nodes": [{"node": name} for name in HOSTS],
+    }
 
 
 def missed(metric: str, measured: float, *, least: float | None = None, greatest: float | None = None) -> dict:
@@ -50,6 +56,14 @@ OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
     ],
 )
 def test_hosts_on_which_a_run_failed(found: dict, together: bool, blamed: dict[str, str]) -> None:
-    result = blame_of_verdict(found, HOSTS, together=together)
+    result = blame_of_verdict(found, HOSTS, {}, together=together)
     assert {name: blame["state"] for name, blame in result.items()} == blamed
     assert all(blame["reason"] for blame in result.values())
+
+
+@pytest.mark.parametrize(
+    ("refused", "blamed"), [(("node1",), {"node1"}), (HOSTS, set())], ids=["some", "all: the run is at fault"]
+)
+def test_nodes_that_refuse_to_start_are_at_fault(refused: tuple[str, ...], blamed: set[str]) -> None:
+    found = summary("ERROR", [of_node("node_not_started", name, "ERROR") for name in HOSTS])
+    assert set(blame_of_verdict(found, HOSTS, dict.fromkeys(refused, "held"), together=True)) == blamed
