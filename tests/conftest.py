@@ -20,7 +20,7 @@ SHARED = {"chromium", "clone", "demo", "passed"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
-# With it, output is shown at once that users, who do not set it, would wait for.
+# Users do not set it: without it their output would wait in a buffer.
 os.environ.pop("PYTHONUNBUFFERED", None)
 # What pyenv puts in the place of a Python takes longer than most programs that tests run in one.
 if "shims" in Path(shutil.which("python3") or "").parts:

@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
 
 DEFINITION_NAME = "definition.json"
 _POLL_SECONDS = 0.2
-# In place of that of a run's folder on the controller, so that no training of the same name is taken for a launch.
+# A launch has no folder on the controller. This nonce keeps a training of the same name from being taken for one.
 _NONCE = "container_launch"
 
 
@@ -102,7 +102,7 @@ def removed(asked: t.Mapping[str, t.Any], check_mode: bool) -> bool:
     """End the program and forget it, but keep its output; return whether there was anything to do."""
     node, name = node_of(asked), asked["name"]
     state = read_state(node, name)
-    # Without a state, what carries the name may be a training's.
+    # Without a state here, a container of this name may belong to a training.
     if state is None or check_mode:
         return state is not None
     request: Request = {**_request(asked, node, check_mode), "grace_seconds": asked["grace_seconds"]}

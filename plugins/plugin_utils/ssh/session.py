@@ -100,7 +100,7 @@ def _status(keeper: socket.socket, outputs: Sequence[io.FileIO]) -> int:
     try:
         while True:
             while not poller.poll(1000 * _LOOK_SECONDS):
-                # What goes on printing does so for nobody.
+                # A command that has exceeded the bound is not waited for.
                 for output in outputs:
                     _size(output)
             packet = _received(keeper)
@@ -128,7 +128,7 @@ def _bounded_file(most: int) -> io.FileIO:
 
 def _size(file: io.FileIO) -> int:
     """Return how many bytes were written to a bounded file; `TooLongError` if it is full."""
-    # Whoever writes shares the place in the file.
+    # The offset is shared with the process that writes.
     size, most = file.tell(), os.fstat(file.fileno()).st_size
     if size > most - _LONGEST_WRITE:
         raise TooLongError(most)

@@ -45,7 +45,7 @@ def namespace() -> Iterator[str]:
     for command in (f"ip netns add {name}", f"ip netns exec {name} true"):
         made = subprocess.run(command.split(), capture_output=True, text=True, check=False)
         if made.returncode:
-            # What a failed try leaves behind would be the reason of the next one.
+            # A failed try leaves this file behind, on which the next one would fail.
             Path("/run/netns", name).unlink(missing_ok=True)
             pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
     try:

@@ -108,7 +108,7 @@ def test_golden_plans(name: str) -> None:
     config, hosts, options = CASES[name]
     plan = planned(config, hosts, **options)
     path = GOLDEN / f"{name}.json"
-    # What was chosen, and why, is in test_choice.py.
+    # test_choice.py covers this key.
     assert {*plan.pop("chosen")} == {"format", "trainer", "log_grammar"}
     if os.environ.get("UPDATE_GOLDEN_PLANS"):
         path.write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n", "utf-8")

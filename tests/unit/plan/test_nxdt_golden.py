@@ -28,7 +28,7 @@ GOLDEN = ROOT / "tests/data/plans/nxdt"
 def test_golden_plans(name: str) -> None:
     plan = planned_nxdt(name)
     path = GOLDEN / f"{name}.json"
-    # What was chosen, and why, is in test_choice.py.
+    # test_choice.py covers this key.
     assert {*plan.pop("chosen")} == {"format", "trainer", "log_grammar"}
     if os.environ.get("UPDATE_GOLDEN_PLANS"):
         path.write_text(json.dumps(plan, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -111,7 +111,7 @@ def test_one_value_of_all_metrics_leaves_a_verdict_and_a_report(value: float, tm
 
 @pytest.mark.parametrize("value", [1e308, 5e-324, math.inf, 0.0])
 def test_settings_that_no_trainer_has_leave_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
-    # Of each alone, as one that is refused may keep the others from being looked at.
+    # Each is tried alone: one that is refused may hide the others.
     for name in SETTINGS:
         write_report(run_of(tmp_path, name, None, settings={name: [value]}), 2)
 

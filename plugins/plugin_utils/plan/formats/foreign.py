@@ -22,7 +22,7 @@ _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
 )
-# Of Primus's experiment files: examples/*/configs of AMD-AGI/Primus.
+# Primus's experiment files, as in examples/*/configs of AMD-AGI/Primus.
 _PRIMUS = re.compile(r"^(?:work_group|user_name|exp_name|workspace|modules)\s*:", re.MULTILINE)
 _OF_PRIMUS = (
     "is an experiment file of Primus, which is not planned yet",
