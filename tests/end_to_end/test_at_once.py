@@ -49,7 +49,7 @@ def test_commands_of_one_run_at_the_same_moment_all_end_with_its_verdict(
     outputs = [run.communicate(timeout=180)[0] for run in runs]
     ended = time.monotonic() - began
     for output in outputs:
-        assert f"\n{verdict}  fault" in output
+        assert f"\n{verdict}  fault: " in output
         assert "Traceback" not in output
     assert is_whole(bench)
     assert bench.trainings() == []
@@ -67,7 +67,7 @@ def test_two_equal_commands_that_begin_at_the_same_moment_are_one_run(bench: Ben
     runs = [bench.start(RUN, hosts, config, **variables) for _ in range(2)]
     outputs = [run.communicate(timeout=180)[0] for run in runs]
     ended = time.monotonic() - began
-    assert ["\nINCONCLUSIVE  fault" in output for output in outputs] == [True, True], outputs
+    assert ["\nINCONCLUSIVE  fault: " in output for output in outputs] == [True, True], outputs
     assert sum("already exists; resuming it" in output for output in outputs) == 1
     assert is_whole(bench)
     log = (bench.nodes / "fault/node0/train.log").read_text()

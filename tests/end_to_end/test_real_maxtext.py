@@ -116,6 +116,8 @@ def test_a_lost_peer_is_noticed_before_jax_notices_it(bench, run):
     output, _errors = playing.communicate(timeout=240)
     assert playing.returncode != 0
     assert re.search(r"\nnode1 .* failed=1 ", output), output
+    first = json.loads(next(bench.runs.glob("*/summary.json")).read_text())["first_failure"]
+    assert (first["node"], first["class"]) == ("node1", "killed")
     assert "import_error" not in output
     (log,) = bench.nodes.glob("*/node0/train.log")
     assert "heartbeat" not in log.read_text().partition("completed step: 3,")[2]

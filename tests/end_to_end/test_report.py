@@ -195,7 +195,7 @@ def test_what_cannot_be_judged_is_told_in_words(bench, reported, text, variables
 )
 def test_a_log_of_which_little_is_known_is_judged(bench, reported, text, variables, verdict, told):
     status, output = reported(logs_of(bench, "monday", node0=text), **variables)
-    assert f"\n{verdict}  monday" in output
+    assert f"\n{verdict}  monday: " in output
     assert told in " ".join(output.split())
     assert (status == 0) == (verdict == "PASS")
 
@@ -231,7 +231,7 @@ def test_what_runs_collected_is_judged_as_often_as_wanted(bench, reported):
     for _again in range(2):
         status, output = reported(f"{bench.runs}/*/nodes", **ALL_TOLD)
         assert status == 0, output
-        assert "\nPASS  monday-nodes" in output
+        assert "\nPASS  monday-nodes: " in output
     assert sorted(path.name for path in bench.runs.iterdir()) == ["index.html", "monday", "monday-nodes"]
 
 

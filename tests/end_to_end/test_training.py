@@ -105,7 +105,8 @@ def test_a_rank_that_hangs_is_stopped_when_another_fails_even_if_it_ignores_sigt
     )
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), training_megatron_root=root)
     assert done.status != 0
-    assert done.summary["first_failure"]["class"] == "out_of_memory"
+    first = done.summary["first_failure"]
+    assert (first["node"], first["node_rank"], first["class"]) == ("node1", 1, "out_of_memory")
     assert re.search(r"\nnode1 .* failed=1 ", done.output)
     assert bench.trainings() == []
 
@@ -241,6 +242,7 @@ def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_runni
     summary = json.loads((bench.runs / "lost/summary.json").read_text())
     assert summary["verdict"] in ("FAIL", "ERROR")
     assert summary["first_failure"]["node"] == "node1"
+    assert "No route to host" in summary["first_failure"]["message"]
     assert {node["node"]: node["state"] for node in summary["nodes"]}["node1"] == "unreachable"
     assert (bench.runs / "lost/report.html").exists()
     assert (bench.runs / "lost/nodes/node0/train.log").stat().st_size
@@ -416,6 +418,9 @@ def test_of_a_training_that_hangs_the_rank_that_holds_the_others_up_is_named(ben
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0
     assert re.search(r"\nnode1 .* failed=1 ", output), output
+    summary = json.loads(next(bench.runs.glob("*/summary.json")).read_text())
+    assert summary["verdict"] == "FAIL"
+    assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("node1", "stalled")
     assert "Rank 1 on node1 holds the others up: it is stopped by a signal (1 of 2 ranks)." in " ".join(output.split())
     assert bench.trainings() == []
 

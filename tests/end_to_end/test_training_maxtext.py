@@ -95,7 +95,8 @@ def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
 def test_a_node_that_fails_ends_the_others_though_jax_ignores_sigterm(play):
     done = play(env_vars={"FAILS": "1"})
     assert done.status != 0
-    assert done.summary["first_failure"]["class"] == "out_of_memory"
+    first = done.summary["first_failure"]
+    assert (first["node"], first["node_rank"], first["class"]) == ("node1", 1, "out_of_memory")
     assert re.search(r"\nnode1 .* failed=1 ", done.output)
     assert processes_of(done.run_dir.name) == []
 

@@ -141,7 +141,8 @@ def test_a_node_that_refuses_to_start_is_a_problem_and_ends_a_multi_node_run_and
     given = {("gpu00", "follow"): NodeError("not staged"), ("gpu01", "follow"): until_the_other_has_refused}
     cluster = Cluster(board, given, mode)
     outcome = cluster.phases.train(PATIENCE, 1.0)
-    assert (outcome.changed, outcome.problems, list(outcome.errors)) == (True, ["gpu00: not staged"], ["gpu00"])
+    assert outcome == Outcome(changed=True, problems=["gpu00: not staged"], errors=outcome.errors)
+    assert list(outcome.errors) == ["gpu00"]
     assert cluster.asked.count(("gpu00", "follow")) == 1
     assert [board.status(node)["status"] for node in NODES] == ["not_started", last, "exited"]
 
