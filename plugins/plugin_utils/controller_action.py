@@ -61,7 +61,8 @@ def is_shown_by_callback() -> bool:
 
     It comes with our playbooks; where a role is used in another one, the tasks show this themselves.
     """
-    return any(name.endswith(".callback.training_progress") for name in sys.modules)
+    # Other threads may import meanwhile.
+    return any(name.endswith(".callback.training_progress") for name in tuple(sys.modules))
 
 
 def reason_of(error: Exception, path: str | Path = "") -> str:
