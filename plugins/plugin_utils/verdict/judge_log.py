@@ -231,9 +231,9 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
 def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: Reasons) -> None:
     if "clock" not in rows:
         return
-    clock = rows["clock"].dropna().to_numpy()
-    if "clock" in earlier and earlier["clock"].notna().any() and clock.size and clock[0] > _FIRST_ABSOLUTE:
-        clock = np.concatenate(([earlier["clock"].max()], clock))
+    clock, before = (_stamps(one) for one in (rows, earlier))
+    if before.size and clock.size and clock[0] > _FIRST_ABSOLUTE:
+        clock = np.concatenate(([before.max()], clock))
     # Behind the latest stamp before, as many small steps back are a large one.
     worst = float((clock - np.maximum.accumulate(clock)).min()) if clock.size else 0.0
     # Stamps without a year go back far at New Year.
@@ -241,6 +241,12 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
         message = f"The timestamps of {node} jump back by {-worst:.0f} s: its lines are out of order, or from two runs."
         reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
+
+
+def _stamps(rows: pd.DataFrame) -> np.ndarray:
+    """Return the time stamps of steps, in seconds; another check reports those that are not numbers."""
+    clock = rows["clock"].to_numpy() if "clock" in rows else np.empty(0)
+    return clock[np.isfinite(clock)]
 
 
 def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
