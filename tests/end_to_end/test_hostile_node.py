@@ -21,7 +21,7 @@ if answer is None:
 print("\\ntrainops-answer:" + answer)
 """
 
-FLOOD = "import os; os.execvp('yes', ['yes']); ("
+FLOOD = "import os; open({asked!r}, 'w').close(); os.execvp('yes', ['yes']); ("
 
 
 def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str, dict]:
@@ -55,13 +55,16 @@ def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench:
 
 @pytest.mark.parametrize("phase", ["stage", "follow", "stop", "collect"])
 def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: Bench, phase: str) -> None:
-    python = bench.folder / "python3"
-    python.write_text(PYTHON.format(python=sys.executable, answers={phase: ""}).replace("print(", FLOOD))
+    python, asked = bench.folder / "python3", bench.folder / "asked"
+    flood = FLOOD.format(asked=str(asked))
+    python.write_text(PYTHON.format(python=sys.executable, answers={phase: ""}).replace("print(", flood))
     python.chmod(0o755)
     # The log of the other node is collected as well, as it ends with an error.
     inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
     iterations = "8" if phase == "collect" else "100000"
-    root = bench.megatron("echo begun; exit 3\n") if phase in ("stop", "collect") else None
+    # Only a node that still runs is stopped: the one that floods runs until it is asked to stop.
+    wait = f'until [ "$NODE_RANK" = 0 ] || [ -e {asked} ]; do sleep 0.1; done; ' if phase == "stop" else ""
+    root = bench.megatron(f"echo begun; {wait}exit 3\n") if phase in ("stop", "collect") else None
     more = {"training_megatron_root": root} if root else {}
     done = bench.play("megatron_multinode.yml", inventory, bench.config(training_iterations=iterations), **more)
     assert done.status != 0
