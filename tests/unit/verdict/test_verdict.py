@@ -32,7 +32,8 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "Both nodes took part and ended with exit status 0.",
         "The last step, 10, was reached.",
         "All 10 losses are finite, and so is every other value.",
-        "The loss falls over 10 values of gpu01 (last fifth against the rest: −1.233 %, 95 % interval −1.233 to −1.233 %).",
+        "The loss falls over 10 values of gpu01 "
+        "(last fifth against the rest: −1.233 %, 95 % interval −1.233 to −1.233 %).",
         "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
         "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33 %).",
