@@ -73,6 +73,7 @@ class ActionModule(ControllerAction):
             "report": report,
             "reasons": messages_of(summary["reasons"]),
             "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
+            "facts_set": arguments["host_facts"] and self._sets_facts(summary),
         }
         if verdict != "PASS" and arguments["require_pass"]:
             board = Board(run_dir)
@@ -88,6 +89,13 @@ class ActionModule(ControllerAction):
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
+
+    def _sets_facts(self, summary: Summary) -> bool:
+        """Return whether the callback sets the facts: it is there, and the nodes are no hosts of other plays."""
+        hosts, inventory = set(self.variables["ansible_play_hosts_all"]), self.variables["hostvars"]
+        return is_shown_by_callback() and all(
+            node["node"] in hosts for node in summary["nodes"] if node["node"] in inventory
+        )
 
 
 def _show_verdict(verdict: str, report: str, *, verbose: bool) -> None:
