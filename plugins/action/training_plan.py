@@ -21,7 +21,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
-    from ..plugin_utils.plan.plan import make_plan
+    from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
@@ -67,7 +67,7 @@ class ActionModule(ControllerAction):
             problems.append({"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy})
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
-        config = self._config(arguments["config"], options.get("training_thresholds"))
+        config = self._config(arguments["config"], options)
         group, more = self._spare_hosts(options)
         problems += more
         self._hosts = arguments["hosts"]
@@ -284,10 +284,12 @@ class ActionModule(ControllerAction):
             ) from None
         show(f"Run {plan['run_id']} already exists; resuming it.\n")
 
-    def _config(self, config: str, thresholds: t.Any) -> Config:
+    def _config(self, config: str, options: dict[str, t.Any]) -> Config:
+        path, text, unreadable = self.file(config)
+        named = options.get("training_thresholds") or thresholds_of_config(text, path, options)
         # What is no name of a file at all is a fault of the plan's.
-        named = thresholds if isinstance(thresholds, str) else None
-        return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
+        of_file = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
+        return Config(path, text, unreadable, of_file)
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:
