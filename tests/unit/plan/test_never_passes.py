@@ -5,10 +5,11 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from maxtext_configs import BRANCH as MAXTEXT_BRANCH
 from maxtext_configs import filled as filled_maxtext
 from maxtext_configs import planned as planned_maxtext
 from nxdt_configs import planned_nxdt
-from training_configs import DISTRIBUTED, filled, keys, only, planned
+from training_configs import BRANCH, DISTRIBUTED, filled, keys, only, planned
 
 CONTAINER = "config/container_config"
 HCAS = "bnxt_re0,bnxt_re1,bnxt_re2,bnxt_re3,bnxt_re4,bnxt_re5,bnxt_re6,bnxt_re7"
@@ -100,3 +101,54 @@ def test_devices_of_other_cards_than_the_nic_type() -> None:
 def test_a_flag_that_is_neither_true_nor_false_though_nothing_else_could_be_meant(value: str) -> None:
     fault = only(planned(filled(DISTRIBUTED, {"config/distributed_training": value}))["faults"])
     assert fault["key"] == "config.distributed_training"
+
+
+def maxtext_with(changes: dict[str, t.Any]) -> t.Any:
+    return planned_maxtext(filled_maxtext(changes={f"{MAXTEXT_BRANCH}/{key}": value for key, value in changes.items()}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("remat_policy", "banana"), ("quantization", "fp7"), ("attention", "falsh")]
+)
+def test_what_is_not_in_a_closed_list_of_the_trainer(key: str, value: str) -> None:
+    assert only(maxtext_with({key: value})["faults"])["key"].endswith(f".{key}")
+
+
+def test_an_autotune_level_that_xla_does_not_have() -> None:
+    assert maxtext_with({"xla_flags": {"xla_gpu_autotune_level": "40"}})["faults"]
+    assert maxtext_with({"xla_flags": {"xla_gpu_autotune_level": "4"}})["faults"] == []
+
+
+@pytest.mark.parametrize(("quantization", "doubtful"), [("fp8", True), ("te_mxfp8", True), ("nanoo_fp8", False)])
+def test_the_fp8_of_another_generation_of_gpus(quantization: str, doubtful: bool) -> None:
+    warnings = [found["key"] for found in maxtext_with({"quantization": quantization})["warnings"]]
+    assert any(key.endswith(".quantization") for key in warnings) is doubtful
+
+
+@pytest.mark.parametrize("length", ["8191", "4"])
+def test_fp8_needs_tokens_that_its_kernels_can_divide(length: str) -> None:
+    changes = {
+        f"{BRANCH}/sequence_length": length,
+        f"{BRANCH}/tensor_parallelism": "1",
+        f"{BRANCH}/micro_batch_size": "1",
+    }
+    assert f"{BRANCH.replace('/', '.')}.sequence_length" in keys(planned(filled(DISTRIBUTED, changes))["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "is_fault"),
+    [
+        ({"model.optim.lr": 3e4}, "model.optim.lr", False),
+        ({"model.optim.sched.min_lr": 1.0}, "model.optim.sched.min_lr", False),
+        ({"model.optim.sched.warmup_steps": 999999999}, "model.optim.sched.warmup_steps", False),
+        ({"compiler_cache_url": "../../etc"}, "compiler_cache_url", False),
+        ({"data.train_dir": "data/here"}, "data.train_dir", False),
+        ({"compiler_flags": "--model-type transformerk"}, "compiler_flags", False),
+        ({"compiler_flags": "--model-type transformer -O9"}, "compiler_flags", False),
+        ({"model.moe": {"num_experts": 8, "top_k": 9}}, "model.moe.top_k", True),
+    ],
+)
+def test_values_of_neuron_that_cannot_be_meant_so(changes: dict[str, t.Any], key: str, is_fault: bool) -> None:
+    plan = planned_nxdt("hf_llama3_8b_pretraining", changes)
+    assert key in keys(plan["faults" if is_fault else "warnings"])
+    assert planned_nxdt("hf_llama3_8b_pretraining", {})["warnings"] == []
