@@ -18,10 +18,12 @@ from .config.words import key_path, listed
 from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
 from .job.gke import launch_of
+from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
+from .job.rdma_checks import warn_of_rdma
 from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
@@ -98,6 +100,9 @@ def make_plan(
         job = replace(job, token_file="")
     if job and not job.gke and settings.container_engine != "none":
         note_profile(job.container_options, findings)
+    if job and not settings.training_rehearsal:
+        warn_of_gpu(job, findings)
+        warn_of_rdma(job, findings)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, own, settings, noted)
