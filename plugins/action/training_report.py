@@ -24,7 +24,7 @@ with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
-    from ..plugin_utils.run.blame import blame_of_verdict
+    from ..plugin_utils.run.blame import blame_of_verdict, nobody_is_blamed
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
 
@@ -108,6 +108,8 @@ def _show_verdict(verdict: str, report: str, *, verbose: bool) -> None:
 
 def _failure_text(summary: Summary) -> str:
     first = summary["first_failure"]
+    if first and nobody_is_blamed(first):
+        return f"{summary['verdict']}: {first['message']}"
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"
         return f"{summary['verdict']}: first failure on {first['node']}{rank}, {first['class']}: {first['message']}"
