@@ -90,7 +90,7 @@ def make_plan(
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
         data = _overridden(way.format, data, settings, len(ordered), findings)
-        data, noted = way.format.handed(data, settings, findings)
+        data, noted = way.format.handed(data, settings, len(ordered), findings)
     if way and data is not None:
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
