@@ -42,6 +42,11 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "One job across all nodes.",
         tuple(name for name in _RUN if name != "training_model"),
     ),
+    "train": (
+        "Train",
+        "One job across all nodes, with whatever the training config is for.",
+        (*_RUN, "training_image"),
+    ),
     "slurm": (
         "Train with Megatron-LM under Slurm",
         "One Slurm job.",
@@ -99,6 +104,7 @@ _CONFIGS = {
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
     "gke": "examples/maxtext/gke_v5p_llama2_70b.json",
     "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
+    "train": "examples/primus/llama3.1_8B_2_nodes.yaml",
 }
 _USUAL_CONFIG = "examples/megatron/mi3xx_megatron_llama_distributed.json"
 _IN_CAPITALS = {
