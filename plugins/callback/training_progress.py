@@ -17,6 +17,7 @@ description:
     last step, tokens per second per GPU, the loss and the time remaining.
   - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
     C(-v), also what a PASS rests on, and more of the log of a failure.
+  - With O(trainops.cluster.training_report#module:host_facts), sets the fact C(training_summary) of each node's host.
   - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:
   interval:
@@ -32,9 +33,11 @@ options:
 """
 
 import gc
+import json
 import signal
 import typing as t
 from collections.abc import Mapping
+from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
 from ansible.plugins.callback import CallbackBase
@@ -49,7 +52,9 @@ if t.TYPE_CHECKING:
     from ansible.executor.stats import AggregateStats
     from ansible.executor.task_result import CallbackTaskResult
     from ansible.playbook import Playbook
+    from ansible.playbook.play import Play
     from ansible.playbook.task import Task
+    from ansible.vars.manager import VariableManager
 
 _PLANS = ("trainops.cluster.training_plan", "trainops.cluster.training_run")
 _PHASE = "trainops.cluster.training_phase"
@@ -76,6 +81,7 @@ class CallbackModule(CallbackBase):
         self._watching: list[ProgressReader | InterruptHandler] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
+        self._variables: VariableManager | None = None
         self._output = LiveOutput()
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
@@ -90,12 +96,31 @@ class CallbackModule(CallbackBase):
             for node in set(report["nodes"]) - set(report.get("hosts", ())) - set(stats.processed):
                 stats.increment("ok", node)
 
+    def _set_facts(self, report: Mapping[str, t.Any]) -> None:
+        """Set what became of each node as a fact of its host: a task would take a process, or a line, for each host."""
+        if not report.get("facts_set") or self._variables is None:
+            return
+        # It needs packages that Ansible itself does not have; where a report was made, they are installed.
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.report.essence import nodes_of  # noqa: PLC0415
+
+        summary = json.loads(Path(report["report"]).with_name("summary.json").read_text(encoding="utf-8"))
+        for node in nodes_of(summary):
+            if node["node"] in report["nodes"]:
+                # As set_fact does with cacheable.
+                self._variables.set_host_facts(node["node"], {"training_summary": node})
+                self._variables.set_nonpersistent_facts(node["node"], {"training_summary": node})
+
+    def v2_playbook_on_play_start(self, play: Play) -> None:
+        """Learn where the facts of hosts are kept."""
+        self._variables = play.get_variable_manager()
+
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
         """Learn from a report what came of a run, or of one of several; a phase that has ended is followed no more."""
         self._end_reading()
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
             self._count_nodes(result.result)
+            self._set_facts(result.result)
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
             self._sweep = dict(result.result)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ..config.findings import Findings
 from ..config.words import listed, shown
+from .cvs2.frameworks import FRAMEWORKS
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
@@ -79,6 +80,8 @@ def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
 
 def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
     if "schema_version" in data and "run_id" not in data:
+        if str(data.get("framework")) in FRAMEWORKS:
+            return None
         of = f", framework {shown(data['framework'])}" if "framework" in data else ""
         return (
             f"is in CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not "

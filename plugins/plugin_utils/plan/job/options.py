@@ -12,13 +12,13 @@ import typing as t
 from ..config.field_types import (
     NAME,
     Flag,
-    FreeObject,
     Line,
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
 )
 from ..config.fields import ConfigSection, key, optional
+from ..config.json_object import Overrides
 from ..config.kinds import OneOf, Whole
 from ..config.texts import Several, Written
 
@@ -91,7 +91,7 @@ class ConfigOptions(ConfigSection):
         "that matches the run applies.",
         default="",
     )
-    training_overrides: FreeObject = key(
+    training_overrides: Overrides = key(
         "Values that replace the config's, by key path: "
         '{"batch_size": 256, "config.training_iterations": 50}. In a CVS config a path starts with a section, or with '
         "a key of config or of the branch; in any other config it starts at the top level.",

@@ -34,6 +34,7 @@ from .checks import check_config
 from .options import NxdtOptions
 from .reading import NxdtReading
 from .sizes import check_sizes, sizes_of
+from .value_checks import check_values
 
 # That of train_setup.sh.
 _MASTER_PORT = 41000
@@ -92,6 +93,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     sizes = for_nodes_at_hand(sizes_of(reading), "data.global_batch_size", given_nodes, "trainer.num_nodes", reading)
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
+    check_values(reading)
     check_sizes(sizes, reading)
     if reading.get("name"):
         check_name(reading.get("name"), "name", reading.findings)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the key ``framework`` of a CVS config with ``schema_version`` may be, and the trainer of each."""
+
+from __future__ import annotations
+
+import re
+
+from ..cvs1.megatron.dialect import DIALECT as MEGATRON
+
+FRAMEWORKS = {"megatron_single": MEGATRON.trainer, "megatron_distributed": MEGATRON.trainer}
+TELLING = re.compile(rf'"framework"\s*:\s*"({"|".join(FRAMEWORKS)})"')
