@@ -18,10 +18,12 @@ from .config.words import key_path, listed
 from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
 from .job.gke import launch_of
+from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
+from .job.rdma_checks import warn_of_rdma
 from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
@@ -83,7 +85,7 @@ def make_plan(
         _fault_unreadable(source, unreadable, findings)
     elif way:
         data = way.format.read(text, source, way.trainer.name, findings)
-    job, grammar, own = None, None, OwnThresholds()
+    job, grammar, own, noted = None, None, OwnThresholds(), findings
     if way and data is not None:
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
@@ -93,11 +95,16 @@ def make_plan(
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
         job = way.trainer.plan_job(data, settings, ordered, noted)
+    if job and settings.training_image:
+        job = _with_image(job, settings, findings)
     if job and settings.training_hf_token_file:
         # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
         job = replace(job, token_file="")
     if job and not job.gke and settings.container_engine != "none":
         note_profile(job.container_options, findings)
+    if job and not settings.training_rehearsal:
+        warn_of_gpu(job, noted)
+        warn_of_rdma(job, noted)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, own, settings, noted)
@@ -115,6 +122,15 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
         findings.fault("container_engine", APPTAINER, message, remedy)
     by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
     return PYXIS if by_slurm and asked == "auto" else asked
+
+
+def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
+    """Return a job whose config names no image with that of the option."""
+    named = job.image or settings.training_image
+    if named != settings.training_image:
+        message = f"training_image has no effect: the training config names {named}."
+        findings.warn("training_image", settings.training_image, message, "Leave it out, or change the config.")
+    return replace(job, image=named if settings.container_engine != "none" else job.image)
 
 
 def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:

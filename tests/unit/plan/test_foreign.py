@@ -41,12 +41,6 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         "base_config: base.yml\nper_device_batch_size: 4\n",
         "is MaxText's own config",
     ),
-    "Primus": (
-        "llama3.1_8B-BF16-pretrain.yaml",
-        "work_group: amd\nuser_name: me\nexp_name: a\nworkspace: ./output\nmodules:\n  pre_trainer:\n"
-        "    framework: megatron\n",
-        "is an experiment file of Primus",
-    ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
     "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),

@@ -23,12 +23,6 @@ _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
 )
-# Primus's experiment files, as in examples/*/configs of AMD-AGI/Primus.
-_PRIMUS = re.compile(r"^(?:work_group|user_name|exp_name|workspace|modules)\s*:", re.MULTILINE)
-_OF_PRIMUS = (
-    "is an experiment file of Primus, which is not planned yet",
-    "Start it with Primus' own runner/primus-cli, and judge its logs with playbooks/report.yml.",
-)
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
@@ -57,12 +51,10 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
-    return _kind_of_yaml(text, left_alone=named or recognized, recognized=recognized)
+    return _kind_of_yaml(text, left_alone=named or recognized)
 
 
-def _kind_of_yaml(text: str, *, left_alone: bool, recognized: bool) -> tuple[str, str] | None:
-    if not recognized and len(set(_PRIMUS.findall(text))) > 2:
-        return _OF_PRIMUS
+def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
         return (
             "is MaxText's own config, not a CVS config for MaxText",
