@@ -85,7 +85,7 @@ def make_plan(
         _fault_unreadable(source, unreadable, findings)
     elif way:
         data = way.format.read(text, source, way.trainer.name, findings)
-    job, grammar, own = None, None, OwnThresholds()
+    job, grammar, own, noted = None, None, OwnThresholds(), findings
     if way and data is not None:
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
@@ -95,7 +95,7 @@ def make_plan(
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
         job = way.trainer.plan_job(data, settings, ordered, noted)
-    job = _settled(job, settings, findings) if job else None
+    job = _settled(job, settings, noted) if job else None
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, own, settings, noted)
