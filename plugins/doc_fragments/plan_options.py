@@ -231,6 +231,7 @@ options:
       - megatron
       - maxtext
       - nxdt
+      - torchtitan
     default: auto
   mode:
     description: One job across all nodes (multi_node), one on each node (single_node), or what

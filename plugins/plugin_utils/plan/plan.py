@@ -90,21 +90,12 @@ def make_plan(
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
         data = _overridden(way.format, data, settings, len(ordered), findings)
-        data, noted = way.format.handed(data, settings, findings)
+        data, noted = way.format.handed(data, settings, len(ordered), findings)
     if way and data is not None:
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
         job = way.trainer.plan_job(data, settings, ordered, noted)
-    if job and settings.training_image:
-        job = _with_image(job, settings, findings)
-    if job and settings.training_hf_token_file:
-        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
-        job = replace(job, token_file="")
-    if job and not job.gke and settings.container_engine != "none":
-        note_profile(job.container_options, findings)
-    if job and not settings.training_rehearsal:
-        warn_of_gpu(job, findings)
-        warn_of_rdma(job, findings)
+    job = _settled(job, settings, findings) if job else None
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, own, settings, noted)
@@ -122,6 +113,21 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
         findings.fault("container_engine", APPTAINER, message, remedy)
     by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
     return PYXIS if by_slurm and asked == "auto" else asked
+
+
+def _settled(job: Job, settings: SlurmOptions, findings: Findings) -> Job:
+    """Return a job with what the options of every trainer say, and note what its nodes cannot do."""
+    if settings.training_image:
+        job = _with_image(job, settings, findings)
+    if settings.training_hf_token_file:
+        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
+        job = replace(job, token_file="")
+    if not job.gke and settings.container_engine != "none":
+        note_profile(job.container_options, findings)
+    if not settings.training_rehearsal:
+        warn_of_gpu(job, findings)
+        warn_of_rdma(job, findings)
+    return job
 
 
 def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:

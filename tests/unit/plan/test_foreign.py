@@ -22,11 +22,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.kno
 
 BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
 TITAN = '[job]\ndump_folder = "./outputs"\n\n[training]\nsteps = 10\n\n[parallelism]\n'
-LATER = {"schema_version": 1, "framework": "jaxmaxtext", "training": {"steps": 30}, "model": {}}
+LATER = {"schema_version": 1, "framework": "torchtitan_single", "training": {"steps": 30}, "model": {}}
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
     "an empty object": ("c.json", {}, "it holds nothing"),
-    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'jaxmaxtext')"),
+    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'torchtitan_single')"),
     "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in CVS's later format"),
     "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
     "TorchTitan of CVS": (
