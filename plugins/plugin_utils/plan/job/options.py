@@ -160,6 +160,7 @@ class RunOptions(ConfigOptions):
         "capabilities that RDMA and GPUs need.",
         default="privileged",
     )
+    training_image: Line = key("Container image, where the config names none.", default="")
     training_image_archive: PathOrNothing = key(
         "Image archive on the nodes, loaded instead of pulling the image where it is missing.", default=""
     )
