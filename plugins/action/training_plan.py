@@ -22,7 +22,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
-    from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
@@ -108,7 +108,10 @@ class ActionModule(ControllerAction):
             # They are those of today, and the plan is the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        show(f"\n{plan_text(plan)}\n")
+        # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
+        runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
+        text = plan_in_short(plan) if runs and not self._display.verbosity else plan_text(plan)
+        show(f"\n{text}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")

@@ -24,7 +24,7 @@ with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
-    from ..plugin_utils.run.blame import blame_of_verdict, nobody_is_blamed
+    from ..plugin_utils.run.blame import blame_of_run, nobody_is_blamed
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
 
@@ -76,15 +76,7 @@ class ActionModule(ControllerAction):
             "facts_set": arguments["host_facts"] and self._sets_facts(summary),
         }
         if verdict != "PASS" and arguments["require_pass"]:
-            board = Board(run_dir)
-            statuses = {name: board.status(name) for name in result["nodes"]}
-            refused = {
-                name: status["message"]
-                for name, status in statuses.items()
-                if status["status"] == "not_started" and status.get("message")
-            }
-            together = board.plan()["mode"] == "multi_node"
-            result["hosts"] = blame_of_verdict(summary, hosts, refused, together=together)
+            result["hosts"] = blame_of_run(Board(run_dir), summary, hosts)
             if result["hosts"] and not arguments["require_nodes"]:
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}

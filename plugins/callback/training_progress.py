@@ -14,7 +14,8 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
-    last step, tokens per second per GPU, the loss and the time remaining.
+    last step, tokens per second per GPU, the loss and the time remaining, or what is wrong. Where each node trains by
+    itself, the line counts the nodes by their states.
   - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
     C(-v), also what a PASS rests on, and more of the log of a failure.
   - With O(trainops.cluster.training_report#module:host_facts), sets the fact C(training_summary) of each node's host.
@@ -34,6 +35,7 @@ options:
 
 import gc
 import json
+import os
 import signal
 import typing as t
 from collections.abc import Mapping
@@ -78,6 +80,7 @@ class CallbackModule(CallbackBase):
         from_playbooks = not __name__.startswith("ansible_collections.")
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
+        self._cells: list[str] = []
         self._watching: list[ProgressReader | InterruptHandler] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
@@ -88,6 +91,8 @@ class CallbackModule(CallbackBase):
         """Learn where the run is, and from a report what came of it."""
         if result.task.action in _PLANS:
             self._run_dir = result.result.get("run_dir")
+            if "cells" in result.result:
+                self._cells = [cell["run_id"] for cell in result.result["cells"]]
         self._note_report(result)
 
     def _count_nodes(self, report: Mapping[str, t.Any]) -> None:
@@ -134,7 +139,7 @@ class CallbackModule(CallbackBase):
         follows = task.action == _PHASE and task.args.get("phase") == "train" and not task.check_mode
         if follows and self._run_dir:
             self._watching = [
-                ProgressReader(self._run_dir, self.get_option("interval"), show),
+                ProgressReader(self._run_dir, self.get_option("interval"), show, self._place()),
                 InterruptHandler(self._run_dir, playbook_command, show),
             ]
             for one in self._watching:
@@ -142,7 +147,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs, and show from now on what is written as it is written."""
-        self._reports, self._sweep = [], None
+        self._reports, self._sweep, self._cells = [], None, []
         self._output = LiveOutput()
         self._output.start()
 
@@ -163,6 +168,11 @@ class CallbackModule(CallbackBase):
             colours = {"verdict": _COLORS[report["verdict"]], "warning": "yellow", "": None}
             for line in verdict_lines(report["report"], verbose=verbose):
                 show(line.text, colours[line.tone])
+
+    def _place(self) -> str:
+        """Return which cell of a sweep the run is, if it is one."""
+        run_id = os.path.basename(self._run_dir or "")
+        return f"cell {self._cells.index(run_id) + 1} of {len(self._cells)}" if run_id in self._cells else ""
 
     def _end_reading(self) -> None:
         for one in self._watching:

@@ -88,6 +88,10 @@ options:
       - privileged
       - hardened
     default: privileged
+  image:
+    description: Container image, for a training config that names none.
+    type: str
+    default: null
   image_archive:
     description: Image archive on the nodes, loaded instead of pulling the image where it is
       missing.
@@ -162,6 +166,19 @@ options:
     type: list
     elements: str
     default: []
+  torchtitan_root:
+    description: Folder to start TorchTitan in; overrides trainops.torchtitan_root in the config.
+    type: path
+    default: ''
+  torchtitan_python:
+    description: Python that has TorchTitan; overrides trainops.python in the config.
+    type: path
+    default: ''
+  primus_root:
+    description: Folder of Primus with runner/primus-cli, in the container or on the nodes;
+      overrides trainops.primus_root in the config.
+    type: path
+    default: ''
   nxdt_root:
     description: Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in
       the config.
@@ -200,6 +217,8 @@ options:
       - megatron
       - maxtext
       - nxdt
+      - primus
+      - torchtitan
     default: auto
   trainer:
     description: What trains, and how it is started; auto chooses it by the config. The plan
@@ -210,6 +229,8 @@ options:
       - rocm_scripts
       - maxtext
       - nxdt
+      - primus_cli
+      - torchtitan
     default: auto
   log_grammar:
     description: How the lines of the training log are read; auto means the lines that the trainer

@@ -9,7 +9,12 @@ host's own. Templating is not safe in threads, so all of it is done when a link 
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 import typing as t
+from collections.abc import Mapping
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.executor.process import worker
@@ -28,6 +33,9 @@ from .ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ansible.playbook.play_context import PlayContext
+
+ENVIRONMENT = "training_node_environment"
+_AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
 class _Executor(TaskExecutor):
@@ -83,11 +91,22 @@ class NodeLink(ActionBase):
             done = self._run(command, program)
         except AnsibleConnectionFailure as error:
             raise NodeLostError(plain_text(str(error))) from None
+        except ConnectionError as error:
+            # The connection ended while the request was written, before Ansible has read why.
+            raise NodeLostError(self._why_lost() or plain_text(str(error))) from None
         except bounded_output.TooLongError as error:
             raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:
             raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])
+
+    def _why_lost(self) -> str:
+        """Return what the connection says of itself to a command without any input; nothing where that works."""
+        try:
+            self._execute("exit 0")
+        except (AnsibleError, OSError) as error:
+            return plain_text(str(error))
+        return ""
 
     def close(self, *, for_good: bool) -> None:
         """Close the connection; ``for_good`` where the run has no more to ask the host."""
@@ -110,3 +129,38 @@ class NodeLink(ActionBase):
 
     def _execute(self, command: str, in_data: bytes | None = None) -> dict[str, t.Any]:
         return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))
+
+
+def end_with_the_controller() -> None:
+    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
+    controller = os.getppid()
+
+    def end(*_: object) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == controller:
+            time.sleep(1)
+        end()
+
+    # After Ctrl-C Ansible passes SIGINT on to its workers, and mostly terminates them then; this one would wait for its
+    # threads, which follow the training.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def environment_of(given: t.Any) -> dict[str, str]:
+    """Return the variables of all that runs on the node itself; a container has its own."""
+    given = given or {}
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"{ENVIRONMENT} is {given!r}, but must be a mapping of variables, such as {{'PATH': '/opt/rocm/bin:$PATH'}}"
+        )
+    return {str(name): str(value) for name, value in given.items()}
+
+
+def python_of(link: NodeLink) -> str:
+    """Return the Python of a host."""
+    interpreter = link.variable("ansible_python_interpreter")
+    return "python3" if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS else str(interpreter)

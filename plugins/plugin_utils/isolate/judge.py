@@ -55,7 +55,8 @@ def _accused(
         return _broken(score, failed) if failed and not own_again.size else None
     if not own_again.size:
         return None
-    effect_again = float(np.median(own_again))
+    # Each repeated test of a pair counts: what comes and goes is no reason to accuse anybody.
+    effect_again = float(np.min(own_again) if len(of_probe.nodes) else np.median(own_again))
     together, enough = (score.effect + effect_again) / 2, score.needed * score.spread
     if together < enough or effect_again < _ALONE * enough:
         return None

@@ -63,7 +63,7 @@ def confirmation(suspects: Sequence[Score], of_pairs: Iterable[str], good: Seque
     alone = any(score.probe not in pair_probes for score in suspects)
     return Confirmation(
         [*names, *good[:_REFERENCES]] if alone else [],
-        [*_disjoint(links), *against(in_pairs, good, CONFIRMING_ROUNDS)] if in_pairs else [],
+        [*CONFIRMING_ROUNDS * _disjoint(links), *against(in_pairs, good, CONFIRMING_ROUNDS)] if in_pairs else [],
     )
 
 

@@ -90,11 +90,13 @@ def make_plan(
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
         data = _overridden(way.format, data, settings, len(ordered), findings)
-        data, noted = way.format.handed(data, settings, findings)
+        data, noted = way.format.handed(data, settings, len(ordered), findings)
     if way and data is not None:
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
         job = way.trainer.plan_job(data, settings, ordered, noted)
+    if job and settings.training_image:
+        job = _with_image(job, settings, findings)
     if job and settings.training_hf_token_file:
         # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
         job = replace(job, token_file="")
@@ -120,6 +122,15 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
         findings.fault("container_engine", APPTAINER, message, remedy)
     by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
     return PYXIS if by_slurm and asked == "auto" else asked
+
+
+def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
+    """Return a job whose config names no image with that of the option."""
+    named = job.image or settings.training_image
+    if named != settings.training_image:
+        message = f"training_image has no effect: the training config names {named}."
+        findings.warn("training_image", settings.training_image, message, "Leave it out, or change the config.")
+    return replace(job, image=named if settings.container_engine != "none" else job.image)
 
 
 def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 
 from ...module_utils.node.phase import NodeError
 from ..contracts import FirstFailure, JudgedBound, Summary
+from .board import Board
 from .node_errors import NodeLostError
 from .retry import second_faults
 
@@ -37,6 +38,16 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 def nobody_is_blamed(failure: FirstFailure) -> bool:
     """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them."""
     return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)
+
+
+def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
+    """Return the blame of the ``hosts`` that made a run fail, by its summary and what its folder has of them."""
+    refused = {}
+    for name in {node["node"] for node in summary["nodes"]} & set(hosts):
+        status = board.status(name)
+        if status["status"] == "not_started" and status.get("message"):
+            refused[name] = status["message"]
+    return blame_of_verdict(summary, hosts, refused, together=board.plan()["mode"] == "multi_node")
 
 
 def blame_of_verdict(

@@ -15,7 +15,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_fi
 
 FOLDER = ROOT / "examples/cvs"
 MEGATRON = "mi325x_megatron_llama-3.1-8b_distributed"
-EXAMPLES = (MEGATRON,)
+MAXTEXT = "mi355x_jaxmaxtext_llama-3.1-8b_distributed"
+EXAMPLES = (MEGATRON, MAXTEXT)
 
 
 def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:

@@ -11,7 +11,7 @@ import os
 import typing as t
 
 import pytest
-from cvs_configs import EXAMPLES, FOLDER, MEGATRON, example, planned, swept
+from cvs_configs import EXAMPLES, FOLDER, MAXTEXT, MEGATRON, example, planned, swept
 from test_make_plan import check_every_value
 from training_configs import REMOVED, ROOT, nodes, only
 
@@ -57,7 +57,7 @@ def test_mxfp4_is_fp4_with_its_recipe() -> None:
 
 def test_a_single_run_is_the_first_one_and_the_others_are_named() -> None:
     plan = planned(example(MEGATRON))
-    assert [warning["key"] for warning in plan["warnings"]] == ["sweep"]
+    assert [warning["key"] for warning in plan["warnings"]] == ["sweep.combinations"]
     assert plan["parameters"]["global_batch_size"] == 256
     assert planned(example(MEGATRON, {"sweep/runs": ["bf16"]}))["warnings"] == []
 
@@ -148,5 +148,66 @@ def test_a_single_node_config_runs_on_each_node() -> None:
     assert plan["mode"] == "single_node"
 
 
-def test_no_value_whatever_breaks_a_plan() -> None:
-    check_every_value(example(MEGATRON), ("config",), planned)
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"paths/log_dir": REMOVED}, "paths.log_dir"),
+        ({"paths/log_dir": "{paths.logs}/x"}, "paths.log_dir"),
+        ({"paths/logs": "/x"}, "paths.logs"),
+        ({"model/id": REMOVED, "training/maxtext_config/model_name": REMOVED}, "model.id"),
+        ({"training/steps": "many"}, "training.steps"),
+        ({"training/step": 3}, "training.step"),
+        ({"training/nccl/ib_hca": "<changeme>"}, "training.nccl.ib_hca"),
+        ({"training/nccl/hca": "x"}, "training.nccl.hca"),
+        ({"training/jax_distributed/coordinator_port": "high"}, "training.jax_distributed.coordinator_port"),
+        ({"training/jax_distributed/coordinator_ip": "192.0.2.9"}, "training.jax_distributed.coordinator_ip"),
+        (
+            {"training/jax_distributed/initialization_timeout_seconds": "long"},
+            "training.jax_distributed.initialization_timeout_seconds",
+        ),
+        ({"training/env_vars/HF_TOKEN": "x"}, "training.env_vars.HF_TOKEN"),
+        ({"training/xla_flags/xla_gpu_autotune_level": "high"}, "training.xla_flags.xla_gpu_autotune_level"),
+        ({"training/maxtext_config/remat_polic": "full"}, "training.maxtext_config.remat_polic"),
+        ({"training/maxtext_config/ici_fsdp_parallelism": 5}, "training.maxtext_config"),
+        ({"training/enabled_sweep_list": ["x"]}, "training.enabled_sweep_list[0]"),
+        ({"training/convergence/target_metric": "accuracy"}, "training.convergence.target_metric"),
+    ],
+)
+def test_a_fault_names_the_key_of_the_file_for_maxtext(changes: dict[str, t.Any], key: str) -> None:
+    fault = only(planned(example(MAXTEXT, changes), training_record_only=True)["faults"])
+    assert fault["key"].startswith(key)
+    assert "multi_node" not in fault["message"]
+
+
+def test_a_wrong_value_of_a_cell_is_named_there() -> None:
+    config = example(MAXTEXT)
+    config["training"]["sweeps"][0]["maxtext_overrides"]["per_device_batch_size"] = "no"
+    fault = only(planned(config)["faults"])
+    assert fault["key"] == "training.sweeps[0].maxtext_overrides.per_device_batch_size"
+
+
+def test_cells_of_maxtext_are_a_sweep_with_thresholds() -> None:
+    sweep = swept(example(MAXTEXT))
+    assert sweep["faults"] == sweep["warnings"] == []
+    assert [cell["plan"]["parameters"]["precision"] for cell in sweep["cells"]] == ["bf16", "fp8"]
+    assert [cell["values"]["per_device_batch_size"] for cell in sweep["cells"]] == [4, 6]
+
+
+def test_a_config_for_maxtext_takes_the_nodes_there_are() -> None:
+    one = planned(example(MAXTEXT), nodes(1), training_record_only=True)
+    assert one["faults"] == []
+    assert one["nodes"][0]["env"]["NNODES"] == "1"
+
+
+def test_overrides_of_maxtext_find_their_section() -> None:
+    overrides = {"steps": 7, "per_device_batch_size": 2, "paths.shared_fs": "/other"}
+    plan = planned(example(MAXTEXT), training_record_only=True, training_overrides=overrides)
+    assert plan["faults"] == []
+    assert plan["parameters"]["iterations"] == 7
+    assert plan["parameters"]["micro_batch_size"] == 2
+    assert plan["nodes"][0]["env"]["HF_HOME"] == "/other/cache/maxtext"
+
+
+@pytest.mark.parametrize(("name", "section"), [(MEGATRON, "config"), (MAXTEXT, "training")])
+def test_no_value_whatever_breaks_a_plan(name: str, section: str) -> None:
+    check_every_value(example(name), (section,), planned)

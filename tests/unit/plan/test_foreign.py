@@ -21,12 +21,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan i
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
-TITAN = '[job]\ndump_folder = "./outputs"\n\n[training]\nsteps = 10\n\n[parallelism]\n'
-LATER = {"schema_version": 1, "framework": "jaxmaxtext", "training": {"steps": 30}, "model": {}}
+OTHER_TOML = '[job]\nname = "x"\n\n[mine]\nsteps = 10\n'
+LATER = {"schema_version": 1, "framework": "torchtitan_single", "training": {"steps": 30}, "model": {}}
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
     "an empty object": ("c.json", {}, "it holds nothing"),
-    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'jaxmaxtext')"),
+    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'torchtitan_single')"),
     "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in CVS's later format"),
     "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
     "TorchTitan of CVS": (
@@ -34,18 +34,11 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         {"config": {"torchtitan_root": "/x"}, "model_params": {}},
         "is a config for TorchTitan",
     ),
-    "TorchTitan": ("c.toml", TITAN, "is a config for TorchTitan"),
     "TOML": ("c.toml", "a = 1\n", "is TOML"),
     "MaxText's own": (
         "c.yml",
         "base_config: base.yml\nper_device_batch_size: 4\n",
         "is MaxText's own config",
-    ),
-    "Primus": (
-        "llama3.1_8B-BF16-pretrain.yaml",
-        "work_group: amd\nuser_name: me\nexp_name: a\nworkspace: ./output\nmodules:\n  pre_trainer:\n"
-        "    framework: megatron\n",
-        "is an experiment file of Primus",
     ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
     "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
@@ -123,14 +116,14 @@ class OfToml(NxdtYaml):
 @pytest.mark.parametrize("asked", ["auto", "nxdt"])
 def test_toml_is_left_to_a_format_that_reads_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setitem(FORMATS, "of_toml", OfToml())
-    plan = make_plan(TITAN, "c.toml", {"training_framework": asked}, nodes(2), "now")
+    plan = make_plan(OTHER_TOML, "c.toml", {"training_framework": asked}, nodes(2), "now")
     assert plan["chosen"]["format"]["name"] == "nxdt_yaml"
     assert "training_config" not in [fault["key"] for fault in plan["faults"]]
 
 
 def test_what_is_wrong_in_toml_is_told_by_the_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMATS, "of_toml", OfToml())
-    plan = make_plan("[training]\n[model]\n", "c.toml", {}, nodes(2), "now")
+    plan = make_plan("[mine]\n", "c.toml", {}, nodes(2), "now")
     assert only(plan["faults"])["message"] == "job is missing."
 
 

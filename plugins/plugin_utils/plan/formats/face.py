@@ -94,7 +94,9 @@ class Format(abc.ABC, t.Generic[ConfigT]):
         """Return what the config says about thresholds outside of it."""
         return OwnThresholds()
 
-    def handed(self, config: ConfigT, _options: RunOptions, findings: Findings) -> tuple[t.Any, Findings]:
+    def handed(
+        self, config: ConfigT, _options: RunOptions, _node_count: int, findings: Findings
+    ) -> tuple[t.Any, Findings]:
         """Return a config as its trainers take it, or None if there is none, and where faults of that are noted."""
         return config, findings
 

@@ -16,18 +16,11 @@ from .cvs2.frameworks import FRAMEWORKS
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
 _FIRST_FORM = f"Give one in CVS's first format, with the sections config and model_params; {_EXAMPLES}"
-_TITAN = "a config for TorchTitan, which is not supported"
+_TITAN = "a config for TorchTitan in JSON, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
-_TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
 _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
-)
-# Primus's experiment files, as in examples/*/configs of AMD-AGI/Primus.
-_PRIMUS = re.compile(r"^(?:work_group|user_name|exp_name|workspace|modules)\s*:", re.MULTILINE)
-_OF_PRIMUS = (
-    "is an experiment file of Primus, which is not planned yet",
-    "Start it with Primus' own runner/primus-cli, and judge its logs with playbooks/report.yml.",
 )
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
@@ -55,14 +48,11 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     # The parser's time grows with the square of the number of parts of a key, which are on one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
-        is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
-        return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
-    return _kind_of_yaml(text, left_alone=named or recognized, recognized=recognized)
+        return "is TOML, which no supported framework reads", _GIVE_ONE
+    return _kind_of_yaml(text, left_alone=named or recognized)
 
 
-def _kind_of_yaml(text: str, *, left_alone: bool, recognized: bool) -> tuple[str, str] | None:
-    if not recognized and len(set(_PRIMUS.findall(text))) > 2:
-        return _OF_PRIMUS
+def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
         return (
             "is MaxText's own config, not a CVS config for MaxText",

@@ -14,6 +14,7 @@ from ...config.kinds import OneOf, Whole, Words
 from .container import Container
 
 MEGATRON = ("megatron_single", "megatron_distributed")
+Target = t.Annotated[str, OneOf(("auto", "train_loss", "eval_loss"))]
 SchemaVersion = t.Annotated[int, Whole(1, 1)]
 
 
@@ -33,6 +34,24 @@ class LossCurve(ConfigSection):
     enforce: Flag | None = optional("Whether CVS fails a run by it.")
 
 
+class Convergence(ConfigSection):
+    """The section ``convergence``."""
+
+    target_metric: Target = key("Whose loss it is.", default="auto")
+    target_value: t.Any = optional("Loss to reach; 0 for none. Nothing here judges it.")
+
+
+class Checkpoint(ConfigSection):
+    """The section ``checkpoint``: a test of CVS of its own."""
+
+    enforce: Flag = key("Whether CVS makes it.", default=False)
+    save_interval: PositiveInteger | None = optional("Steps between checkpoints.")
+    save_iters: PositiveInteger | None = optional("Steps of the run that saves.")
+    resume_iters: PositiveInteger | None = optional("The last step of the run that resumes.")
+    loss_rtol: t.Any = optional("By how much the losses may differ.")
+    checkpoint_dir: t.Any = optional("Folder that the nodes share.")
+
+
 class LaterConfig(ConfigSection):
     """What every later config has at the top."""
 
@@ -49,6 +68,9 @@ class MegatronFile(LaterConfig):
     framework: t.Annotated[str, OneOf(MEGATRON)] = key("Trainer, and whether all nodes train together.")
     scaling_baseline: ScalingBaseline = key("What scaling is compared with.", default_factory=ScalingBaseline)
     loss_curve: LossCurve = key("How CVS judges the loss.", default_factory=LossCurve)
+    convergence: Convergence = key("A loss to reach.", default_factory=Convergence)
+    checkpoint: Checkpoint = key("A test of checkpoints.", default_factory=Checkpoint)
+    smoke: FreeObject | None = optional("A short run of CVS before the others.")
     config: FreeObject = key("How to run.")
     model_params: FreeObject = key("What to train.")
     sweep: FreeObject | None = optional("The runs, each with its batch sizes and precision.")

@@ -36,7 +36,7 @@ class RuntimeArguments(ConfigSection):
 
 
 # Values move to keys of the first format, which checks them.
-CHECKED_THERE = ("name", "image", "image_tar", "env", "shm_size", "shm-size", "volumes", "devices", "sweep")
+CHECKED_THERE = ("name", "image", "image_tar", "env", "shm_size", "shm-size", "volumes", "devices")
 _ENGINES = ("docker", "podman")
 
 

@@ -7,15 +7,20 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...config.findings import Findings
 from ...config.words import key_path
 from ..cvs1.dialect import CvsFile, Dialect
 from .places import words_of
 
 
 class LaterFile(t.NamedTuple):
-    """A file read without its documentation keys; ``moved`` maps paths of values to where the file has them."""
+    """A file read without its documentation keys, for a trainer.
+
+    ``moved`` maps paths of values to where the file has them.
+    """
 
     data: dict[str, t.Any]
+    trainer: str
     moved: Mapping[str, str] = {}
 
 
@@ -50,3 +55,9 @@ class FirstFormat:
         found = {key: moved.get(place, place) for key, place in at.items()}
         absolute = {key.replace("branch.", f"{path}.", 1): place for key, place in found.items()}
         return {path: of_branch, "model_params": of_branch, **words_of(moves), **absolute}
+
+
+def warn_of_checkpoint_test(path: str, findings: Findings) -> None:
+    """Warn of CVS's test of saving and resuming, which is switched on at a path, and not made here."""
+    message = "The test of saving a checkpoint and resuming from it is not made."
+    findings.warn(path, True, message, "Set it to false, or make it with CVS.")

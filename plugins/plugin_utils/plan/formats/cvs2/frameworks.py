@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import re
 
+from ..cvs1.maxtext.dialect import DIALECT as MAXTEXT
 from ..cvs1.megatron.dialect import DIALECT as MEGATRON
 
-FRAMEWORKS = {"megatron_single": MEGATRON.trainer, "megatron_distributed": MEGATRON.trainer}
+FRAMEWORKS = {
+    "megatron_single": MEGATRON.trainer,
+    "megatron_distributed": MEGATRON.trainer,
+    "jaxmaxtext": MAXTEXT.trainer,
+}
 TELLING = re.compile(rf'"framework"\s*:\s*"({"|".join(FRAMEWORKS)})"')

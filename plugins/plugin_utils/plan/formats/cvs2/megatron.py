@@ -10,11 +10,12 @@ from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
 from ...config.words import key_path, listed, shown
-from ..cvs1.dialect import CvsFile
+from ...job.options import RunOptions
 from ..cvs1.megatron.dialect import DIALECT
 from .config import MegatronFile
 from .container import CHECKED_THERE, MOVES, move_container
-from .file import FirstFormat, LaterFile
+from .file import FirstFormat, LaterFile, warn_of_checkpoint_test
+from .shape import First, Shape
 
 # As CVS's cvs/lib/training/megatron/utils/model_registry.py has them for the Llama scripts, and the first format's.
 PRECISIONS: dict[str, dict[str, str]] = {
@@ -33,10 +34,17 @@ _MOVES = {**MOVES, "branch.batch_size": "model_params.global_batch_size"}
 _DEFAULTS = {"nnodes": "1"}
 
 
-def first_format(file: LaterFile, lower_unknown: bool, findings: Findings) -> tuple[CvsFile, dict[str, str]] | None:
+def first_format(file: LaterFile, options: RunOptions, _node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    data = file.data
-    read = typed(MegatronFile, data, "", findings, unused=(*CHECKED_THERE, *SECTIONS), lower_unknown=lower_unknown)
+    data, lower_unknown = file.data, options.training_unknown_keys == "warn"
+    read = typed(
+        MegatronFile,
+        data,
+        "",
+        findings,
+        unused=(*CHECKED_THERE, *SECTIONS, "sweep", "smoke", "checkpoint_dir"),
+        lower_unknown=lower_unknown,
+    )
     config, parameters = (section(data, name, name, findings) for name in SECTIONS)
     if config is None or parameters is None:
         return None
@@ -55,6 +63,8 @@ def first_format(file: LaterFile, lower_unknown: bool, findings: Findings) -> tu
             first.take("branch", _RENAMED.get(name, name), value, key_path("model_params", name))
     _take_precision(first, parameters, file, findings)
     places |= move_container(data, first.values, findings)
+    if read.checkpoint.enforce:
+        warn_of_checkpoint_test("checkpoint.enforce", findings)
     return first.as_file(DIALECT), _WORDS | first.words("model_params", _MOVES, file.moved)
 
 
@@ -91,3 +101,10 @@ def _take_precision(first: FirstFormat, parameters: dict[str, t.Any], file: Late
         findings.fault(file.moved.get(path, path), given, message, f"Give one of {listed(PRECISIONS)}.")
     for name, value in (known or PRECISIONS["BF16"]).items():
         first.take("branch", name, value, path)
+
+
+def _section_of(key: str) -> str | None:
+    return "config" if key in DIALECT.sections().config.model_fields else None
+
+
+SHAPE = Shape(DIALECT, "sweep.combinations", "sweep.runs", "model_params", first_format, _section_of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...config.words import shown
 from ...job.batch_scaling import check_scaling
-from ...job.container import CONTAINER_KEYS, check_container
+from ...job.container import check_container
 from .precision import CONVERTERS
 from .reading import TorchTitanReading
 
@@ -35,11 +35,11 @@ def _check_run(reading: TorchTitanReading) -> None:
     given = reading.config.trainops
     check_container(given.container_config, reading.findings, "trainops.container_config", "; use hf_token_file")
     if reading.options.container_engine == "none":
-        for name in ("container_image", *CONTAINER_KEYS):
-            if name == "container_image" and given.container_image:
-                reading.warn(f"trainops.{name}", "Without a container engine, it has no effect.", "Leave it out.")
+        if given.container_image:
+            reading.warn("trainops.container_image", "Without a container engine, it has no effect.", "Leave it out.")
     elif not reading.image:
-        reading.fault("trainops.container_image", "No image is set.", "Set training_image, or container_engine=none.")
+        remedy = "Set training_image, or container_engine=none."
+        reading.fault("trainops.container_image", "No image is set.", remedy)
 
 
 def _check_lines(reading: TorchTitanReading) -> None:

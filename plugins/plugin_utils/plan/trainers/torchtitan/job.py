@@ -94,7 +94,7 @@ def _job(reading: TorchTitanReading, config: TomlConfig, master: str, sizes: Siz
         nnodes=reading.nnodes,
         master_address=master,
         master_port=port,
-        image=reading.image if options.container_engine != "none" else None,
+        image=run.container_image if options.container_engine != "none" else None,
         environment=_ENVIRONMENT | users,
         token_file=run.hf_token_file,
         token_variable="HF_TOKEN",
