@@ -7,6 +7,7 @@ import json
 import os
 import time
 import typing as t
+from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
@@ -22,7 +23,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan
-    from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.plan_text import brief_text, plan_text
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
@@ -35,6 +36,11 @@ with needed_packages(__name__):
     from ..plugin_utils.run.slurm.cluster import has_pyxis, nodes_for, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
+    from ..plugin_utils.run.whole_file import write_whole
+
+
+# The whole plan for people, in the run's folder beside plan.json.
+PLAN_TEXT = "plan.txt"
 
 
 class Config(t.NamedTuple):
@@ -108,15 +114,20 @@ class ActionModule(ControllerAction):
             # They are those of today, and the plan is the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        show(f"\n{plan_text(plan)}\n")
+        written = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
+        text = brief_text(plan, os.path.join(folder, PLAN_TEXT)) if written else plan_text(plan)
+        show(f"\n{text}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
         output_dir = arguments["output_dir"]
+        run_dir = self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None
+        if run_dir and written:
+            self._write_text(os.path.join(run_dir, PLAN_TEXT), plan_text(plan))
         return {
             "changed": False,
             "plan": plan,
-            "run_dir": self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None,
+            "run_dir": run_dir,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
@@ -296,6 +307,13 @@ class ActionModule(ControllerAction):
         # What is no name of a file at all is a fault of the plan's.
         named = thresholds if isinstance(thresholds, str) else None
         return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
+
+    @staticmethod
+    def _write_text(path: str, text: str) -> None:
+        try:
+            write_whole(Path(path), f"{text}\n")
+        except OSError as error:
+            raise _not_written(error) from None
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:

@@ -20,6 +20,7 @@ from .job.gke import launch_of
 from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
+from .job.memory import warn_of_memory
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma_checks import warn_of_rdma
@@ -99,6 +100,8 @@ def make_plan(
     if job and not settings.training_rehearsal:
         warn_of_gpu(job, findings)
         warn_of_rdma(job, findings)
+        size = (job.architecture, job.parameters, job.keeping)
+        warn_of_memory(*size, job.branch.gpu, job.chips_per_gpu, job.branch.path, findings)
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, settings, findings)

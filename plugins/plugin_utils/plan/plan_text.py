@@ -38,6 +38,17 @@ def plan_text(plan: Plan) -> str:
     return printable("\n\n".join(blocks), keep="\n")
 
 
+def brief_text(plan: Plan, whole: str) -> str:
+    """Return what will run where, and the warnings, as lines of text; ``whole`` is the file that has all the rest."""
+    if plan["faults"]:
+        return plan_text(plan)
+    blocks = [_summary(plan, brief=True), *([] if "gke" in plan else [_nodes(plan)])]
+    if plan["warnings"]:
+        blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
+    blocks.append(f"Every node's command and environment, and notes: {whole}")
+    return printable("\n\n".join(blocks), keep="\n")
+
+
 def _where(plan: Plan) -> list[str]:
     if "gke" in plan:
         return [_workload(plan)]
@@ -74,7 +85,7 @@ def _held(value: t.Any) -> str:
     return textwrap.shorten(text[:_MOST_SHOWN], _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: Plan, *, brief: bool = False) -> str:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
@@ -95,7 +106,7 @@ def _summary(plan: Plan) -> str:
         "steps": parameters["iterations"],
         "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence except thresholds",
-        **_choices(plan),
+        **({} if brief else _choices(plan)),
     }
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}

@@ -22,6 +22,7 @@ from ...formats.cvs1.maxtext.keys import ELSEWHERE
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
+from ...job.memory import Keeping
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
@@ -183,9 +184,21 @@ def _job(
         ),
         architecture=architecture_of(reading),
         counts_routers=True,
+        keeping=_kept(reading, sizes),
         # With the same run_name MaxText resumes from its last checkpoint.
         checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )
+
+
+def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
+    """Return what a device keeps: weights, gradients and Adam's two moments in FP32, sharded like the weights."""
+    policy = reading.parameters.remat_policy or "full"
+    kept: t.Literal["all", "some", "inputs"] = "some"
+    if policy == "full":
+        kept = "inputs"
+    elif policy == "none" or policy.startswith("minimal"):
+        kept = "all"
+    return Keeping(0.0, 16.0, sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1), kept)
 
 
 FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(
