@@ -43,10 +43,8 @@ _MEMORY_GIB = {
 _GIB = 1024.0**3
 # Of a logit: itself, a copy of 32 bits, and its gradient.
 _LOGIT_BYTES = 10.0
-# What is kept of a layer where only some of it is computed again.
-_SOME = 0.5
 # An estimate that is so much above the memory does not fit.
-_CERTAIN = 1.1
+_CERTAIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -54,13 +52,14 @@ class Keeping:
     """What a rank keeps.
 
     ``whole`` and ``sharded`` are the bytes of a parameter's weight, gradient and optimizer state, the latter divided
-    among ``shards`` ranks. ``activations`` says what is kept of a layer: all, some, or its inputs alone.
+    among ``shards`` ranks. ``activations`` is the part of a layer's activations that is not computed again: 1 for all,
+    0 where only the layer's input is kept.
     """
 
     whole: float
     sharded: float
     shards: int
-    activations: t.Literal["all", "some", "inputs"]
+    activations: float
 
 
 class Estimate(t.NamedTuple):
@@ -86,9 +85,9 @@ def estimated(shape: Architecture, parameters: Parameters, keeping: Keeping, nar
     states = held * (keeping.whole + keeping.sharded / keeping.shards)
     # The first stage of a pipeline holds the micro batches of as many as there are stages.
     layer, inputs = _layer_bytes(shape, narrow) / tensor, 2.0 * shape.hidden_size / tensor
-    kept = {"all": layer * shape.layers, "some": layer * shape.layers * _SOME, "inputs": inputs * shape.layers + layer}
+    kept = shape.layers * (inputs + keeping.activations * (layer - inputs)) + (1 - keeping.activations) * layer
     logits = _LOGIT_BYTES * shape.vocabulary_size / tensor if pipeline == 1 else 0.0
-    return Estimate(*(size / _GIB for size in (states, tokens * kept[keeping.activations], tokens * logits)))
+    return Estimate(*(size / _GIB for size in (states, tokens * kept, tokens * logits)))
 
 
 def _layer_bytes(shape: Architecture, narrow: bool) -> float:
@@ -134,5 +133,5 @@ def warn_of_memory(
 def _remedy(found: Estimate, keeping: Keeping) -> str:
     if found.states > found.activations + found.logits:
         return "Shard it further: raise tensor or pipeline parallelism, or use FSDP or more nodes."
-    recompute = ", compute activations again (recompute, remat_policy)" if keeping.activations != "inputs" else ""
+    recompute = ", compute activations again (recompute, remat_policy)" if keeping.activations else ""
     return f"Lower the micro batch size{recompute}, or raise tensor or context parallelism."

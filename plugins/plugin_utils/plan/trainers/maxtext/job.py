@@ -42,6 +42,16 @@ from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
+_WEIGHT_BYTES = {"bfloat16": 2.0, "float16": 2.0}
+# The part of a layer's activations that a policy keeps on the device, by the products that get_remat_policy names.
+_KEPT = {
+    **dict.fromkeys(("none", "minimal", "minimal_flash", "minimal_with_context"), 0.9),
+    "save_dot_with_context_except_mlp": 0.25,
+    "save_dot_except_mlpwi": 0.25,
+    "save_dot_except_mlp": 0.2,
+    "save_qkv_proj": 0.1,
+    "save_out_proj": 0.1,
+}
 # libyaml, if available, is ten times as fast; it only folds lines of more than 1,000 characters differently.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # What CVS passes to every MaxText: nothing here uses Google Cloud, and GSPMD shards as in the measured runs.
@@ -191,14 +201,10 @@ def _job(
 
 
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
-    """Return what a device keeps: weights, gradients and Adam's two moments in FP32, sharded like the weights."""
-    policy = reading.parameters.remat_policy or "full"
-    kept: t.Literal["all", "some", "inputs"] = "some"
-    if policy == "full":
-        kept = "inputs"
-    elif policy == "none" or policy.startswith("minimal"):
-        kept = "all"
-    return Keeping(0.0, 16.0, sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1), kept)
+    """Return what a device keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
+    weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
+    shards = sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1)
+    return Keeping(0.0, 4 * weight, shards, _KEPT.get(reading.parameters.remat_policy or "full", 0.0))
 
 
 FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(

@@ -130,7 +130,7 @@ def _kept(reading: ScriptReading, sizes: Sizes, *, full: bool) -> Keeping:
     """
     shards = (sizes.data_parallelism or 1) * (sizes.context_parallelism or 1)
     whole, sharded = (0.0, 18.0) if reading.parameters.fsdp or reading.get("megatron_fsdp") else (6.0, 12.0)
-    return Keeping(whole, sharded, shards, "inputs" if full else "all")
+    return Keeping(whole, sharded, shards, 0.0 if full else 1.0)
 
 
 def _trained_in(reading: ScriptReading) -> str:
