@@ -4,10 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import threading
-import time
 import typing as t
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -38,7 +34,7 @@ with needed_packages(__name__):
     from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.inventory.folded_names import folded
-    from ..plugin_utils.node_links import NodeLink
+    from ..plugin_utils.node_links import ENVIRONMENT, NodeLink, end_with_the_controller, environment_of, python_of
     from ..plugin_utils.plain_text import plain_text
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.answers import A, Ask, Phase
@@ -56,10 +52,8 @@ with needed_packages(__name__):
 if t.TYPE_CHECKING:
     from ..plugin_utils.run.slurm.launch import Needs
 
-ENVIRONMENT = "training_node_environment"
 PROGRESS_SECONDS = 3.0
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
-_AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
 class ActionModule(ControllerAction):
@@ -78,7 +72,7 @@ class ActionModule(ControllerAction):
             self._plan = self._board.plan()
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
-        _end_with_the_controller()
+        end_with_the_controller()
         self._links: dict[str, NodeLink] = {}
         try:
             if "slurm" in self._plan:
@@ -140,8 +134,8 @@ class ActionModule(ControllerAction):
                     self._plan,
                     node,
                     link.send,
-                    _python(link),
-                    _environment(link.variable(ENVIRONMENT)),
+                    python_of(link),
+                    environment_of(link.variable(ENVIRONMENT)),
                     self._task.check_mode,
                     identity_of(self._plan, node, nonce),
                     known.get("program"),
@@ -234,30 +228,11 @@ class ActionModule(ControllerAction):
         """Return what the tasks of a job need, by the variables of the host that submits it."""
         given = {name: self._templar.template(self.variables.get(name)) for name in (VALUE, FILE, ENVIRONMENT)}
         return {
-            "environment": _environment(given[ENVIRONMENT]),
+            "environment": environment_of(given[ENVIRONMENT]),
             "files": _trainer() if self._plan["rehearsal"] else {},
             "secrets": {str(node["node_rank"]): _secrets(node) for node in self._plan["nodes"]},
             "given_secrets": _given_secrets(given[VALUE], given[FILE]),
         }
-
-
-def _end_with_the_controller() -> None:
-    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
-    controller = os.getppid()
-
-    def end(*_: object) -> None:
-        os.killpg(0, signal.SIGKILL)
-
-    def watch() -> None:
-        while os.getppid() == controller:
-            time.sleep(1)
-        end()
-
-    # After Ctrl-C Ansible passes SIGINT on to its workers, and mostly terminates them then; this one would wait for its
-    # threads, which follow the training.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _trainer() -> dict[str, str]:
@@ -290,18 +265,3 @@ def _given_secrets(value: t.Any, path: t.Any) -> dict[str, str]:
     except ValueError as error:
         raise AnsibleActionFail(f"{FILE}: {error}.") from None
     return {"hf_token": register_secret(token)} if token else {}
-
-
-def _environment(given: t.Any) -> dict[str, str]:
-    """Return the variables of all that runs on the node itself; a container has its own."""
-    given = given or {}
-    if not isinstance(given, Mapping):
-        raise ValueError(
-            f"{ENVIRONMENT} is {given!r}, but must be a mapping of variables, such as {{'PATH': '/opt/rocm/bin:$PATH'}}"
-        )
-    return {str(name): str(value) for name, value in given.items()}
-
-
-def _python(link: NodeLink) -> str:
-    interpreter = link.variable("ansible_python_interpreter")
-    return "python3" if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS else str(interpreter)

@@ -22,8 +22,8 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
-    from ..plugin_utils.plan.plan import make_plan
-    from ..plugin_utils.plan.plan_text import brief_text, plan_text
+    from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
+    from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
@@ -76,7 +76,7 @@ class ActionModule(ControllerAction):
             problems.append({"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy})
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
-        config = self._config(arguments["config"], options.get("training_thresholds"))
+        config = self._config(arguments["config"], options)
         group, more = self._spare_hosts(options)
         problems += more
         self._hosts = arguments["hosts"]
@@ -114,15 +114,18 @@ class ActionModule(ControllerAction):
             # They are those of today, and the plan is the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        written = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
-        text = brief_text(plan, os.path.join(folder, PLAN_TEXT)) if written else plan_text(plan)
+        # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
+        runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
+        text = plan_in_short(plan) if runs and not self._display.verbosity else plan_text(plan)
+        if runs:
+            text += f"\n\nEvery node's command and environment: {os.path.join(folder, PLAN_TEXT)}"
         show(f"\n{text}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
         output_dir = arguments["output_dir"]
         run_dir = self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None
-        if run_dir and written:
+        if run_dir and runs:
             self._write_text(os.path.join(run_dir, PLAN_TEXT), plan_text(plan))
         return {
             "changed": False,
@@ -303,10 +306,12 @@ class ActionModule(ControllerAction):
             ) from None
         show(f"Run {plan['run_id']} already exists; resuming it.\n")
 
-    def _config(self, config: str, thresholds: t.Any) -> Config:
+    def _config(self, config: str, options: dict[str, t.Any]) -> Config:
+        path, text, unreadable = self.file(config)
+        named = options.get("training_thresholds") or thresholds_of_config(text, path, options)
         # What is no name of a file at all is a fault of the plan's.
-        named = thresholds if isinstance(thresholds, str) else None
-        return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
+        of_file = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
+        return Config(path, text, unreadable, of_file)
 
     @staticmethod
     def _write_text(path: str, text: str) -> None:

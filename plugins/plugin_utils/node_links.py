@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import threading
+import time
 import typing as t
+from collections.abc import Mapping
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.executor.process import worker
@@ -30,6 +34,9 @@ from .ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ansible.playbook.play_context import PlayContext
+
+ENVIRONMENT = "training_node_environment"
+_AUTOMATIC_INTERPRETERS = ("auto", "auto_silent", "auto_legacy", "auto_legacy_silent")
 
 
 class _Executor(TaskExecutor):
@@ -123,3 +130,38 @@ class NodeLink(ActionBase):
 
     def _execute(self, command: str, in_data: bytes | None = None) -> dict[str, t.Any]:
         return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))
+
+
+def end_with_the_controller() -> None:
+    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
+    controller = os.getppid()
+
+    def end(*_: object) -> None:
+        os.killpg(0, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == controller:
+            time.sleep(1)
+        end()
+
+    # After Ctrl-C Ansible passes SIGINT on to its workers, and mostly terminates them then; this one would wait for its
+    # threads, which follow the training.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def environment_of(given: t.Any) -> dict[str, str]:
+    """Return the variables of all that runs on the node itself; a container has its own."""
+    given = given or {}
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"{ENVIRONMENT} is {given!r}, but must be a mapping of variables, such as {{'PATH': '/opt/rocm/bin:$PATH'}}"
+        )
+    return {str(name): str(value) for name, value in given.items()}
+
+
+def python_of(link: NodeLink) -> str:
+    """Return the Python of a host."""
+    interpreter = link.variable("ansible_python_interpreter")
+    return "python3" if not interpreter or interpreter in _AUTOMATIC_INTERPRETERS else str(interpreter)

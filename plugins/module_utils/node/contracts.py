@@ -98,6 +98,30 @@ class KeptRuns(t.TypedDict):
     keep_days: float
 
 
+class Partner(t.TypedDict):
+    """The other node of a pair: who it is, where one of the two listens, and for how long one waits for the other.
+
+    ``slowdown`` is how many times as slow the link is made in a rehearsal.
+    """
+
+    node: str
+    address: str
+    port: int
+    serves: bool
+    secret: str
+    patience: float
+    slowdown: float
+
+
+class Asked(t.TypedDict):
+    """Which probes a node does, with whom if with anybody, and how many times as slow a rehearsal makes it."""
+
+    probes: list[str]
+    rehearsal: bool
+    slowdown: float
+    partner: t.NotRequired[Partner]
+
+
 class PhaseNeeds(t.TypedDict, total=False):
     """What single phases need beside a `Request`; each says what."""
 
@@ -116,6 +140,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     grace_seconds: float
     with_log: bool
     offset: int
+    probe: Asked
 
 
 class Request(PhaseNeeds):

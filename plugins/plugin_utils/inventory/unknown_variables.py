@@ -15,9 +15,9 @@ from ..contracts import Finding
 from ..plan.config.words import misspelled, nearest
 from .folded_names import folded
 
-PREFIXES = ("training_", "report_", "node_prep_")
+PREFIXES = ("training_", "report_", "node_prep_", "isolate_")
 # Host variables that are not role arguments.
-_OF_HOSTS = ("training_address", "training_node_environment", "training_topology")
+_OF_HOSTS = ("training_address", "training_node_environment", "training_topology", "isolate_rehearsal_slowdown")
 _COLLECTION = Path(__file__).resolve().parents[3]
 _PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
 _NAMED_BY = ("register", "loop_var")

@@ -38,14 +38,11 @@ def plan_text(plan: Plan) -> str:
     return printable("\n\n".join(blocks), keep="\n")
 
 
-def brief_text(plan: Plan, whole: str) -> str:
-    """Return what will run where, and the warnings, as lines of text; ``whole`` is the file that has all the rest."""
-    if plan["faults"]:
-        return plan_text(plan)
-    blocks = [_summary(plan, brief=True), *([] if "gke" in plan else [_nodes(plan)])]
+def plan_in_short(plan: Plan) -> str:
+    """Return a plan without faults as what one checks before a run: what is trained on what, and the warnings."""
+    blocks = [_rows_of(_settings(plan))]
     if plan["warnings"]:
         blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
-    blocks.append(f"Every node's command and environment, and notes: {whole}")
     return printable("\n\n".join(blocks), keep="\n")
 
 
@@ -85,7 +82,15 @@ def _held(value: t.Any) -> str:
     return textwrap.shorten(text[:_MOST_SHOWN], _WIDTH // 2, placeholder=" …") if text.strip() else '""'
 
 
-def _summary(plan: Plan, *, brief: bool = False) -> str:
+def _summary(plan: Plan) -> str:
+    return _rows_of({**_settings(plan), **_choices(plan)})
+
+
+def _rows_of(values: dict[str, t.Any]) -> str:
+    return "\n".join(f"{name:<10} {value}" for name, value in values.items())
+
+
+def _settings(plan: Plan) -> dict[str, t.Any]:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
@@ -106,11 +111,10 @@ def _summary(plan: Plan, *, brief: bool = False) -> str:
         "steps": parameters["iterations"],
         "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence except thresholds",
-        **({} if brief else _choices(plan)),
     }
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
-    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+    return rows
 
 
 def _choices(plan: Plan) -> dict[str, str]:

@@ -28,6 +28,7 @@ from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import FirstFailure, Status
+from ..run.blame import NOBODY_NAMED
 from ..run.status import has_failed, stops_short
 from ..unreachable import why_unreachable
 from .broken_links import broken_links, broken_links_in_words
@@ -47,7 +48,6 @@ _EXIT_STATUS = 99
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
-NOBODY_NAMED = "Which rank is blocking the others is unknown."
 _REMEDY_OF_HANG = "Check that rank and its node first."
 _REMEDY_WITHOUT_A_NAME = (
     "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "

@@ -16,6 +16,7 @@ from ..config.field_types import (
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
+    TextOrNothing,
 )
 from ..config.fields import ConfigSection, key, optional
 from ..config.json_object import Overrides
@@ -160,6 +161,7 @@ class RunOptions(ConfigOptions):
         "capabilities that RDMA and GPUs need.",
         default="privileged",
     )
+    training_image: TextOrNothing = optional("Container image, for a training config that names none.")
     training_image_archive: PathOrNothing = key(
         "Image archive on the nodes, loaded instead of pulling the image where it is missing.", default=""
     )

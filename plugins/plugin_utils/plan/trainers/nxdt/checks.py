@@ -326,7 +326,7 @@ def _check_variables(reading: NxdtReading) -> None:
 
 
 def _check_image(reading: NxdtReading) -> None:
-    if reading.get("trainops.container_image") is None:
+    if reading.get("trainops.container_image") is None and not reading.options.training_image:
         reading.fault(
             "trainops.container_image",
             "container_image is missing.",

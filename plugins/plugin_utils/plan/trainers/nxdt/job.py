@@ -64,9 +64,12 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
 def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
     """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
-    if options.container_engine != "auto" or run_of(config).get("container_image") is not None:
+    named = options.training_image or run_of(config).get("container_image")
+    if options.container_engine != "auto" or named is not None:
         return options.container_engine
-    findings.note("No image is set (trainops.container_image), so the training runs directly on the hosts.")
+    findings.note(
+        "No image is set (trainops.container_image, or training_image), so the training runs directly on the hosts."
+    )
     return "none"
 
 

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How often an isolation accuses healthy nodes, and how often it finds bad ones: ``isolate_power.py [SWEEPS]``.
+
+Each sweep is simulated with its confirmation, and judged as a real one is. Healthy nodes differ by 0.5 % (standard
+deviation), a sample of a node by itself by 0.5 % more and one of a pair by 1 %. *heavy tails* draws what a sample adds
+from Student's distribution with 3 degrees of freedom. A bad node is slow in both probes, a bad link in that of pairs.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import typing as t
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+_ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(_ROOT / "collections"))
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, PlannedTests, plan_tests
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import Pair
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import confirmation, proven, suspected
+
+SINGLE, PAIR = "gemm", "all_reduce"
+OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
+SAMPLES = 3
+COST = Cost(single=60, pair=20)
+
+
+@dataclass
+class Fleet:
+    """Nodes, of which some are slow, and links, of which some are: each with the logarithm of how much."""
+
+    nodes: list[str]
+    random: np.random.Generator
+    slow: dict[str, float]
+    slow_links: dict[frozenset[str], float]
+    heavy: bool = False
+
+    def __post_init__(self) -> None:
+        """Draw how healthy nodes differ."""
+        self.own = dict(zip(self.nodes, self.random.normal(0, OF_NODES, len(self.nodes)), strict=True))
+
+    def noise(self, deviation: float, count: int) -> t.Any:
+        """Return noise of a standard deviation."""
+        if self.heavy:
+            return self.random.standard_t(3, count) * deviation / np.sqrt(3)
+        return self.random.normal(0, deviation, count)
+
+    def measured(self, singles: list[str], rounds: list[list[Pair]], stage: Stage) -> list[Measured]:
+        """Return what tests would measure."""
+        pairs = [pair for one in rounds for pair in one]
+        of_singles = self.noise(OF_SAMPLE, SAMPLES * len(singles)).reshape(-1, SAMPLES)
+        of_pairs = self.noise(OF_PAIR, len(pairs))
+        return [
+            *(
+                Measured(SINGLE, "gpu", (node,), tuple(np.exp(self._of(node) + noise)), stage)
+                for node, noise in zip(singles, of_singles, strict=True)
+            ),
+            *(
+                Measured(PAIR, "link", pair, (float(np.exp(self._of_pair(pair) + noise)),), stage)
+                for pair, noise in zip(pairs, of_pairs, strict=True)
+            ),
+        ]
+
+    def _of(self, node: str) -> float:
+        return float(self.own[node] + self.slow.get(node, 0.0))
+
+    def _of_pair(self, pair: Pair) -> float:
+        return sum(map(self._of, pair)) + self.slow_links.get(frozenset(pair), 0.0)
+
+
+def accused(fleet: Fleet, tests: PlannedTests) -> set[frozenset[str]]:
+    """Return the nodes and links that are accused after a sweep and its confirmation."""
+    measured = fleet.measured(tests["singles"], tests["pairs"], "sweep")
+    scored = scores_of(measured)
+    suspects = suspected(scored)
+    if suspects:
+        good = proven(scored, fleet.nodes, [score.unit for score in suspects])
+        again = confirmation(suspects, [PAIR], good)
+        measured += fleet.measured(again.singles, again.pairs, "confirmation")
+    return {frozenset({one["node"], one["other"] or one["node"]}) for one in suspects_of(measured)}
+
+
+def rates(size: int, sweeps: int, slow: int, links: int, by: float, heavy: bool = False) -> tuple[float, float]:
+    """Return in which part of sweeps all that is bad is found, and in which part anything else is accused."""
+    nodes = [f"node{number}" for number in range(size)]
+    tests = plan_tests(nodes, COST, 60)
+    random = np.random.default_rng(size)
+    found = false = 0
+    for _ in range(sweeps):
+        chosen = [nodes[place] for place in random.choice(size, slow, replace=False)]
+        tested = [pair for one in tests["pairs"] for pair in one]
+        bad_links = [frozenset(tested[place]) for place in random.choice(len(tested), links, replace=False)]
+        effect = float(np.log1p(by))
+        fleet = Fleet(nodes, random, dict.fromkeys(chosen, effect), dict.fromkeys(bad_links, effect), heavy)
+        bad = {frozenset({node}) for node in chosen} | set(bad_links)
+        named = accused(fleet, tests)
+        found += bad <= named
+        false += bool(named - bad)
+    return found / sweeps, false / sweeps
+
+
+def main() -> None:
+    """Print false accusations and power at each size, then what the tests cost beside bisection and all pairs."""
+    sweeps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print("nodes  bad           by    sweeps  found    falsely accused")
+    for size, part in ((8, 1.0), (64, 0.5), (1024, 0.05)):
+        count = max(int(sweeps * part), 20)
+        for heavy in (False, True):
+            what = "none, heavy tails" if heavy else "none"
+            _show(size, what, "", 10 * count, None, rates(size, 10 * count, 0, 0, 0.0, heavy)[1])
+        for slow, links, what in ((1, 0, "one node"), (2, 0, "two nodes"), (0, 1, "one link")):
+            for by in (0.02, 0.05, 0.10):
+                _show(size, what, f"{by:.0%}", count, *rates(size, count, slow, links, by))
+    print("\nnodes  node-minutes: planned, bisection, all pairs")
+    for size in (8, 64, 1024):
+        tests = plan_tests([str(number) for number in range(size)], COST, 60)
+        planned = sum(tests["node_minutes"].values())
+        # Halves of the suspects, each trained with until one node is left: all nodes wait in every pass.
+        halvings = len(list(pairwise(range(size.bit_length()))))
+        bisection, all_pairs = 2 * halvings * size * COST.single / 60, size * (size - 1) * COST.pair / 60
+        print(f"{size:5}  {planned:8.0f} {bisection:8.0f} {all_pairs:8.0f}")
+
+
+def _show(size: int, what: str, by: str, sweeps: int, found: float | None, false: float) -> None:
+    power = "" if found is None else f"{found:.3f}"
+    print(f"{size:5}  {what:18} {by:4} {sweeps:6}  {power:7}  {false:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    main()
+    print(f"\n{time.monotonic() - began:.0f} s")

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast one core computes: SHA-256 of some megabytes, which fit into its cache in parts."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+
+from .face import Reading, processor_seconds
+
+if t.TYPE_CHECKING:
+    from ..contracts import Asked
+
+_BLOCK = bytes(64 << 10)
+_BLOCKS = 64
+
+
+def measure(asked: Asked) -> list[Reading]:
+    """Return the seconds that a core needs for 4 MiB; a rehearsal's slow node does more."""
+    blocks = round(_BLOCKS * asked["slowdown"])
+
+    def work() -> None:
+        digest = hashlib.sha256()
+        for _block in range(blocks):
+            digest.update(_BLOCK)
+
+    return [Reading("cpu", "cpu", processor_seconds(work))]

@@ -1,0 +1,130 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin of this name; it runs on the controller only."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_isolate
+short_description: Tests nodes and the links between them, and names those that are slow or broken
+version_added: 1.0.0
+description:
+  - Runs once for all hosts of the play and tests those that are not training.
+  - Tests every node by itself, then pairs of nodes in rounds, in which each node has a different partner every time.
+    Suspects are tested again, together with nodes that proved good.
+  - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
+    node.
+  - Holds the nodes as a run does, so no training starts on them meanwhile.
+  - Writes C(plan.json), C(isolation.json), C(report.html), C(passing_nodes.txt), C(failing_nodes.txt) and
+    C(slurm_exclude.txt) to a folder of its own in O(output_dir).
+extends_documentation_fragment:
+  - trainops.cluster.attributes
+attributes:
+  check_mode:
+    details:
+      - In check mode, shows the tests with the minutes and node-minutes that they take, and touches no node.
+  idempotent:
+    support: none
+    details:
+      - Every call tests the nodes.
+requirements:
+  - Python 3.8 or newer and bash on the node
+options:
+  output_dir:
+    description: Folder on the controller in which the isolation gets a folder, C(isolation/NAME).
+    type: path
+    required: true
+  name:
+    description: Name of the isolation. By default, its time.
+    type: str
+    default: ""
+  run_id:
+    description:
+      - A run in O(output_dir) that was slow or failed. Its nodes are tested, the ones that it blamed first, and its
+        verdict is part of the report.
+    type: str
+    default: ""
+  budget:
+    description: Maximum minutes for all tests. Fewer minutes mean fewer rounds of pairs, but at least 3.
+    type: float
+    default: 10.0
+  rounds:
+    description: Rounds of pairs. With V(0), up to 7, which are all pairs of 8 nodes.
+    type: int
+    default: 0
+  port:
+    description: Port on which a node waits for its partner. Nodes with the same address use the ports after it.
+    type: int
+    default: 29700
+  node_dir:
+    description: Folder on the nodes for the files of the isolation.
+    type: path
+    default: /var/tmp/trainops
+  rehearsal:
+    description:
+      - Measure processor time, so that nodes can share one machine.
+      - The host variable C(isolate_rehearsal_slowdown), for example 1.3, makes a node slower by that factor.
+    type: bool
+    default: false
+  rehearsal_bad_links:
+    description: Links that a rehearsal makes 1.5 times as slow, each as two names of hosts with a comma between them.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: trainops.cluster.training_preflight
+  - module: trainops.cluster.training_node_result
+"""
+
+EXAMPLES = r"""
+- name: Name the slow node
+  trainops.cluster.training_isolate:
+    output_dir: runs
+    budget: 5
+  run_once: true
+  register: isolated
+
+- name: Show it
+  ansible.builtin.debug:
+    msg: "{{ isolated.suspects | map(attribute='evidence') }}"
+  run_once: true
+"""
+
+RETURN = r"""
+suspects:
+  description:
+    - Nodes and links that are slow or broken, the worst first. C(other) is the other end of a link, null for a node.
+      C(slower_by) is a fraction of what is usual and C(interval) its bounds with a confidence of 95 %, both null for
+      what is broken.
+  returned: except in check mode
+  type: list
+  elements: dict
+  sample:
+    - node: gpu07
+      other: null
+      part: cpu
+      probe: cpu
+      verdict: slow
+      slower_by: 0.302
+      interval: [0.298, 0.309]
+      evidence: cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes
+hosts:
+  description:
+    - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and
+      C(reason), for M(trainops.cluster.training_node_result).
+  returned: except in check mode
+  type: dict
+  sample: {gpu07: {state: failed, reason: "gpu07 is slow: cpu takes 1.3 times as long as usual."}}
+report:
+  description: The page to open.
+  returned: except in check mode
+  type: str
+  sample: /home/ops/runs/isolation/20260314-092653/report.html
+tests:
+  description: The tests, with the C(seconds) and C(node_minutes) that they take at most.
+  returned: always
+  type: dict
+  sample: {links: 1.0, seconds: {sweep: 101, confirmation: 41}, node_minutes: {sweep: 13.5, confirmation: 1.4}}
+"""

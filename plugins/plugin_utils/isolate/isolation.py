@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One isolation from the first test to the last: a sweep of all nodes, and a confirmation of whom it made suspect."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Callable, Sequence
+
+from typing_extensions import TypedDict
+
+from ...module_utils.node.phase import NodeError
+from ..run.node_errors import NodeLostError
+from .judge import Verdict, suspects_of, verdicts_of
+from .measured import Measured, Score, Suspect
+from .planned import PlannedTests
+from .prober import Prober
+from .score import Scored, scores_of
+from .suspicion import confirmation, proven, suspected
+
+Say: t.TypeAlias = Callable[[str], None]
+
+
+class NodeVerdict(TypedDict):
+    """What is concluded of a node: its verdict, and by how much it is slower (a fraction), and why.
+
+    ``unreachable`` says that it could not even be asked.
+    """
+
+    verdict: Verdict
+    slower_by: float | None
+    reason: str
+    unreachable: bool
+
+
+class Isolation(TypedDict):
+    """What tests of nodes have found.
+
+    ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction, None where it
+    could not be measured; ``links`` the same for pairs, as lists of two nodes and the fraction.
+    """
+
+    suspects: list[Suspect]
+    nodes: dict[str, NodeVerdict]
+    probes: dict[str, dict[str, float | None]]
+    links: dict[str, list[tuple[str, str, float | None]]]
+    node_minutes: float
+
+
+def isolate(prober: Prober, tests: PlannedTests, say: Say) -> Isolation:
+    """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens."""
+    try:
+        refused = prober.hold()
+        nodes = [node for node in tests["singles"] if node not in refused]
+        for node, error in refused.items():
+            say(f"{node} is not tested: {error}")
+        measured = _sweep(prober, nodes, tests, say)
+        measured += _confirmation(prober, nodes, measured, say)
+    finally:
+        prober.let_go()
+    suspects = suspects_of(measured)
+    verdicts = verdicts_of(tests["singles"], measured, suspects)
+    scored = scores_of(measured)
+    return {
+        "suspects": suspects,
+        "nodes": {node: _of_node(node, verdict, suspects, refused.get(node)) for node, verdict in verdicts.items()},
+        "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
+        "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
+        "node_minutes": prober.node_minutes,
+    }
+
+
+def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
+    measured = prober.singles(nodes, "sweep")
+    for number, planned in enumerate(tests["pairs"], 1):
+        there = [pair for pair in planned if set(pair) <= set(nodes)]
+        say(f"Round {number} of {len(tests['pairs'])}: {len(there)} pairs")
+        measured += prober.pairs(there, "sweep")
+    return measured
+
+
+def _confirmation(prober: Prober, nodes: Sequence[str], measured: Sequence[Measured], say: Say) -> list[Measured]:
+    scored = scores_of(measured)
+    suspects = suspected(scored)
+    if not suspects:
+        return []
+    of_pairs = [probe for probe, found in scored.items() if found.nodes]
+    good = proven(scored, nodes, [score.unit for score in suspects])
+    again = confirmation(suspects, of_pairs, good)
+    named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
+    say(f"Tested again: {', '.join(named)}")
+    found = prober.singles(again.singles, "confirmation") if again.singles else []
+    for pairs in again.pairs:
+        found += prober.pairs(pairs, "confirmation")
+    return found
+
+
+def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: NodeError | None) -> NodeVerdict:
+    own = [one for one in suspects if one["node"] == node and one["other"] is None]
+    return {
+        "verdict": verdict,
+        "slower_by": own[0]["slower_by"] if own else None,
+        "reason": own[0]["evidence"] if own else str(error or ""),
+        "unreachable": isinstance(error, NodeLostError),
+    }
+
+
+def _excess_of_nodes(found: Scored) -> dict[str, float | None]:
+    of_nodes = [score for score in found.scores if len(score.unit.nodes) == 1]
+    several = len({score.unit.nodes for score in of_nodes}) < len(of_nodes)
+    return {
+        f"{score.unit.nodes[0]} {score.unit.part}" if several else score.unit.nodes[0]: _excess(score)
+        for score in of_nodes
+    }
+
+
+def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:
+    """Return for each pair how much longer than usual it takes in all, with what its nodes and its link add."""
+    return [
+        (
+            score.unit.nodes[0],
+            score.unit.nodes[1],
+            None if score.broken else _fraction(score.effect + sum(found.nodes[node] for node in score.unit.nodes)),
+        )
+        for score in found.scores
+        if len(score.unit.nodes) == 2
+    ]
+
+
+def _excess(score: Score) -> float | None:
+    return None if score.broken else _fraction(score.effect)
+
+
+def _fraction(effect: float) -> float:
+    return math.expm1(effect)

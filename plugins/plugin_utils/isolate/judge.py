@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who is slow or broken, by how much, and how certain that is.
+
+Nobody is accused by the sweep alone, and nobody by the confirmation alone. What both say together has to be as far from
+the others as none of the healthy nodes is, but for 1 in 100 sweeps, and the confirmation by itself nearly as far: that
+drops what came and went.
+"""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from .measured import Measured, Score, Suspect, Unit
+from .robust import Values
+from .score import Scored, scores_of
+from .suspicion import suspected
+
+_ALONE = 0.7
+_DRAWS = 1000
+_INTERVAL = (2.5, 97.5)
+Verdict: t.TypeAlias = t.Literal["good", "slow", "broken", "untested"]
+
+
+def suspects_of(measured: Sequence[Measured]) -> list[Suspect]:
+    """Return who is slow or broken by everything that was measured, in the order of how much slower they are."""
+    scored = scores_of(measured)
+    again = [one for one in measured if one.stage == "confirmation"]
+    found = [suspect for score in suspected(scored) if (suspect := _accused(score, scored, measured, again))]
+    return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
+
+
+def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: Iterable[Suspect]) -> dict[str, Verdict]:
+    """Return the verdict of each node: a node is not slow because a link of it is."""
+    tested = {node for one in measured for node in one.nodes if one.samples or one.problem}
+    of_nodes = [one for one in suspects if one["other"] is None]
+    broken = {one["node"] for one in of_nodes if one["verdict"] == "broken"}
+    slow = {one["node"] for one in of_nodes}
+    return {
+        node: "broken" if node in broken else "slow" if node in slow else "good" if node in tested else "untested"
+        for node in nodes
+    }
+
+
+def _accused(
+    score: Score, scored: Mapping[str, Scored], measured: Iterable[Measured], again: Sequence[Measured]
+) -> Suspect | None:
+    unit, of_probe = score.unit, scored[score.probe]
+    failed = [one for one in again if _is_of(one, unit, score.probe) and one.problem]
+    own_again = _effects(unit, score.probe, again, of_probe, _usual_again(score, again, of_probe))
+    if score.broken or failed:
+        return _broken(score, failed) if failed and not own_again.size else None
+    if not own_again.size:
+        return None
+    # Each repeated test of a pair counts: what comes and goes is no reason to accuse anybody.
+    effect_again = float(np.min(own_again) if len(of_probe.nodes) else np.median(own_again))
+    together, enough = (score.effect + effect_again) / 2, score.needed * score.spread
+    if together < enough or effect_again < _ALONE * enough:
+        return None
+    in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
+    low, high = _interval(np.concatenate([in_sweep, own_again]))
+    evidence = (
+        f"{score.probe} takes {math.exp(score.effect):.3g} times as long as usual, and {math.exp(effect_again):.3g} "
+        f"times when tested again against proven nodes; that is {together / score.spread:.1f} deviations, and "
+        f"{score.needed:.1f} would be enough"
+    )
+    return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
+
+
+def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:
+    return _suspect(score, None, None, f"{score.probe} fails, and again when repeated: {failed[-1].problem}")
+
+
+def _suspect(score: Score, slower_by: float | None, interval: tuple[float, float] | None, evidence: str) -> Suspect:
+    nodes = score.unit.nodes
+    return {
+        "node": nodes[0],
+        "other": nodes[1] if len(nodes) == 2 else None,
+        "part": score.unit.part,
+        "probe": score.probe,
+        "verdict": "broken" if slower_by is None else "slow",
+        "slower_by": slower_by,
+        "interval": interval,
+        "evidence": evidence,
+    }
+
+
+def _is_of(one: Measured, unit: Unit, probe: str) -> bool:
+    if one.probe != probe:
+        return False
+    if len(unit.nodes) == 2:
+        return set(one.nodes) == set(unit.nodes)
+    return unit.nodes[0] in one.nodes and (len(one.nodes) == 2 or one.part == unit.part)
+
+
+def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> float:
+    """Return what is usual for a probe in the confirmation: what proven nodes then took by themselves."""
+    suspects = {other.unit.nodes for other in of_probe.scores if other.nearness >= 1} | {score.unit.nodes}
+    costs = [
+        one.cost
+        for one in again
+        if one.probe == score.probe and len(one.nodes) == 1 and one.samples and one.nodes not in suspects
+    ]
+    return float(np.median(costs)) if costs else of_probe.usual
+
+
+def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Scored, usual: float) -> Values:
+    """Return what a unit adds to the usual cost: by each sample of its own, or by each pair that it was in."""
+    effects: list[float] = []
+    for one in measured:
+        if not _is_of(one, unit, probe) or not one.samples:
+            continue
+        if len(one.nodes) == 1:
+            effects += [math.log(sample) - usual for sample in one.samples]
+        else:
+            others = sum(of_probe.nodes.get(node, 0.0) for node in one.nodes if (node,) != unit.nodes)
+            effects.append(one.cost - usual - others)
+    return np.array(effects)
+
+
+def _interval(effects: Values) -> tuple[float, float]:
+    """Return the bootstrap's interval of the median at 95 %."""
+    draws = np.random.default_rng(0).choice(effects, (_DRAWS, len(effects)))
+    low, high = np.percentile(np.median(draws, axis=1), _INTERVAL)
+    return float(low), float(high)
+
+
+def _worst_of_each(found: Iterable[Suspect]) -> list[Suspect]:
+    """Return one entry for each part of a node, and none for a link of a node that is accused itself."""
+    kept: dict[tuple[str, str | None, str], Suspect] = {}
+    for one in found:
+        key = (one["node"], one["other"], one["part"])
+        if key not in kept or (one["slower_by"] or math.inf) > (kept[key]["slower_by"] or math.inf):
+            kept[key] = one
+    accused = {one["node"] for one in kept.values() if one["other"] is None}
+    return [one for one in kept.values() if one["other"] is None or not accused & {one["node"], one["other"]}]

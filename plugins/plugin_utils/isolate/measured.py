@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tests of nodes measure, and what is concluded of it: plain values that pass between steps of an isolation."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from dataclasses import dataclass
+
+from typing_extensions import TypedDict
+
+# A sweep tests every node; a confirmation tests those again that it made suspect, against nodes that it did not.
+Stage: t.TypeAlias = t.Literal["sweep", "confirmation"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one test found on one node, or on a pair of nodes.
+
+    ``samples`` are seconds for the same work, however a tool prints them: the more, the slower. ``part`` is what of the
+    node was tested, such as ``cpu`` or ``gpu 3``; ``problem`` says why there is no sample.
+    """
+
+    probe: str
+    part: str
+    nodes: tuple[str, ...]
+    samples: tuple[float, ...]
+    stage: Stage = "sweep"
+    problem: str = ""
+
+    @property
+    def cost(self) -> float:
+        """Return the natural logarithm of the median sample, so that differences are ratios; NaN without samples."""
+        if not self.samples:
+            return math.nan
+        ordered, half = sorted(self.samples), len(self.samples) // 2
+        return math.log(ordered[half] if len(ordered) % 2 else math.sqrt(ordered[half - 1] * ordered[half]))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is judged: a part of a node, or with two nodes the link between them."""
+
+    nodes: tuple[str, ...]
+    part: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """How far a unit is from the others of a probe.
+
+    ``effect`` is the logarithm of how many times as long it takes, ``spread`` the robust standard deviation of all
+    units, of which ``needed`` are needed; ``broken`` says why it could not be measured.
+    """
+
+    probe: str
+    unit: Unit
+    effect: float
+    spread: float
+    needed: float
+    broken: str = ""
+
+    @property
+    def nearness(self) -> float:
+        """Return the deviations from the others as a part of those that are needed: an accusation begins at 1."""
+        return self.effect / self.spread / self.needed
+
+
+class Suspect(TypedDict):
+    """A node, or the link between two, that was found to be slow or broken.
+
+    ``slower_by`` is a fraction of what the others take, ``interval`` its lower and upper bound at 95 %; both are None
+    for what is broken.
+    """
+
+    node: str
+    other: str | None
+    part: str
+    probe: str
+    verdict: t.Literal["slow", "broken"]
+    slower_by: float | None
+    interval: tuple[float, float] | None
+    evidence: str

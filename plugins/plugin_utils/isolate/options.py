@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an isolation is asked for: its hosts and options, and everything that is wrong with them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from .planned import PlannedTests
+
+# How many times as slow a rehearsal makes a bad link.
+BAD_LINK = 1.5
+_MOST_SLOWDOWN = 10.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass
+class Options:
+    """The hosts in the order of the inventory, how many times as slow a rehearsal makes each, and all arguments."""
+
+    hosts: list[str]
+    slowdowns: dict[str, t.Any]
+    arguments: dict[str, t.Any]
+
+    def bad_links(self) -> dict[frozenset[str], float]:
+        """Return the links that are made slow, and how many times as slow."""
+        if not self.arguments["rehearsal"]:
+            return {}
+        return {frozenset(_ends(link)): BAD_LINK for link in self.arguments["rehearsal_bad_links"]}
+
+    def plan(self, tests: PlannedTests) -> dict[str, t.Any]:
+        """Return what stands in plan.json: what will be done, on which nodes, with which options."""
+        slow = {host: float(by) for host, by in self.slowdowns.items() if float(by) != 1.0}
+        asked = {name: value for name, value in self.arguments.items() if name != "name"}
+        return {"nodes": self.hosts, "options": asked, "rehearsal_slowdowns": slow, "tests": tests}
+
+
+def wrong_options(options: Options) -> list[str]:
+    """Return all that is wrong with the options, as sentences without their first capital and full stop."""
+    arguments = options.arguments
+    wrong = []
+    if arguments["name"] and not _NAME.fullmatch(arguments["name"]):
+        wrong.append(
+            f"isolate_name is {arguments['name']!r}, but must be up to 100 letters, digits, dots, dashes and "
+            "underscores"
+        )
+    if not 0 < arguments["port"] < 65536 - len(options.hosts):
+        wrong.append(f"isolate_port is {arguments['port']}, but must be between 1 and {65535 - len(options.hosts)}")
+    if arguments["rounds"] < 0:
+        wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")
+    for host, by in options.slowdowns.items():
+        if not _is_slowdown(by):
+            wrong.append(
+                f"isolate_rehearsal_slowdown of {host} is {by!r}, but must be a number from 1 to {_MOST_SLOWDOWN:g}, "
+                "such as 1.3"
+            )
+    for link in arguments["rehearsal_bad_links"]:
+        ends = _ends(link)
+        if len(set(ends)) != 2 or not set(ends) <= set(options.hosts):
+            wrong.append(
+                f"isolate_rehearsal_bad_links contains {link!r}, but must contain two hosts of the play with a comma "
+                f"between them, such as {','.join(options.hosts[:2])!r}"
+            )
+    if not arguments["rehearsal"] and arguments["rehearsal_bad_links"]:
+        wrong.append("isolate_rehearsal_bad_links has no effect without isolate_rehearsal")
+    return wrong
+
+
+def _ends(link: str) -> list[str]:
+    return [end.strip() for end in link.split(",")]
+
+
+def _is_slowdown(by: t.Any) -> bool:
+    try:
+        return 1.0 <= float(by) <= _MOST_SLOWDOWN
+    except (TypeError, ValueError):
+        return False

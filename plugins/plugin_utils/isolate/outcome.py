@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What follows from an isolation: which hosts are red, which may train, and one sentence for each suspect."""
+
+from __future__ import annotations
+
+from ..run.blame import FAILED, UNREACHABLE, Blame
+from .isolation import Isolation
+from .measured import Suspect
+
+
+def blame_of(isolation: Isolation) -> dict[str, Blame]:
+    """Return why hosts are red: who is suspected, both ends of a suspected link, and who could not be tested."""
+    blamed: dict[str, Blame] = {}
+    for suspect in isolation["suspects"]:
+        for node in filter(None, (suspect["node"], suspect["other"])):
+            blamed.setdefault(node, Blame(state=FAILED, reason=f"{in_words(suspect)}: {suspect['evidence']}."))
+    for node, found in isolation["nodes"].items():
+        if found["verdict"] == "untested":
+            state = UNREACHABLE if found["unreachable"] else FAILED
+            blamed.setdefault(node, Blame(state=state, reason=f"{node} was not tested: {found['reason']}."))
+    return blamed
+
+
+def in_words(suspect: Suspect) -> str:
+    """Return what is wrong: ``node3 is 31 % slower (30 to 33 %)``."""
+    node, other = suspect["node"], suspect["other"]
+    what = f"The link {node}–{other}" if other else f"{node} ({suspect['part']})"
+    if suspect["slower_by"] is None or suspect["interval"] is None:
+        return f"{what} is broken"
+    low, high = (100 * bound for bound in suspect["interval"])
+    return f"{what} is {100 * suspect['slower_by']:.1f} % slower ({low:.1f} to {high:.1f} %)"
+
+
+def passing_nodes(isolation: Isolation) -> list[str]:
+    """Return the nodes that were tested and are good, and of each suspected link only one end."""
+    failing = set(failing_nodes(isolation))
+    return [node for node, one in isolation["nodes"].items() if one["verdict"] == "good" and node not in failing]
+
+
+def failing_nodes(isolation: Isolation) -> list[str]:
+    """Return the nodes to leave out: slow and broken ones, and of each suspected link the end that is named first."""
+    found = {suspect["node"] for suspect in isolation["suspects"]}
+    return [node for node in isolation["nodes"] if node in found]

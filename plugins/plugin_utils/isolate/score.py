@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far each part of a node, each node and each link is from the others, probe by probe."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from .measured import Measured, Score, Stage, Unit
+from .pairs import Meetings
+from .robust import LEAST_SPREAD, Values, deviations_needed, spread
+
+# In how many of 100 sweeps of healthy nodes anyone may be accused.
+FALSE_ACCUSATIONS = 0.01
+_LEAST_UNITS = 3
+# What was not measured counts as this much slower, so that a node whose pairs all fail stands out as slow ones do.
+_BROKEN = math.log(100.0)
+_IS_BROKEN = _BROKEN / 2
+LINK = "link"
+
+
+class Scored(t.NamedTuple):
+    """The scores of one probe, and what its units are compared with: usual cost and, for pairs, what each node adds."""
+
+    scores: list[Score]
+    usual: float
+    nodes: dict[str, float]
+
+
+def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, Scored]:
+    """Return the scores of all units by probe; the rate of false accusations is divided among the probes."""
+    by_probe: dict[str, list[Measured]] = {}
+    for one in measured:
+        if one.stage == stage:
+            by_probe.setdefault(one.probe, []).append(one)
+    # A probe of pairs judges nodes and links.
+    families = sum(len(found[0].nodes) for found in by_probe.values())
+    rate = FALSE_ACCUSATIONS / max(families, 1)
+    return {
+        probe: (_of_pairs if len(found[0].nodes) == 2 else _of_singles)(probe, found, rate)
+        for probe, found in by_probe.items()
+    }
+
+
+def _spread_and_needed(effects: Values, rate: float) -> tuple[float, float]:
+    """Return the robust standard deviation of effects, and how many of them are needed."""
+    if len(effects) < _LEAST_UNITS:
+        return LEAST_SPREAD, math.inf
+    return spread(effects), deviations_needed(len(effects), rate)
+
+
+def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
+    good = [one for one in found if one.samples]
+    costs = np.array([one.cost for one in good])
+    usual = float(np.median(costs)) if len(costs) else math.nan
+    band = _spread_and_needed(costs, rate)
+    scores = [
+        Score(probe, Unit(one.nodes, one.part), float(cost - usual), *band)
+        for one, cost in zip(good, costs, strict=True)
+    ]
+    scores += [
+        Score(probe, Unit(one.nodes, one.part), math.inf, *band, one.problem or "nothing was measured")
+        for one in found
+        if not one.samples
+    ]
+    return Scored(scores, usual, {})
+
+
+def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
+    names = list(dict.fromkeys(name for one in found for name in one.nodes))
+    place = {name: number for number, name in enumerate(names)}
+    meetings = Meetings([(place[one.nodes[0]], place[one.nodes[1]]) for one in found], len(names))
+    good = [one.cost for one in found if one.samples]
+    failed = float(np.median(good)) + _BROKEN if good else _BROKEN
+    fit = meetings.fit(np.array([one.cost if one.samples else failed for one in found]))
+    of_nodes = fit.nodes - np.median(fit.nodes)
+    of_links = fit.links - np.median(fit.links)
+    problems = {name: one.problem for one in found if one.problem for name in one.nodes}
+    band = _spread_and_needed(of_nodes, rate)
+    scores = [
+        Score(probe, Unit((name,), LINK), float(effect), *band, problems.get(name, "") if effect > _IS_BROKEN else "")
+        for name, effect in zip(names, of_nodes, strict=True)
+    ]
+    band = _spread_and_needed(of_links, rate)
+    scores += [
+        Score(probe, Unit(one.nodes, LINK), float(effect), *band, one.problem)
+        for one, effect in zip(found, of_links, strict=True)
+    ]
+    return Scored(scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))

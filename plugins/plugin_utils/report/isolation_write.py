@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of an isolation, and its lines for a terminal."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..inventory.folded_names import folded
+from ..isolate.isolation import Isolation
+from ..isolate.outcome import failing_nodes, in_words, passing_nodes
+from ..isolate.planned import PlannedTests, planned_in_words
+from ..plan.config.words import all_of, counted
+from ..run.whole_file import write_new, write_whole
+from .files import json_text
+from .isolation_charts import links_map, probes_map
+from .pages import page_of
+
+PLAN, JSON, PAGE = "plan.json", "isolation.json", "report.html"
+PASSING, FAILING, EXCLUDE = "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt"
+
+
+def write_plan(folder: Path, name: str, plan: Mapping[str, t.Any]) -> None:
+    """Write what will be done into a new folder; FileExistsError where there is an isolation in it already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_new(folder / PLAN, json_text({"isolation_id": name, **plan}))
+
+
+def write_isolation(folder: Path, name: str, isolation: Isolation, tests: PlannedTests, *, rehearsal: bool) -> Path:
+    """Write the files of an isolation into its folder, and return its page.
+
+    ``isolation.json`` has all that is known; ``passing_nodes.txt`` and ``failing_nodes.txt`` are lists with a name a
+    line, and ``slurm_exclude.txt`` is what ``--exclude`` of Slurm takes, empty where there is nobody to exclude.
+    """
+    verdict = "suspects" if isolation["suspects"] else "incomplete" if _untested(isolation) else "good"
+    failing = failing_nodes(isolation)
+    write_whole(folder / PAGE, _page(name, isolation, tests, rehearsal))
+    write_whole(folder / PASSING, "".join(f"{node}\n" for node in passing_nodes(isolation)))
+    write_whole(folder / FAILING, "".join(f"{node}\n" for node in failing))
+    write_whole(folder / EXCLUDE, f"{folded(failing)}\n" if failing else "")
+    of_all = {"isolation_id": name, "verdict": verdict, "rehearsal": rehearsal, **isolation, "tests": tests}
+    write_whole(folder / JSON, json_text(of_all))
+    return folder / PAGE
+
+
+def isolation_lines(isolation: Isolation) -> list[str]:
+    """Return what was found as lines for a terminal."""
+    lines = [f"  {in_words(one)}\n    {one['evidence']}" for one in isolation["suspects"]]
+    lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
+    return [f"{_title(isolation)}.", *lines]
+
+
+def _title(isolation: Isolation) -> str:
+    suspects, untested = isolation["suspects"], _untested(isolation)
+    if suspects:
+        more = len({(one["node"], one["other"]) for one in suspects}) - 1
+        return f"{in_words(suspects[0])}{f', and {more} more' if more else ''}"
+    good = len(passing_nodes(isolation))
+    if not good:
+        return "No node was tested"
+    if untested:
+        return f"{counted(good, 'node')} good, {len(untested)} not tested"
+    return f"{all_of(good, 'node')} and their links are good"
+
+
+def _untested(isolation: Isolation) -> list[str]:
+    return [node for node, one in isolation["nodes"].items() if one["verdict"] == "untested"]
+
+
+def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool) -> str:
+    worst_first = [one["node"] for one in isolation["suspects"] if one["other"] is None]
+    charts = {"probes": probes_map(isolation["probes"], worst_first)}
+    maps = {probe: links_map(found) for probe, found in isolation["links"].items()}
+    charts |= {probe: drawn for probe, drawn in maps.items() if drawn is not None}
+    untested = _untested(isolation)
+    nodes = counted(len(isolation["nodes"]), "node")
+    return page_of(
+        "isolation.html.j2",
+        charts,
+        name=name,
+        rehearsal=rehearsal,
+        suspects=isolation["suspects"],
+        untested=untested,
+        nodes=isolation["nodes"],
+        links=[probe for probe, drawn in maps.items() if drawn is not None],
+        planned=planned_in_words(tests),
+        node_minutes=isolation["node_minutes"],
+        headline={
+            "badge": "SUSPECTS" if isolation["suspects"] else "INCOMPLETE" if untested else "GOOD",
+            "title": _title(isolation),
+            "subtitle": f"Isolation {name} · {nodes}",
+        },
+    )

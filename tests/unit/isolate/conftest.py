@@ -1,0 +1,8 @@
+"""The simulated nodes of the benchmark are those of the tests, too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))

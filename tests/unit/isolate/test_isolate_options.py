@@ -1,0 +1,28 @@
+"""What is wrong with what an isolation is asked for."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options, wrong_options
+
+RIGHT: dict[str, t.Any] = {"name": "", "port": 29700, "rounds": 0, "rehearsal": True, "rehearsal_bad_links": []}
+
+
+def wrong(slowdowns: dict[str, t.Any] | None = None, **arguments: t.Any) -> list[str]:
+    return wrong_options(Options(["a", "b", "c"], slowdowns or {}, {**RIGHT, **arguments}))
+
+
+def test_what_is_right_is_not_wrong() -> None:
+    assert wrong({"a": 1.3, "b": "1.5", "c": 1}, name="night-1", rehearsal_bad_links=["a,b", "b, c"]) == []
+
+
+def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
+    found = wrong({"a": 0.5, "b": "fast"}, name="../x", port=70000, rounds=-1, rehearsal_bad_links=["a", "a,d", "a,a"])
+    assert len(found) == 8
+    for named in ("'../x'", "70000", "-1", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
+        assert any(named in one for one in found), named
+
+
+def test_bad_links_without_a_rehearsal_have_no_effect_and_are_refused() -> None:
+    assert len(wrong(rehearsal=False, rehearsal_bad_links=["a,b"])) == 1

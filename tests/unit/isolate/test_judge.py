@@ -1,0 +1,117 @@
+"""Who is accused of being slow, by simulated nodes: the bad ones, and no others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from isolate_power import COST, PAIR, SINGLE, Fleet, accused, rates
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of, verdicts_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import (
+    confirmation,
+    proven,
+    suspected,
+)
+
+NODES = [f"node{number}" for number in range(8)]
+TESTS = plan_tests(NODES, COST, 60)
+STAGES: tuple[Stage, ...] = ("sweep", "confirmation")
+
+
+def fleet(slow: dict[str, float] | None = None, links: dict[frozenset[str], float] | None = None) -> Fleet:
+    return Fleet(NODES, np.random.default_rng(1), slow or {}, links or {})
+
+
+def sweep_and_confirmation(of: Fleet) -> list[Measured]:
+    measured = of.measured(TESTS["singles"], TESTS["pairs"], "sweep")
+    scored = scores_of(measured)
+    suspects = suspected(scored)
+    again = confirmation(suspects, [PAIR], proven(scored, NODES, [score.unit for score in suspects]))
+    return measured + of.measured(again.singles, again.pairs, "confirmation")
+
+
+def test_a_slow_node_is_named_with_how_much_slower_it_is_in_each_part() -> None:
+    measured = sweep_and_confirmation(fleet({"node5": np.log(1.3)}))
+    suspects = suspects_of(measured)
+    assert {(one["node"], one["other"], one["part"], one["verdict"]) for one in suspects} == {
+        ("node5", None, "gpu", "slow"),
+        ("node5", None, "link", "slow"),
+    }
+    for one in suspects:
+        assert one["slower_by"] == pytest.approx(0.3, abs=0.03)
+        assert one["interval"] is not None
+        assert one["interval"][0] <= 0.3 + 0.03
+        assert one["interval"][1] >= 0.3 - 0.03
+    verdicts = verdicts_of(NODES, measured, suspects)
+    assert verdicts == {node: "slow" if node == "node5" else "good" for node in NODES}
+
+
+def test_two_slow_nodes_are_told_from_the_link_between_them() -> None:
+    assert accused(fleet({"node1": np.log(1.3), "node6": np.log(1.3)}), TESTS) == {
+        frozenset({"node1"}),
+        frozenset({"node6"}),
+    }
+
+
+def test_a_slow_link_is_named_and_its_nodes_are_good() -> None:
+    bad = frozenset({"node2", "node5"})
+    measured = sweep_and_confirmation(fleet(links={bad: np.log(1.5)}))
+    (suspect,) = suspects_of(measured)
+    assert {suspect["node"], suspect["other"]} == bad
+    assert suspect["slower_by"] == pytest.approx(0.5, abs=0.08)
+    assert set(verdicts_of(NODES, measured, [suspect]).values()) == {"good"}
+
+
+def test_who_is_slow_in_the_sweep_and_not_when_tested_again_is_accused_of_nothing() -> None:
+    once = fleet({"node3": np.log(1.3)}).measured(NODES, TESTS["pairs"], "sweep")
+    again = fleet().measured(NODES, [[("node3", "node0")], [("node3", "node1")]], "confirmation")
+    assert suspected(scores_of(once))
+    assert suspects_of(once + again) == []
+    assert suspects_of(once) == []
+
+
+def test_a_node_whose_tests_fail_again_is_broken_and_a_link_that_fails_is_none_of_its_nodes() -> None:
+    def measured(bad: set[str]) -> list[Measured]:
+        of = fleet()
+        found = of.measured(NODES, TESTS["pairs"], "sweep")
+        others = [node for node in NODES if node not in bad]
+        pairs = [[tuple(sorted(bad))]] if len(bad) == 2 else [[(*bad, other)] for other in others[:2]]
+        found += of.measured(NODES, pairs, "confirmation")  # type: ignore[arg-type]
+        return [
+            Measured(one.probe, one.part, one.nodes, (), one.stage, "no route to host")
+            if one.probe == PAIR and bad <= set(one.nodes)
+            else one
+            for one in found
+        ]
+
+    (node,) = suspects_of(measured({"node4"}))
+    assert (node["node"], node["other"], node["verdict"], node["slower_by"]) == ("node4", None, "broken", None)
+    assert "no route to host" in node["evidence"]
+    (link,) = suspects_of(measured({"node1", "node4"}))
+    assert {link["node"], link["other"]} == {"node1", "node4"}
+    assert link["verdict"] == "broken"
+
+
+def test_a_node_that_was_never_measured_is_untested() -> None:
+    measured = fleet().measured(NODES[:7], [], "sweep")
+    assert verdicts_of(NODES, measured, suspects_of(measured))["node7"] == "untested"
+
+
+def test_nodes_that_agree_to_the_last_digit_are_not_accused_of_the_digit_after_it() -> None:
+    seconds = {node: 1.001 if node == "node1" else 1.0 for node in NODES}
+    measured = [Measured(SINGLE, "cpu", (node,), (one,), stage) for stage in STAGES for node, one in seconds.items()]
+    assert suspects_of(measured) == []
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_healthy_nodes_are_hardly_ever_accused(heavy: bool) -> None:
+    assert rates(8, 300, 0, 0, 0.0, heavy)[1] <= 0.02
+
+
+def test_a_node_that_is_ten_percent_slower_than_64_is_found_and_no_other_is_accused() -> None:
+    found, false = rates(64, 20, 1, 0, 0.1)
+    assert found == 1
+    assert false <= 0.05

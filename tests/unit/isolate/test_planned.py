@@ -1,0 +1,42 @@
+"""What tests are planned for some nodes and a budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
+    Cost,
+    plan_tests,
+    planned_in_words,
+)
+
+COST = Cost(single=60, pair=30)
+
+
+def test_the_budget_bounds_the_rounds_and_so_the_minutes_whatever_the_number_of_nodes() -> None:
+    for nodes in (8, 64, 1024):
+        tests = plan_tests([str(number) for number in range(nodes)], COST, 6)
+        assert len(tests["pairs"]) == 6
+        assert sum(tests["seconds"].values()) == 6 * 60
+        assert tests["node_minutes"]["sweep"] == nodes * (1 + 6 * 0.5)
+
+
+def test_all_links_of_eight_nodes_are_tested_and_few_of_a_thousand() -> None:
+    assert plan_tests([str(number) for number in range(8)], COST, 60)["links"] == 1
+    of_many = plan_tests([str(number) for number in range(1024)], COST, 60)
+    assert of_many["links"] == pytest.approx(7 / 1023)
+    assert any("0.7 %" in line for line in planned_in_words(of_many))
+
+
+def test_an_odd_node_out_is_not_paid_for() -> None:
+    tests = plan_tests(list("abc"), COST, 60)
+    assert [len(one) for one in tests["pairs"]] == [1, 1, 1]
+    assert tests["node_minutes"]["sweep"] == 3 * 1 + 3 * 2 * 0.5
+
+
+def test_two_nodes_and_a_budget_that_is_too_small_are_refused_with_what_is_needed() -> None:
+    with pytest.raises(ValueError, match="2 nodes"):
+        plan_tests(["a", "b"], COST, 60)
+    with pytest.raises(ValueError, match=r"take 4\.5 minutes"):
+        plan_tests(list("abcdefgh"), COST, 2)
+    assert len(plan_tests(list("abcdefgh"), COST, 4.5)["pairs"]) == 3

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The files of an isolation: the page, the lists, and the lines for a terminal."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, plan_tests
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_charts import links_map
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import (
+    isolation_lines,
+    write_isolation,
+    write_plan,
+)
+
+NODES = [f"gpu{number}" for number in range(4)]
+TESTS = plan_tests(NODES, Cost(single=10, pair=5), 60)
+
+
+def suspect(node: str, other: str | None = None, **changes: t.Any) -> dict[str, t.Any]:
+    found = {"node": node, "other": other, "part": "cpu", "probe": "cpu", "verdict": "slow", "slower_by": 0.3}
+    return {**found, "interval": (0.28, 0.33), "evidence": "cpu takes <1.3> times as long", **changes}
+
+
+def isolation(*suspects: dict[str, t.Any], **verdicts: tuple[str, str, bool]) -> t.Any:
+    nodes = {node: verdicts.get(node, ("good", "", False)) for node in NODES}
+    return {
+        "suspects": list(suspects),
+        "nodes": {
+            node: {"verdict": verdict, "slower_by": None, "reason": reason, "unreachable": lost}
+            for node, (verdict, reason, lost) in nodes.items()
+        },
+        "probes": {"cpu": {node: 0.01 * place for place, node in enumerate(NODES)}},
+        "links": {"tcp_throughput": [("gpu0", "gpu1", 0.5), ("gpu2", "gpu3", None)]},
+        "node_minutes": 1.5,
+    }
+
+
+def written(folder: Path, found: t.Any) -> dict[str, str]:
+    write_isolation(folder, "night", found, TESTS, rehearsal=False)
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_slow_node_is_left_out_and_named_on_the_page_in_the_json_and_in_the_terminal(tmp_path: Path) -> None:
+    found = isolation(suspect("gpu2"), gpu2=("slow", "cpu", False))
+    files = written(tmp_path, found)
+    assert files["failing_nodes.txt"].split() == ["gpu2"]
+    assert files["passing_nodes.txt"].split() == ["gpu0", "gpu1", "gpu3"]
+    assert files["slurm_exclude.txt"].strip() == "gpu2"
+    assert json.loads(files["isolation.json"])["suspects"][0]["node"] == "gpu2"
+    assert "gpu2" in files["report.html"]
+    assert "&lt;1.3&gt;" in files["report.html"]
+    assert any("gpu2" in line and "30.0 %" in line for line in isolation_lines(found))
+    assert {node: one["state"] for node, one in blame_of(found).items()} == {"gpu2": "failed"}
+
+
+def test_of_a_slow_link_both_ends_are_red_and_one_is_left_out(tmp_path: Path) -> None:
+    found = isolation(suspect("gpu1", "gpu3"))
+    files = written(tmp_path, found)
+    assert files["failing_nodes.txt"].split() == ["gpu1"]
+    assert set(blame_of(found)) == {"gpu1", "gpu3"}
+
+
+def test_nodes_that_are_broken_or_were_not_tested_are_neither_good_nor_the_same(tmp_path: Path) -> None:
+    found = isolation(
+        suspect("gpu0", slower_by=None, interval=None, verdict="broken"),
+        gpu0=("broken", "no route", False),
+        gpu1=("untested", "held by run night-1", False),
+        gpu2=("untested", "no answer", True),
+    )
+    files = written(tmp_path, found)
+    assert files["passing_nodes.txt"].split() == ["gpu3"]
+    blamed = blame_of(found)
+    assert {node: one["state"] for node, one in blamed.items()} == {
+        "gpu0": "failed",
+        "gpu1": "failed",
+        "gpu2": "unreachable",
+    }
+    assert "held by run night-1" in blamed["gpu1"]["reason"]
+
+
+def test_all_good_leaves_an_empty_exclude_list(tmp_path: Path) -> None:
+    files = written(tmp_path, isolation())
+    assert files["slurm_exclude.txt"] == files["failing_nodes.txt"] == ""
+    assert json.loads(files["isolation.json"])["verdict"] == "good"
+    assert blame_of(isolation()) == {}
+
+
+def test_links_of_many_nodes_are_no_map_and_an_isolation_is_not_overwritten(tmp_path: Path) -> None:
+    assert links_map([(f"a{n}", f"b{n}", 0.0) for n in range(40)]) is None
+    write_plan(tmp_path / "one", "one", {"tests": TESTS})
+    with pytest.raises(FileExistsError):
+        write_plan(tmp_path / "one", "one", {})
