@@ -192,6 +192,7 @@ class Bench:
             "training_config": str(self.folder / "config.json"),
             "training_output_dir": str(self.folder / "runs"),
             "training_run_id": run_id,
+            "training_master_port": free_port(),
             "training_record_only": True,
             "report_require_pass": False,
         }

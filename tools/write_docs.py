@@ -20,13 +20,14 @@ from docs._json import as_json
 from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
-from docs import _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options
+from docs import _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options, _primus
 
 PAGES = {
     "megatron_config": _megatron,
     "maxtext_config": _maxtext,
     "maxtext_keys": _maxtext,
     "nxdt_config": _nxdt,
+    "primus_config": _primus,
     "checks": _checks,
     "machine_facts": _machine_facts,
 }

@@ -7,6 +7,7 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.run.become import become_problem
@@ -25,8 +26,10 @@ class ActionModule(ActionBase):
         sent = time.time()
         try:
             result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
-        except AnsibleConnectionFailure:
-            raise
+        except AnsibleConnectionFailure as error:
+            if not boolean(self._task.args.get("report_unreachable", False), strict=False):
+                raise
+            return {"failed": True, "msg": str(error)}
         except AnsibleError as error:
             problem = become_problem(str(error))
             if not problem:

@@ -17,6 +17,7 @@ from ..plugin_utils.controller_action import ControllerAction, needed_packages, 
 with needed_packages(__name__):
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.options import FRAMEWORK_OPTIONS
+    from ..plugin_utils.plan.plan import thresholds_of_config
     from ..plugin_utils.plan.plan_text import plan_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.run_from_logs.files import find_runs, fit_name
@@ -93,7 +94,8 @@ class ActionModule(ControllerAction):
         path, text, unreadable = self.file(config)
         if unreadable:
             raise AnsibleActionFail(f"The training config {path} cannot be read: {unreadable}.")
-        thresholds = ThresholdsFile(*self.file(given)) if given and isinstance(given, str) else None
+        named = given or thresholds_of_config(text, path, options)
+        thresholds = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
         return Known(text, path, options, arguments["nodes"], arguments["exit_status"], thresholds, steps)
 
 

@@ -17,16 +17,17 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 
 with needed_packages(__name__):
     from ..module_utils.node.identity import ADOPTS
-    from ..plugin_utils.inventory.unknown_variables import unknown_variables
+    from ..plugin_utils.inventory.unknown_variables import misspelled_variables, unknown_variables
     from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
-    from ..plugin_utils.plan.plan import make_plan
-    from ..plugin_utils.plan.plan_text import plan_text
+    from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
+    from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.slurm.script import excluding
     from ..plugin_utils.plan.sweep_plan import plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
+    from ..plugin_utils.report.asked import DIALECTS_OPTION, QUERY, dialect_faults, query_faults
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.run.retry import left_out, next_attempt, node_faults, why_not_again, without
@@ -57,9 +58,11 @@ class ActionModule(ControllerAction):
         arguments = self.arguments(raw=("matrix", *ARGUMENTS.values()), required_if=[("sweep", True, ["output_dir"])])
         options = self.options(ARGUMENTS, arguments)
         hostvars = self.variables["hostvars"]
+        variables = {**{name: hostvars[name] for name in arguments["hosts"]}, **self.own()}
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         problems = [
-            *unknown_variables({**{name: hostvars[name] for name in arguments["hosts"]}, **self.own()}),
+            *unknown_variables(variables),
+            *self._faults_of_report(),
             *self._note_token(options, self.variables.get(VALUE)),
         ]
         if arguments["output_dir"] == "":
@@ -67,7 +70,7 @@ class ActionModule(ControllerAction):
             problems.append({"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy})
         if options.get("training_launcher", SSH) != SSH and has_pyxis():
             options["training_slurm_pyxis"] = True
-        config = self._config(arguments["config"], options.get("training_thresholds"))
+        config = self._config(arguments["config"], options)
         group, more = self._spare_hosts(options)
         problems += more
         self._hosts = arguments["hosts"]
@@ -92,7 +95,7 @@ class ActionModule(ControllerAction):
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
         plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
-        plan["warnings"] = [*warnings, *plan["warnings"]]
+        plan["warnings"] = [*misspelled_variables(variables), *warnings, *plan["warnings"]]
         if problems:
             plan |= {"faults": [*problems, *plan["faults"]], "nodes": []}
         return self._planned(arguments, plan)
@@ -105,7 +108,10 @@ class ActionModule(ControllerAction):
             # They are those of today, and the plan is the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        show(f"\n{plan_text(plan)}\n")
+        # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
+        runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
+        text = plan_in_short(plan) if runs and not self._display.verbosity else plan_text(plan)
+        show(f"\n{text}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
@@ -118,6 +124,11 @@ class ActionModule(ControllerAction):
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
         }
+
+    def _faults_of_report(self) -> list[Finding]:
+        """Return what would fail only after the training: a query that cannot be read, an unknown dialect."""
+        asked = self._templar.template({name: self.variables.get(name) for name in (QUERY, DIALECTS_OPTION)})
+        return [*query_faults(asked[QUERY]), *dialect_faults(asked[DIALECTS_OPTION])]
 
     def _spare_hosts(self, options: dict[str, t.Any]) -> tuple[list[str], list[Finding]]:
         """Return the hosts of the group of spares, and the fault of a group that is none."""
@@ -284,10 +295,12 @@ class ActionModule(ControllerAction):
             ) from None
         show(f"Run {plan['run_id']} already exists; resuming it.\n")
 
-    def _config(self, config: str, thresholds: t.Any) -> Config:
+    def _config(self, config: str, options: dict[str, t.Any]) -> Config:
+        path, text, unreadable = self.file(config)
+        named = options.get("training_thresholds") or thresholds_of_config(text, path, options)
         # What is no name of a file at all is a fault of the plan's.
-        named = thresholds if isinstance(thresholds, str) else None
-        return Config(*self.file(config), ThresholdsFile(*self.file(named)) if named else None)
+        of_file = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
+        return Config(path, text, unreadable, of_file)
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:

@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
         arguments = self.arguments()
         plan, nodes = arguments["plan"], arguments["nodes"]
         if plan is None and arguments["only"]:
-            plan = machine_plan(arguments["only"], arguments["container_engine"])
+            plan = machine_plan(arguments["only"], arguments["container_engine"], *self._expected(arguments["only"]))
         if not plan or not plan.get("nodes"):
             raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
         if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
@@ -51,6 +51,14 @@ class ActionModule(ControllerAction):
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
             raise AnsibleActionFail(f"The preflight found {count}. See above for what to do about each.")
         return {"changed": bool(released), "released": released, **result}
+
+    def _expected(self, names: list[str]) -> tuple[str, int | None]:
+        """Return which GPUs, and how many, the inventory expects on the nodes; that all have the same is checked."""
+        variables = self.variables["hostvars"].get(names[0], {})
+        gpu, count = (
+            self._templar.template(variables.get(name)) for name in ("training_gpu", "training_gpus_per_node")
+        )
+        return str(gpu or ""), int(count) if str(count).isdecimal() else None
 
     def _release(self, path: str | None, green: list[str]) -> list[str]:
         """Take the nodes that are in order out of quarantine, and return them."""

@@ -24,7 +24,7 @@ with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
     from ..plugin_utils.report.files import INDEX, PAGE
     from ..plugin_utils.report.messages import messages_of
-    from ..plugin_utils.run.blame import blame_of_verdict
+    from ..plugin_utils.run.blame import blame_of_run, nobody_is_blamed
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError
 
@@ -73,21 +73,21 @@ class ActionModule(ControllerAction):
             "report": report,
             "reasons": messages_of(summary["reasons"]),
             "nodes": [node["node"] for node in summary["nodes"] if node["node"] in hosts],
+            "facts_set": arguments["host_facts"] and self._sets_facts(summary),
         }
         if verdict != "PASS" and arguments["require_pass"]:
-            board = Board(run_dir)
-            statuses = {name: board.status(name) for name in result["nodes"]}
-            refused = {
-                name: status["message"]
-                for name, status in statuses.items()
-                if status["status"] == "not_started" and status.get("message")
-            }
-            together = board.plan()["mode"] == "multi_node"
-            result["hosts"] = blame_of_verdict(summary, hosts, refused, together=together)
+            result["hosts"] = blame_of_run(Board(run_dir), summary, hosts)
             if result["hosts"] and not arguments["require_nodes"]:
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
+
+    def _sets_facts(self, summary: Summary) -> bool:
+        """Return whether the callback sets the facts: it is there, and the nodes are no hosts of other plays."""
+        hosts, inventory = set(self.variables["ansible_play_hosts_all"]), self.variables["hostvars"]
+        return is_shown_by_callback() and all(
+            node["node"] in hosts for node in summary["nodes"] if node["node"] in inventory
+        )
 
 
 def _show_verdict(verdict: str, report: str, *, verbose: bool) -> None:
@@ -100,6 +100,8 @@ def _show_verdict(verdict: str, report: str, *, verbose: bool) -> None:
 
 def _failure_text(summary: Summary) -> str:
     first = summary["first_failure"]
+    if first and nobody_is_blamed(first):
+        return f"{summary['verdict']}: {first['message']}"
     if first:
         rank = "" if first["node_rank"] is None else f" (node rank {first['node_rank']})"
         return f"{summary['verdict']}: first failure on {first['node']}{rank}, {first['class']}: {first['message']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import typing as t
+from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 
@@ -12,6 +13,7 @@ from ..plugin_utils.controller_action import ControllerAction, needed_packages, 
 
 with needed_packages(__name__):
     from ..plugin_utils.report.sweep_text import NOT_RUN
+    from ..plugin_utils.run.sweep_blame import blame_of_cells
 
 
 class ActionModule(ControllerAction):
@@ -30,7 +32,8 @@ class ActionModule(ControllerAction):
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The sweep report cannot be written: {reason_of(error)}.") from None
         changed = write_index_of(os.path.dirname(sweep_dir)) or changed
-        missed = [cell["name"] for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
+        missed_cells = [cell for cell in sweep["cells"] if cell["verdict"] not in ("PASS", NOT_RUN)]
+        missed = [cell["name"] for cell in missed_cells]
         open_cells = [cell["name"] for cell in sweep["cells"] if cell["verdict"] == NOT_RUN]
         result = {
             "changed": changed,
@@ -42,5 +45,12 @@ class ActionModule(ControllerAction):
         if arguments["require_pass"] and (missed or open_cells):
             problems = [f"{len(missed)} did not pass ({', '.join(missed)})"] if missed else []
             problems += [f"{len(open_cells)} did not run ({', '.join(open_cells)})"] if open_cells else []
-            result |= {"failed": True, "msg": f"Of {len(sweep['cells'])} cells, {' and '.join(problems)}."}
+            message = f"Of {len(sweep['cells'])} cells, {' and '.join(problems)}."
+            blamed = blame_of_cells(missed_cells, Path(sweep_dir).parent, self.variables["ansible_play_hosts_all"])
+            result["hosts"] = {
+                name: {"state": blame["state"], "reason": f"{message} {blame['reason']}"}
+                for name, blame in blamed.items()
+            }
+            if arguments["require_nodes"] or not blamed:
+                result |= {"failed": True, "msg": message}
         return result

@@ -14,9 +14,11 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
-    last step, tokens per second per GPU, the loss and the time remaining.
+    last step, tokens per second per GPU, the loss and the time remaining, or what is wrong. Where each node trains by
+    itself, the line counts the nodes by their states.
   - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
     C(-v), also what a PASS rests on, and more of the log of a failure.
+  - With O(trainops.cluster.training_report#module:host_facts), sets the fact C(training_summary) of each node's host.
   - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:
   interval:
@@ -32,9 +34,12 @@ options:
 """
 
 import gc
+import json
+import os
 import signal
 import typing as t
 from collections.abc import Mapping
+from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
 from ansible.plugins.callback import CallbackBase
@@ -49,7 +54,9 @@ if t.TYPE_CHECKING:
     from ansible.executor.stats import AggregateStats
     from ansible.executor.task_result import CallbackTaskResult
     from ansible.playbook import Playbook
+    from ansible.playbook.play import Play
     from ansible.playbook.task import Task
+    from ansible.vars.manager import VariableManager
 
 _PLANS = ("trainops.cluster.training_plan", "trainops.cluster.training_run")
 _PHASE = "trainops.cluster.training_phase"
@@ -73,15 +80,19 @@ class CallbackModule(CallbackBase):
         from_playbooks = not __name__.startswith("ansible_collections.")
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
+        self._cells: list[str] = []
         self._watching: list[ProgressReader | InterruptHandler] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
+        self._variables: VariableManager | None = None
         self._output = LiveOutput()
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Learn where the run is, and from a report what came of it."""
         if result.task.action in _PLANS:
             self._run_dir = result.result.get("run_dir")
+            if "cells" in result.result:
+                self._cells = [cell["run_id"] for cell in result.result["cells"]]
         self._note_report(result)
 
     def _count_nodes(self, report: Mapping[str, t.Any]) -> None:
@@ -90,12 +101,31 @@ class CallbackModule(CallbackBase):
             for node in set(report["nodes"]) - set(report.get("hosts", ())) - set(stats.processed):
                 stats.increment("ok", node)
 
+    def _set_facts(self, report: Mapping[str, t.Any]) -> None:
+        """Set what became of each node as a fact of its host: a task would take a process, or a line, for each host."""
+        if not report.get("facts_set") or self._variables is None:
+            return
+        # It needs packages that Ansible itself does not have; where a report was made, they are installed.
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.report.essence import nodes_of  # noqa: PLC0415
+
+        summary = json.loads(Path(report["report"]).with_name("summary.json").read_text(encoding="utf-8"))
+        for node in nodes_of(summary):
+            if node["node"] in report["nodes"]:
+                # As set_fact does with cacheable.
+                self._variables.set_host_facts(node["node"], {"training_summary": node})
+                self._variables.set_nonpersistent_facts(node["node"], {"training_summary": node})
+
+    def v2_playbook_on_play_start(self, play: Play) -> None:
+        """Learn where the facts of hosts are kept."""
+        self._variables = play.get_variable_manager()
+
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
         """Learn from a report what came of a run, or of one of several; a phase that has ended is followed no more."""
         self._end_reading()
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
             self._count_nodes(result.result)
+            self._set_facts(result.result)
         elif result.task.action == _SWEEP_REPORT and "counts" in result.result:
             self._sweep = dict(result.result)
 
@@ -109,7 +139,7 @@ class CallbackModule(CallbackBase):
         follows = task.action == _PHASE and task.args.get("phase") == "train" and not task.check_mode
         if follows and self._run_dir:
             self._watching = [
-                ProgressReader(self._run_dir, self.get_option("interval"), show),
+                ProgressReader(self._run_dir, self.get_option("interval"), show, self._place()),
                 InterruptHandler(self._run_dir, playbook_command, show),
             ]
             for one in self._watching:
@@ -117,7 +147,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
         """Forget earlier runs, and show from now on what is written as it is written."""
-        self._reports, self._sweep = [], None
+        self._reports, self._sweep, self._cells = [], None, []
         self._output = LiveOutput()
         self._output.start()
 
@@ -138,6 +168,11 @@ class CallbackModule(CallbackBase):
             colours = {"verdict": _COLORS[report["verdict"]], "warning": "yellow", "": None}
             for line in verdict_lines(report["report"], verbose=verbose):
                 show(line.text, colours[line.tone])
+
+    def _place(self) -> str:
+        """Return which cell of a sweep the run is, if it is one."""
+        run_id = os.path.basename(self._run_dir or "")
+        return f"cell {self._cells.index(run_id) + 1} of {len(self._cells)}" if run_id in self._cells else ""
 
     def _end_reading(self) -> None:
         for one in self._watching:

@@ -88,6 +88,10 @@ options:
       - privileged
       - hardened
     default: privileged
+  image:
+    description: Container image, for a training config that names none.
+    type: str
+    default: null
   image_archive:
     description: Image archive on the nodes, loaded instead of pulling the image where it is
       missing.
@@ -162,6 +166,11 @@ options:
     type: list
     elements: str
     default: []
+  primus_root:
+    description: Folder of Primus with runner/primus-cli, in the container or on the nodes;
+      overrides trainops.primus_root in the config.
+    type: path
+    default: ''
   nxdt_root:
     description: Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in
       the config.
@@ -200,6 +209,7 @@ options:
       - megatron
       - maxtext
       - nxdt
+      - primus
     default: auto
   trainer:
     description: What trains, and how it is started; auto chooses it by the config. The plan
@@ -210,6 +220,7 @@ options:
       - rocm_scripts
       - maxtext
       - nxdt
+      - primus_cli
     default: auto
   log_grammar:
     description: How the lines of the training log are read; auto means the lines that the trainer
@@ -220,6 +231,7 @@ options:
       - megatron
       - maxtext
       - nxdt
+      - torchtitan
     default: auto
   mode:
     description: One job across all nodes (multi_node), one on each node (single_node), or what

@@ -51,6 +51,12 @@ options:
       - Environment variables for the commands that run on the node. References such as C($PATH) are resolved there.
     type: dict
     default: {}
+  report_unreachable:
+    description:
+      - Let the task fail with the reason in RV(msg) where the node cannot be reached, instead of Ansible showing it as
+        unreachable, which takes many lines for many nodes.
+    type: bool
+    default: false
 seealso:
   - module: trainops.cluster.training_preflight
 """
@@ -190,6 +196,7 @@ def main() -> None:
             "master_port": {"type": "int"},
             "image": {"type": "str"},
             "environment": {"type": "dict", "default": {}},
+            "report_unreachable": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )

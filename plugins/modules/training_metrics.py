@@ -38,11 +38,13 @@ options:
       - V(megatron) also reads the logs of ROCm Megatron-LM and Primus.
       - V(maxtext) reads MaxText's log, or the file that its C(metrics_file) names.
       - V(nxdt) reads the progress bars of NxDT (neuronx-distributed-training).
+      - V(torchtitan) reads the lines of TorchTitan. It prints some steps only, every tenth by default.
     type: str
     choices:
       - maxtext
       - megatron
       - nxdt
+      - torchtitan
     default: megatron
   cursor:
     description:

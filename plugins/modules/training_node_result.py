@@ -44,7 +44,9 @@ EXAMPLES = r"""
   register: judged
 
 - name: Fail the hosts on which the run failed
-  trainops.cluster.training_node_result: "{{ judged.hosts[inventory_hostname] }}"
+  trainops.cluster.training_node_result:
+    state: "{{ judged.hosts[inventory_hostname].state }}"
+    reason: "{{ judged.hosts[inventory_hostname].reason }}"
   when: inventory_hostname in judged.hosts | default({})
 """
 

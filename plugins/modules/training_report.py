@@ -61,6 +61,12 @@ options:
       - If it cannot be written, a warning says so, and the verdict does not change.
     type: bool
     default: true
+  host_facts:
+    description:
+      - Let the callback P(trainops.cluster.training_progress#callback) set the fact C(training_summary) on the host of
+        each node, in no time and without a line for each.
+    type: bool
+    default: false
   dialects:
     description:
       - Formats of other tools in which to write the run as well.
@@ -104,6 +110,11 @@ nodes:
   type: list
   elements: str
   sample: [node0, node7]
+facts_set:
+  description: Whether the facts of O(host_facts) are set; false without the callback, or with hosts of other plays.
+  returned: when the report has been written
+  type: bool
+  sample: true
 hosts:
   description:
     - The hosts of the play on which the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).

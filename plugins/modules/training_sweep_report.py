@@ -29,6 +29,12 @@ options:
     description: Fail unless every cell has passed.
     type: bool
     default: true
+  require_nodes:
+    description:
+      - With O(require_pass), fail even if each cell that did not pass failed on hosts of the play.
+      - If false, such hosts are only returned as RV(hosts), for M(trainops.cluster.training_node_result).
+    type: bool
+    default: true
 seealso:
   - module: trainops.cluster.training_plan
 """
@@ -62,4 +68,11 @@ missed:
   type: list
   elements: str
   sample: [micro_batch_size_8-precision_TE_FP8]
+hosts:
+  description:
+    - The hosts of the play on which cells failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+      Empty if a cell failed for a reason that lies with none of them.
+  returned: when a cell has not passed and O(require_pass)
+  type: dict
+  sample: {node7: {state: unreachable, reason: "Of 4 cells, 1 did not pass (a). a: node7 does not answer."}}
 """

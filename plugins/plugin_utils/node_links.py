@@ -91,11 +91,22 @@ class NodeLink(ActionBase):
             done = self._run(command, program)
         except AnsibleConnectionFailure as error:
             raise NodeLostError(plain_text(str(error))) from None
+        except ConnectionError as error:
+            # The connection ended while the request was written, before Ansible has read why.
+            raise NodeLostError(self._why_lost() or plain_text(str(error))) from None
         except bounded_output.TooLongError as error:
             raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:
             raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])
+
+    def _why_lost(self) -> str:
+        """Return what the connection says of itself to a command without any input; nothing where that works."""
+        try:
+            self._execute("exit 0")
+        except (AnsibleError, OSError) as error:
+            return plain_text(str(error))
+        return ""
 
     def close(self, *, for_good: bool) -> None:
         """Close the connection; ``for_good`` where the run has no more to ask the host."""

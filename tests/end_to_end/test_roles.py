@@ -207,12 +207,18 @@ def test_report(scenario: Scenario, run_dir: Path) -> None:
     assert (run_dir / "summary.json").read_text() == written
 
 
-def test_a_report_sets_the_result_of_each_node_as_a_fact_of_its_host(scenario: Scenario, run_dir: Path) -> None:
+@pytest.mark.parametrize("callback", [False, True], ids=["by a task", "by the callback"])
+def test_a_report_sets_the_result_of_each_node_as_a_fact_of_its_host(
+    scenario: Scenario, run_dir: Path, callback: bool
+) -> None:
+    if callback:
+        (scenario.bench.folder / "callback_plugins").symlink_to(ROOT / "playbooks/callback_plugins")
     said = "{{ fact.node_rank }} {{ fact.verdict }} {{ fact.first_failure }} {{ fact.tokens_per_sec_per_gpu > 0 }}"
     task = {"ansible.builtin.debug": {"msg": f"{{{{ inventory_hostname }}}} has {said}"}}
     played = scenario.play("report", {**task, "vars": {"fact": "{{ training_summary }}"}}, report_run_dir=str(run_dir))
     for line in ("first has 0 PASS False True", "second has 1 PASS False True"):
         assert line in played.stdout, played.stdout
+    assert ("ok: [first -> second]" in played.stdout) is not callback, played.stdout
 
 
 def test_training_in_a_play_of_ones_own_plans_shows_steps_judges_and_reports(bench: Bench, scenario: Scenario) -> None:

@@ -33,9 +33,14 @@ def test_the_demo_passes_and_names_its_report(demo):
     assert f"PASS  {demo.run_dir.name}" in demo.output
 
 
+def test_a_good_run_is_shown_on_a_screen(demo):
+    assert len(demo.output.splitlines()) <= 50
+    assert "TASK [" not in demo.output
+
+
 def test_the_demo_tells_its_progress_live(demo):
-    following = demo.output.split("follow the training]")[1].split("TASK [")[0]
-    lines = [line for line in following.splitlines() if line.startswith(demo.run_dir.name)]
+    following = demo.output.split(f"Run {demo.run_dir.name}\n")[1].split("PLAY RECAP")[0]
+    lines = [line for line in following.splitlines() if line.startswith("step ")]
     assert lines, following
     assert any("/30" in line and "ms/step" in line and "tokens/s/GPU" in line and "loss" in line for line in lines)
     assert any(line.endswith("left") for line in lines)

@@ -24,6 +24,7 @@ from not_run import need
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("node1", "node2")
 LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
+LIMITS = "/etc/security/limits.d/99-trainops.conf"
 CACHE = "/srv/shared/cache"
 PREPARING = {"node_prep_kernel_minimums": {"fs.nr_open": 1048576, "net.core.somaxconn": 8192}}
 
@@ -187,6 +188,21 @@ class TestPreparing:
         assert (off.status, off.changed) == (0, set()), off.output
         on = cluster.prepare("--limit", "node1")
         assert {task for task, _ in on.changed} == {"Turn off NUMA auto-balancing"}, on.output
+
+    def test_the_play_of_the_readme_checks_changes_and_changes_nothing_more(self, cluster: Cluster) -> None:
+        readme = (ROOT / "roles/node_prep/README.md").read_text()
+        play = cluster.state.parent / "mine.yml"
+        play.write_text("---\n" + readme.split("```yaml\n")[1].split("```")[0])
+        cluster.shell("node1", f"echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf {LIMITS}")
+        before = settings_of(cluster, "node1")
+        told, done, again = (
+            cluster.play(str(play), "--limit", "node1", *check, **PREPARING) for check in (["--check"], [], [])
+        )
+        assert (told.status, done.status, again.status) == (0, 0, 0), done.output
+        assert told.changed == done.changed
+        assert {task for task, _ in done.changed} == {"Turn off NUMA auto-balancing", "Write the login limits"}
+        assert again.changed == set(), again.output
+        assert settings_of(cluster, "node1") != before
 
     def test_a_folder_in_place_of_the_library_is_refused_and_left_alone(self, cluster: Cluster) -> None:
         path = "/usr/local/lib/made-by-docker/libbnxt_re-rdmav34.so"

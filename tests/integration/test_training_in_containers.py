@@ -129,6 +129,47 @@ def test_three_nodes_train_in_containers_and_pass(job, engine):
     assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
 
 
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_the_role_container_launch_has_a_container_on_each_node_until_it_is_absent(job, engine):
+    launch = {
+        "container_launch_name": "hello",
+        "container_launch_engine": engine,
+        "container_launch_image": IMAGE,
+        "container_launch_image_archive": job.archive,
+        "container_launch_command": ["sh", "-c", "echo rank $NODE_RANK of $NNODES; ls /data; exec sleep 600"],
+        "container_launch_mounts": {FOLDER: "/data"},
+        "container_launch_devices": ["/dev/kfd"],
+        "container_launch_folder": f"{FOLDER}/launches",
+        "container_launch_options": {"shm_size": "64M"},
+    }
+    roles = ["trainops.cluster.rank_assignment", "trainops.cluster.container_launch"]
+    playbook = job.folder / "mine.yml"
+    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "roles": roles}]))
+    for node in job.cluster.nodes:
+        job.cluster.on(node, "mkdir", "-p", f"{FOLDER}/here")
+
+    def play(*more, **changes) -> set[str]:
+        done = job.cluster.play(str(playbook), *more, **{**launch, **changes})
+        assert done.returncode == 0, done.stdout
+        return set(re.findall(r"^changed: \[(\w+)\]", done.stdout, re.MULTILINE))
+
+    nodes = set(job.cluster.nodes)
+    assert play("--check") == nodes
+    assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
+    assert play() == nodes
+    label = f"label=trainops.node={job.cluster.nodes[1]}"
+    found = job.cluster.on(job.cluster.nodes[1], engine, "ps", "--filter", label, "--format", "{{.Names}}").split()
+    assert len(found) == 1
+    assert play() == set()
+    assert job.containers(job.cluster.nodes[1], engine) == found
+    for rank, node in enumerate(job.cluster.nodes):
+        output = job.cluster.on(node, "cat", f"{FOLDER}/launches/hello/{node}/output.log")
+        assert f"rank {rank} of 3\nhere\n" in output, output
+    assert play(container_launch_state="absent") == nodes
+    assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
+    assert play(container_launch_state="absent") == set()
+
+
 def test_the_same_command_again_reports_and_changes_nothing(job):
     # The report of the second says that the training was not started by its command; the third has nothing to add.
     first, second, third = (job.train(training_run_id="again") for _time in range(3))

@@ -42,6 +42,11 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "One job across all nodes.",
         tuple(name for name in _RUN if name != "training_model"),
     ),
+    "train": (
+        "Train",
+        "One job across all nodes, with whatever the training config is for.",
+        (*_RUN, "training_image"),
+    ),
     "slurm": (
         "Train with Megatron-LM under Slurm",
         "One Slurm job.",
@@ -93,12 +98,13 @@ _REQUIRED = {
 }
 # Ansible's own documentation says C(auto).
 _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
-# A config to begin with; a workflow can only hold a template whose questions all have an answer.
+# A config to begin with. It is no default: its placeholders have to be filled in first.
 _CONFIGS = {
     "megatron_each": "examples/megatron/mi3xx_megatron_llama_single.json",
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
     "gke": "examples/maxtext/gke_v5p_llama2_70b.json",
     "nxdt": "examples/nxdt/megatron_llama2_7b_pretraining.yaml",
+    "train": "examples/primus/llama3.1_8B_2_nodes.yaml",
 }
 _USUAL_CONFIG = "examples/megatron/mi3xx_megatron_llama_distributed.json"
 _IN_CAPITALS = {
@@ -138,7 +144,8 @@ def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]
         # The rest says what holds without an answer.
         asked["question_description"] = asked["question_description"].split(". ")[0].rstrip(".") + "."
     if variable == "training_config" and required:
-        asked["default"] = _CONFIGS.get(template, _USUAL_CONFIG)
+        example = _CONFIGS.get(template, _USUAL_CONFIG)
+        asked["question_description"] += f" To begin with, copy {example} and adapt it."
     return asked
 
 

@@ -54,6 +54,9 @@ class Grammar(t.NamedTuple):
 
     ``each_step`` says that a process prints every step that it does, and not every tenth, say.
 
+    ``by_interval`` says that a process prints the first step of a training and those that its log interval divides, but
+    not that interval: the setting ``steps_per_line`` is then the greatest number that divides all of these.
+
     ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
     begins, and what the same function prints as it ends.
 
@@ -86,6 +89,7 @@ class Grammar(t.NamedTuple):
     alive: t.Tuple[bytes, ...] = ()
     met: t.Tuple[bytes, ...] = ()
     each_step: bool = False
+    by_interval: bool = False
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
     over: t.Tuple[bytes, ...] = ()

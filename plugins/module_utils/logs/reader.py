@@ -286,6 +286,8 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[FoundStep], curs
         if not again:
             seen += 1
         last = step
+        if grammar.by_interval and step > grammar.first_step:
+            _note_interval(cursor, step)
         sequences_per_sec = found.get("sequences_per_sec")
         if sequences_per_sec is not None and rows.tokens_per_sequence_per_gpu:
             metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * rows.tokens_per_sequence_per_gpu
@@ -317,6 +319,13 @@ def _note_total(cursor: Cursor, before: int | None, total: int | None) -> None:
     settings = cursor["settings"]
     said = [*settings.get("iterations", ()), float(before), float(total)]
     cursor["settings"] = {**settings, "iterations": list(dict.fromkeys(said))[:MOST_VALUES]}
+
+
+def _note_interval(cursor: Cursor, step: int) -> None:
+    """Take the greatest number that divides all steps so far for how many steps apart the lines are."""
+    settings = cursor["settings"]
+    interval = math.gcd(step, int(settings.get("steps_per_line", (0,))[0]))
+    cursor["settings"] = {**settings, "steps_per_line": [float(interval)]}
 
 
 def _differ(earlier: dict[str, float], later: dict[str, float], metric: str) -> bool:

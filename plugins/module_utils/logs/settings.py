@@ -32,8 +32,9 @@ SETTINGS = (
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",
     "accumulated_batches",
-    # The step that the training went on from, and the one that it says to have ended at.
+    # The step that the training went on from, the one that it began with, and the one that it says to have ended at.
     "resumed",
+    "begun",
     "ended",
 )
 # What a trainer prints in words, by the names that its own arguments have.

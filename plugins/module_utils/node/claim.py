@@ -51,7 +51,7 @@ def held_by_others(engine: Engine, run_id: str, nonce: str) -> NodeHeldError | N
         return None
     held = [
         f"the node is held by {'another ' if holder == run_id else ''}run {holder}; wait for it to end, or stop it: "
-        f"ansible-playbook playbooks/stop.yml -e training_run_id={shlex.quote(holder)}"
+        f"ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id={shlex.quote(holder)}"
         for holder in holders
     ]
     return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))

@@ -42,7 +42,7 @@ class NoContainer:
         if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
-            return [f"the folder {working_dir} does not exist; set training_<framework>_root to the trainer's checkout"]
+            return [f"the folder {working_dir} does not exist; it has to be the trainer's checkout"]
         dataset = node.get("dataset") or {"script": ""}
         scripts = {"training script": node["script"], "dataset script": dataset["script"]}
         paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}

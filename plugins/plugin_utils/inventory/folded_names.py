@@ -8,6 +8,13 @@ from collections.abc import Iterable
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
+# IPv4 and IPv6 addresses, ports, process numbers, and the ends of paths.
+_OF_ONE_NODE = re.compile(
+    r"\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|\b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}\b|(?<=port )[0-9]+|(?<=PID )[0-9]+"
+    r"|(?<![\w.-])/[^\s,;:'\"]+",
+    re.IGNORECASE,
+)
+
 
 def folded(names: Iterable[str]) -> str:
     """Return names sorted, with numbers folded; unfolded if ClusterShell does not accept one of them."""
@@ -19,16 +26,34 @@ def folded(names: Iterable[str]) -> str:
 
 
 def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
-    """Return the messages of nodes; those that differ only in the node's name are merged, with the names folded.
+    """Return the messages of nodes; those of nodes that say the same are merged, with the names folded.
+
+    They may differ in the node's name and in what `alike` leaves out, of which the first one's is shown.
 
     Each message comes with its node, or None, and keeps the place of its first occurrence; but messages about nodes are
     sorted so that the rarest, which stand out, come first.
     """
-    groups: dict[tuple[bool, str], list[str]] = {}
+    groups: dict[tuple[bool, str], list[tuple[str, str]]] = {}
     for node, text in messages:
-        groups.setdefault((node is None, nameless(text, node) if node else text), []).append(node or "")
+        plain = nameless(text, node) if node else text
+        groups.setdefault((node is None, alike(plain) if node else plain), []).append((node or "", plain))
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], len(group[1])))
-    return [named(text, nodes) for (_of_run, text), nodes in ordered]
+    return [_once(group) for _key, group in ordered]
+
+
+def _once(group: list[tuple[str, str]]) -> str:
+    """Return the text of the first of nodes that say the same, with the names of all."""
+    (node, text), *others = group
+    if any(other != text for _node, other in others):
+        first, newline, rest = text.partition("\n")
+        stop = "." if first.endswith(".") else ""
+        text = f"{first.rstrip('.')} (on {node}, and alike on the others){stop}{newline}{rest}"
+    return named(text, [node, *(other for other, _text in others)])
+
+
+def alike(text: str) -> str:
+    """Return what texts have in common that differ only in an address, a port, a process or a path."""
+    return _OF_ONE_NODE.sub("…", text)
 
 
 def nameless(text: str, node: str) -> str:

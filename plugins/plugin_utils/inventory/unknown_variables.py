@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from ..contracts import Finding
-from ..plan.config.words import nearest
+from ..plan.config.words import misspelled, nearest
 from .folded_names import folded
 
 PREFIXES = ("training_", "report_", "node_prep_", "isolate_")
@@ -21,6 +21,17 @@ _OF_HOSTS = ("training_address", "training_node_environment", "training_topology
 _COLLECTION = Path(__file__).resolve().parents[3]
 _PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
 _NAMED_BY = ("register", "loop_var")
+# What an inventory says of connections, become and Python ("Connecting to hosts: behavioral inventory parameters").
+_OF_ANSIBLE = {
+    *("ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_connection", "ansible_timeout"),
+    *("ansible_become", "ansible_become_user", "ansible_become_method", "ansible_become_pass", "ansible_become_exe"),
+    *("ansible_become_password", "ansible_become_flags", "ansible_python_interpreter", "ansible_shell_type"),
+    *("ansible_shell_executable", "ansible_pipelining", "ansible_private_key_file", "ansible_remote_tmp"),
+    *(f"ansible_ssh_{rest}" for rest in ("private_key_file", "common_args", "extra_args", "pipelining", "executable")),
+    *(f"ansible_ssh_{rest}" for rest in ("host", "port", "user", "pass", "password", "args", "retries", "timeout")),
+    *(f"ansible_ssh_{rest}" for rest in ("host_key_checking", "transfer_method", "use_tty")),
+    *("ansible_sftp_extra_args", "ansible_scp_extra_args", "ansible_host_key_checking", "ansible_paramiko_pty"),
+}
 
 
 def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:
@@ -38,6 +49,29 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
             "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Remove it.",
         }
         for name, on in sorted(hosts.items())
+    ]
+
+
+def misspelled_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:
+    """Return a warning for each name, among the variables of each host, that looks like a typo of a known one.
+
+    Anybody may have variables of any name, so these are warnings, and only of names without the collection's prefixes.
+    """
+    hosts: dict[str, list[str]] = {}
+    for host, names in variables.items():
+        for name in names:
+            hosts.setdefault(name, []).append(host)
+    known = _arguments() | _OF_ANSIBLE
+    meant = {name: misspelled(name, known) for name in hosts if name not in known and not name.startswith(PREFIXES)}
+    return [
+        {
+            "key": name,
+            "value": None,
+            "message": f"Nothing reads this variable{'' if len(on) == len(variables) else f' (on {folded(on)})'}.",
+            "remedy": f"Did you mean {like}?",
+        }
+        for name, on in sorted(hosts.items())
+        if (like := meant.get(name))
     ]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +15,15 @@ from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
 from .config.words import key_path, listed
-from .formats.face import Asked, Choice, ConfigT, Format
+from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
 from .job.gke import launch_of
+from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
+from .job.rdma_checks import warn_of_rdma
 from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
@@ -28,7 +31,7 @@ from .options import PlanOptions
 from .slurm.around import APPTAINER, PYXIS
 from .slurm.options import SSH, SlurmOptions
 from .slurm.script import nodes_to_come, slurm_job
-from .threshold_files import OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
+from .threshold_files import BASELINE, OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
 from .trainers.known import TRAINERS
 
 SCHEMA_VERSION = 1
@@ -82,21 +85,20 @@ def make_plan(
         _fault_unreadable(source, unreadable, findings)
     elif way:
         data = way.format.read(text, source, way.trainer.name, findings)
-    job, grammar = None, None
+    job, grammar, own = None, None, OwnThresholds()
     if way and data is not None:
+        own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
         data = _overridden(way.format, data, settings, len(ordered), findings)
-        settings.container_engine = _engine(way.trainer.engine_for(data, settings, findings), settings, findings)
+        data, noted = way.format.handed(data, settings, len(ordered), findings)
+    if way and data is not None:
+        settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
-        job = way.trainer.plan_job(data, settings, ordered, findings)
-    if job and settings.training_hf_token_file:
-        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
-        job = replace(job, token_file="")
-    if job and not job.gke and settings.container_engine != "none":
-        note_profile(job.container_options, findings)
+        job = way.trainer.plan_job(data, settings, ordered, noted)
+    job = _settled(job, settings, findings) if job else None
     workload = workload_of(job) if job else None
     if job and workload:
-        expected = _expected(job, workload, thresholds, settings, findings)
+        expected = _expected(job, workload, thresholds, own, settings, noted)
         job = None if findings.faults else replace(job, expected=expected)
     plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
     if way and grammar:
@@ -113,6 +115,30 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
     return PYXIS if by_slurm and asked == "auto" else asked
 
 
+def _settled(job: Job, settings: SlurmOptions, findings: Findings) -> Job:
+    """Return a job with what the options of every trainer say, and note what its nodes cannot do."""
+    if settings.training_image:
+        job = _with_image(job, settings, findings)
+    if settings.training_hf_token_file:
+        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
+        job = replace(job, token_file="")
+    if not job.gke and settings.container_engine != "none":
+        note_profile(job.container_options, findings)
+    if not settings.training_rehearsal:
+        warn_of_gpu(job, findings)
+        warn_of_rdma(job, findings)
+    return job
+
+
+def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
+    """Return a job whose config names no image with that of the option."""
+    named = job.image or settings.training_image
+    if named != settings.training_image:
+        message = f"training_image has no effect: the training config names {named}."
+        findings.warn("training_image", settings.training_image, message, "Leave it out, or change the config.")
+    return replace(job, image=named if settings.container_engine != "none" else job.image)
+
+
 def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
     """Return the typed variables of a run; report and leave out those that exceed the size limits."""
     given = dict(options)
@@ -124,7 +150,12 @@ def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOpti
 
 
 def _expected(
-    job: Job, workload: Workload, thresholds: ThresholdsFile | None, settings: RunOptions, findings: Findings
+    job: Job,
+    workload: Workload,
+    thresholds: ThresholdsFile | None,
+    own: OwnThresholds,
+    settings: RunOptions,
+    findings: Findings,
 ) -> list[Bound]:
     """Return the bounds of a run: those of the config, or of the thresholds file instead.
 
@@ -132,7 +163,13 @@ def _expected(
     """
     expected, key = job.expected, key_path(job.branch.path, "result_dict")
     if thresholds and not settings.training_record_only:
-        facts = {**job.parameters, **workload, "nnodes": job.nnodes, "precision": named_precision(job)}
+        facts = {
+            **job.parameters,
+            **workload,
+            BASELINE: own.baseline,
+            "nnodes": job.nnodes,
+            "precision": named_precision(job),
+        }
         expected, key = thresholds_of(thresholds, facts, findings), OPTION
         warn_of_other_names(thresholds.source, settings.training_framework, job.branch, findings)
     warn_of_impossible(expected, key, workload, job.branch.gpu, findings)
@@ -141,6 +178,28 @@ def _expected(
         settings.training_record_only = True
         warn_of_nothing_expected(key, findings)
     return expected
+
+
+def _own_thresholds(
+    own: OwnThresholds, file: ThresholdsFile | None, settings: RunOptions, findings: Findings
+) -> OwnThresholds:
+    """Apply what a config says about its thresholds, ``file`` being theirs unless another one is named."""
+    if not own.enforced and not settings.training_record_only:
+        settings.training_record_only = True
+        findings.note("The run is only recorded, as the config does not enforce its thresholds.")
+    if file and not settings.training_thresholds:
+        settings.training_thresholds = file.source
+    return own
+
+
+def thresholds_of_config(text: str, source: str, options: Mapping[str, t.Any]) -> str:
+    """Return the path of the thresholds file that a training config names, or nothing if it names none."""
+    settings = typed_options(options, Findings())
+    text = "" if too_long(text) else text
+    way = way_for(settings, text, source, Findings())
+    config = way.format.read(text, source, way.trainer.name, Findings()) if way else None
+    own = OwnThresholds() if way is None or config is None else way.format.thresholds(config)
+    return posixpath.join(posixpath.dirname(source), own.file) if own.file else ""
 
 
 def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: int) -> Asked:

@@ -38,6 +38,14 @@ def plan_text(plan: Plan) -> str:
     return printable("\n\n".join(blocks), keep="\n")
 
 
+def plan_in_short(plan: Plan) -> str:
+    """Return a plan without faults as what one checks before a run: what is trained on what, and the warnings."""
+    blocks = [_rows_of(_settings(plan))]
+    if plan["warnings"]:
+        blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
+    return printable("\n\n".join(blocks), keep="\n")
+
+
 def _where(plan: Plan) -> list[str]:
     if "gke" in plan:
         return [_workload(plan)]
@@ -75,6 +83,14 @@ def _held(value: t.Any) -> str:
 
 
 def _summary(plan: Plan) -> str:
+    return _rows_of({**_settings(plan), **_choices(plan)})
+
+
+def _rows_of(values: dict[str, t.Any]) -> str:
+    return "\n".join(f"{name:<10} {value}" for name, value in values.items())
+
+
+def _settings(plan: Plan) -> dict[str, t.Any]:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
@@ -95,11 +111,10 @@ def _summary(plan: Plan) -> str:
         "steps": parameters["iterations"],
         "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence except thresholds",
-        **_choices(plan),
     }
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
-    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+    return rows
 
 
 def _choices(plan: Plan) -> dict[str, str]:

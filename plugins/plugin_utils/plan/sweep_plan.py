@@ -58,7 +58,7 @@ def plan_sweep(
     blocks = way.format.sweep_blocks if way else ()
     data = way.format.read(text, source, way.trainer.name, Findings()) if way else None
     cells = cells_of(matrix, way.format, data, findings) if way and data is not None else []
-    given = options.get("training_overrides") or {}
+    given = settings.training_overrides or options.get("training_overrides") or {}
     planned: list[PlannedCell] = []
     for cell in cells:
         overrides = {**given, **cell.values} if isinstance(given, dict) else given

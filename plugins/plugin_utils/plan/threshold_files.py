@@ -45,8 +45,8 @@ _OTHERS: dict[str, tuple[str, float, str | None]] = {
 _OF_ALL_GPUS = "tokens_per_sec_total"
 # Every run is judged by this, with or without a threshold.
 _JUDGED_ANYWAY = "loss_decreased"
-_EFFICIENCY, _BASELINE = "scaling_efficiency_pct", "scaling_baseline"
-_EXAMPLE = f'"{_BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
+_EFFICIENCY, BASELINE = "scaling_efficiency_pct", "scaling_baseline"
+_EXAMPLE = f'"{BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
 _PART = re.compile(r"(NN|ST|SL|B)(\d+)")
 _PRECISION = re.compile(r"(?i)(bf|fp|mxfp|nvfp)\d+")
@@ -73,8 +73,9 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     """Return the bounds of the cell that matches the run; report every fault with the file's name.
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
-    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``. It is a fault if no cell
-    matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
+    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``; and
+    ``scaling_baseline``, that of the config, for a file without one. It is a fault if no cell matches; but if a file
+    has only one cell, and its name has no sizes, that is used with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -91,7 +92,7 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     name = _cell_for(cells, source, facts, findings)
     if name is None:
         return []
-    facts = {**facts, _BASELINE: data.get(_BASELINE)}
+    facts = {**facts, BASELINE: data.get(BASELINE, facts.get(BASELINE))}
     bounds: list[Bound | None] = []
     for metric, spec in cells[name].items():
         try:
@@ -127,7 +128,7 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
 
 def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     """Return the cells of a file by name; bounds outside any cell form one without a name."""
-    named = {key: value for key, value in data.items() if isinstance(value, dict) and key != _BASELINE}
+    named = {key: value for key, value in data.items() if isinstance(value, dict) and key != BASELINE}
     if named and all("kind" in value for value in named.values()):
         return {"": named}
     return named
@@ -237,17 +238,17 @@ def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]
 
     Source: compute_scaling_efficiency in cvs/lib/training/megatron/utils/scaling.py, which takes all tokens/s by nodes.
     """
-    value, baseline = _number(spec.get("value")), facts.get(_BASELINE)
+    value, baseline = _number(spec.get("value")), facts.get(BASELINE)
     if kind != "min" or value is None or value <= 0:
         reason = f"{_EFFICIENCY} needs kind min and a value in percent."
         raise _WrongError(spec.get("value"), reason, "Give them.")
     given = baseline if isinstance(baseline, dict) else {}
     total, nodes = _number(given.get("tokens_per_sec_total")), _number(given.get("num_nodes", 1))
     if baseline is None or total == 0:
-        why = "the file gives no baseline" if baseline is None else "its baseline is 0 tokens/s"
+        why = "there is no baseline" if baseline is None else "its baseline is 0 tokens/s"
         raise _NotJudgedError(value, f"{_EFFICIENCY} is not judged: {why}.", f"Measure one, and set {_EXAMPLE}.")
     if total is None or total < 0 or nodes is None or nodes <= 0:
-        reason = f"{_BASELINE} at the top of the file has no throughput."
+        reason = f"{BASELINE} has no throughput."
         raise _WrongError(value, reason, f"Give {_EXAMPLE}, as a config of CVS has it.")
     reference = total / nodes / (facts["gpus"] / facts["nnodes"])
     return {"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": value / 100, "reference": reference}

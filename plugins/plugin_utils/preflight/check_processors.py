@@ -10,6 +10,7 @@ from .look import Look
 
 _MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
 _SHOWN = 3
+NO_GPU = "no GPU"
 _LONGEST_COMMAND = 80
 
 
@@ -23,24 +24,27 @@ def check_gpus(look: Look) -> Cell:
     gpus = look.facts["gpus"]
     if gpus is None:
         return grey(look.facts["problems"].get("gpus", "unknown"))
-    return _check_gpus_of_plan(look, gpus) if look.has_config else _check_gpus_of_machine(gpus)
+    wanted = look.plan["parameters"].get("gpus_per_node")
+    return _check_gpus_of_machine(gpus) if wanted is None else _check_wanted_gpus(look, gpus, wanted)
 
 
-def _check_gpus_of_plan(look: Look, gpus: Gpus) -> Cell:
-    wanted = look.plan["parameters"]["gpus_per_node"]
+def _check_wanted_gpus(look: Look, gpus: Gpus, wanted: int) -> Cell:
+    by = "the plan uses" if look.has_config else "the inventory expects"
     names = {device["name"] for device in gpus["devices"] if device["name"]}
     found = gpus_in_words(gpus)
     if len(gpus["devices"]) < wanted:
         on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
-        reason = f"the plan uses {wanted} GPUs per node, but the driver reports {len(gpus['devices'])}{on_bus}"
+        reason = f"{by} {wanted} GPUs per node, but the driver reports {len(gpus['devices'])}{on_bus}"
         return red(found, reason, _command_for_missing(gpus))
     model = look.plan["gpu"].casefold().removesuffix("x")
     strangers = sorted(name for name in names if model not in name.casefold())
+    remedy = "select the config's branch for this GPU" if look.has_config else "correct it in the inventory"
     if strangers and gpus["vendor"] in _MODULES:
         return red(
             found,
-            f"the plan is for {look.plan['gpu']}, but the node has {strangers[0]}",
-            by_hand("select the config's branch for this GPU (-e training_gpu=…)"),
+            f"{'the plan is for' if look.has_config else 'the inventory expects'} {look.plan['gpu']}, but the node "
+            f"has {strangers[0]}",
+            by_hand(f"{remedy} (training_gpu)"),
         )
     return green(found)
 
@@ -56,7 +60,7 @@ def _check_gpus_of_machine(gpus: Gpus) -> Cell:
 def gpus_in_words(gpus: Gpus) -> str:
     """Return how many GPUs of which models the driver offers."""
     names = sorted({device["name"] for device in gpus["devices"] if device["name"]})
-    return f"{len(gpus['devices'])} × {' and '.join(names) or 'GPU'}" if gpus["devices"] else "no GPU"
+    return f"{len(gpus['devices'])} × {' and '.join(names) or 'GPU'}" if gpus["devices"] else NO_GPU
 
 
 def _command_for_missing(gpus: Gpus) -> str:
@@ -71,7 +75,7 @@ def check_idle(look: Look) -> Cell:
     """Nobody else computes on the GPUs."""
     gpus = look.facts["gpus"]
     if not gpus or not gpus["devices"]:
-        return grey("no GPU")
+        return grey(NO_GPU)
     processes = gpus["processes"]
     if processes is None:
         return grey("; ".join(gpus["problems"]))
@@ -88,7 +92,7 @@ def _process_in_words(process: Process) -> str:
 
 def _command_for(process: Process) -> str:
     if process["run_id"]:
-        return f"ansible-playbook playbooks/stop.yml -e training_run_id={process['run_id']}"
+        return f"ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id={process['run_id']}"
     return by_hand("ask its owner to stop it", f"ps -fp {process['pid']}")
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from ...module_utils.node.contracts import Mount
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
+from ..plan.job.nic_types import NIC_TYPES
 from .cells import Cell, by_hand, green, grey, red
 from .facts import Port
 from .look import Look
-from .nics import RULES, best_gid, fitting_gids, gid_fits
+from .nics import best_gid, fitting_gids, gid_fits
 
 _MOUNT_TARGET = "/usr/lib/x86_64-linux-gnu/libibverbs"
 _NOT_USED = "the config uses no RDMA"
@@ -27,7 +28,7 @@ def check_rdma(look: Look) -> Cell:
         return grey(_not_used(look))
     if look.nic_rule is None and look.nic_type not in (None, "none"):
         reason = f"nic_type {look.nic_type} is unknown"
-        return red(str(look.nic_type), reason, f"set nic_type in the config to one of {', '.join(RULES)}")
+        return red(str(look.nic_type), reason, f"set nic_type in the config to one of {', '.join(NIC_TYPES)}")
     devices, unknown = look.rdma_selection
     if unknown or not devices:
         return _missing_devices(look, unknown)

@@ -154,7 +154,9 @@ def _cache_cell(look: Look, first: Look | None) -> Cell:
     facts = look.path(look.probe)
     if facts and facts["kind"] == "file":
         return green("shared")
-    kinds = [there["file_system"] if there else None for there in (look.path(folder), first.path(folder))]
+    kinds = [
+        (there and there["file_system"]) or "unknown file system" for there in (look.path(folder), first.path(folder))
+    ]
     return red(
         "not shared",
         f"the file that {first.name} left in {folder} is missing here ({kinds[0]} here, {kinds[1]} on {first.name}); "

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan, Preflight
 from ..plain_text import one_line
+from ..unreachable import why_unreachable
 from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
@@ -19,8 +21,9 @@ from .facts import Facts, believed
 from .look import Look
 
 REACHED = "reached"
+_OF_SSH = re.compile(r"\bssh\b|remote host", re.IGNORECASE)
 
-_REPEAT = by_hand("fix that, then repeat the preflight with --limit and the names of these nodes")
+_REPEAT = "then repeat the preflight with --limit and the names of these nodes"
 _NO_CONFIG = "no training config (set -e training_config=FILE)"
 
 # What judges all nodes of a plan: the cell of each by its name.
@@ -107,14 +110,19 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in known:
-            rows.append(red("no", _why_not(name, wrong), _REPEAT).row(name, REACHED))
+            rows.append(red("no", *_why_not(name, wrong)).row(name, REACHED))
         rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
-def _why_not(name: str, problems: Mapping[str, str]) -> str:
-    said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split())
-    return f"the node could not be inspected: {said.rstrip('.') or 'see the error from Ansible above'}"
+def _why_not(name: str, problems: Mapping[str, str]) -> tuple[str, str]:
+    """Return why a node was not reached, or could not be inspected, and what to do about it."""
+    said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split()).rstrip(".")
+    if _OF_SSH.search(said):
+        reason, remedy = why_unreachable(said)
+        return reason, by_hand(f"{remedy[0].lower()}{remedy[1:].rstrip('.')}; {_REPEAT}")
+    reason = f"the node could not be inspected: {said or 'see the error from Ansible above'}"
+    return reason, by_hand(f"look at the node, {_REPEAT}")
 
 
 def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
+from ..plan.job.nic_types import NicRule
 from ..plan.job.rdma import number_of_nccl
 from ..plan.slurm.around import APPTAINER, PYXIS
 from ..plan.trainers.known import OF_FRAMEWORK
 from .facts import Facts, Path
 from .needs import MACHINE
-from .nics import NicRule, Selection, rule_of, selected_devices
+from .nics import Selection, rule_of, selected_devices
 
 AUTO = "auto"
 _ENGINES = ("docker", "podman")

@@ -24,12 +24,23 @@ def node_of(plan: Plan, name: str) -> NodePlan:
     raise ValueError(f"the plan has no node {name}")
 
 
-def machine_plan(names: Sequence[str], engine: str) -> Plan:
-    """Return the substitute for a plan if there is no training config: the nodes, without anything to run."""
+def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node: int | None = None) -> Plan:
+    """Return the substitute for a plan if there is no training config: the nodes, without anything to run.
+
+    ``gpu`` and ``gpus_per_node`` are what the inventory says that each node has, if it does.
+    """
     node = {"node_rank": 0, "env": {}, "mounts": [], "devices": [], "container_options": {}, "script": ""}
     node |= {"image": None, "run_folder": FOLDER}
     nodes = [{"node": name, **node} for name in names]
-    plan = {"mode": MACHINE, "run_id": "", "gpu": "", "parameters": {}, "container_engine": engine, "nodes": nodes}
+    parameters = {} if gpus_per_node is None else {"gpus_per_node": gpus_per_node}
+    plan = {
+        "mode": MACHINE,
+        "run_id": "",
+        "gpu": gpu,
+        "parameters": parameters,
+        "container_engine": engine,
+        "nodes": nodes,
+    }
     return t.cast(Plan, plan)
 
 

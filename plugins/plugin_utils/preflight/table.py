@@ -6,9 +6,10 @@ from __future__ import annotations
 import textwrap
 import typing as t
 
-from ..inventory.folded_names import folded
+from ..inventory.folded_names import alike, folded, nameless
 from ..plan.config.words import counted
 from .cells import GREEN, GREY, RED
+from .check_processors import NO_GPU
 from .checks import CHECKS
 
 if t.TYPE_CHECKING:
@@ -77,10 +78,10 @@ def _mark(status: str | None, width: int, paint: Paint) -> str:
 
 
 def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
-    groups = _grouped(rows, RED, "check", "reason", "command")
+    groups = _alike_reds(rows)
     lines: list[str] = []
     shown: dict[str, int] = {}
-    for (check, reason, command), nodes in sorted(groups.items(), key=lambda group: CHECKS.index(group[0][0])):
+    for check, reason, command, nodes in sorted(groups, key=lambda group: CHECKS.index(group[0])):
         shown[check] = shown.get(check, 0) + 1
         if shown[check] > _SHOWN_OF_A_CHECK:
             continue
@@ -93,6 +94,23 @@ def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
         if count > _SHOWN_OF_A_CHECK:
             lines.append(f"{paint(check, RED)} on other nodes: {count - _SHOWN_OF_A_CHECK} more reasons")
     return "\n".join(lines)
+
+
+def _alike_reds(rows: Sequence[PreflightRow]) -> list[tuple[str, str, str, list[str]]]:
+    """Return check, reason, command and nodes of what is red, once for nodes that differ only in what is their own."""
+    groups: dict[tuple[str, ...], list[PreflightRow]] = {}
+    for row in rows:
+        if row["status"] == RED:
+            texts = (nameless(row[key], row["node"]) for key in ("reason", "command"))
+            groups.setdefault((row["check"], *map(alike, texts)), []).append(row)
+    found = []
+    for first, *others in groups.values():
+        nodes = [first["node"], *(row["node"] for row in others)]
+        reason = first["reason"]
+        if any(row["reason"] != reason for row in others):
+            reason = f"{reason.rstrip('.')} (on {first['node']}, and alike on the others)"
+        found.append((first["check"], reason, first["command"], nodes))
+    return found
 
 
 def _grouped(rows: Sequence[PreflightRow], status: str, *keys: _Key) -> dict[tuple[str, ...], list[str]]:
@@ -132,6 +150,14 @@ def _paragraph(title: str, parts: Sequence[str]) -> str:
 def _sentence(rows: Sequence[PreflightRow], paint: Paint) -> str:
     nodes = _nodes(rows)
     reds = [row for row in rows if row["status"] == RED]
+    gpus = [row for row in rows if row["check"] == "gpus"]
+    if not reds and any(row["found"] == NO_GPU for row in gpus):
+        bare = folded(row["node"] for row in gpus if row["found"] == NO_GPU)
+        return (
+            f"Nothing is red on {counted(len(nodes), 'node')}, but no GPU was found on {bare}, and nothing says how "
+            "many there should be. To have that checked, set training_gpus_per_node and training_gpu in the inventory, "
+            "or give a training config."
+        )
     if not reds:
         return paint(f"Ready: nothing is red on {counted(len(nodes), 'node')}.", GREEN)
     on = len(_nodes(reds))

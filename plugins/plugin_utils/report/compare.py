@@ -17,6 +17,7 @@ from ..plan.config.words import counted
 from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
+from .comparability import caveats_of, incomparable
 from .compare_write import folder_of
 from .files import PAGE
 from .history import COMPARED, JUDGED
@@ -37,7 +38,18 @@ _COLUMNS = (
     *("nnodes", "gpus_per_node", "global_batch_size", "loss_step"),
     *JUDGED,
 )
-_SHOWN = ("run_id", "started_at", "verdict", "failure", "framework", "model", "gpu", "nnodes")
+_SHOWN = (
+    "run_id",
+    "started_at",
+    "verdict",
+    "failure",
+    "framework",
+    "model",
+    "gpu",
+    "nnodes",
+    "rehearsal",
+    "record_only",
+)
 
 
 def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
@@ -102,7 +114,9 @@ def _row(name: str, output_dir: Path) -> tuple[Row, Path]:
     plan, summary = board.plan(), summary_of(run_dir)
     if summary is None:
         raise ValueError(f"{name} was not judged yet: {run_dir} has no summary.json")
-    return row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]]), run_dir
+    row = row_of(summary, plan, [board.status(node["node"]) for node in plan["nodes"]])
+    kind = {"rehearsal": bool(plan.get("rehearsal")), "record_only": bool(plan.get("record_only"))}
+    return row | kind, run_dir
 
 
 def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str, t.Any]:
@@ -114,6 +128,9 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
         for metric in JUDGED
         if before[metric] is not None and after[metric] is not None and comparable(metric, before, after)
     }
+    apart, caveats = incomparable(before, after), caveats_of(before, after)
+    if apart:
+        values = {}
     tests = tested(values.values())
     comparison = {
         metric: asdict(against_earlier(metric, after[metric], like, before[metric], tests))
@@ -123,6 +140,8 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
     return {
         "kind": "runs",
         "names": names,
+        "incomparable": apart,
+        "caveats": caveats,
         "before": {name: before[name] for name in _SHOWN},
         "after": {name: after[name] for name in _SHOWN},
         "identity": [

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..plan.config.words import counted
 from ..run.whole_file import write_whole
 from .charts import scaling_chart
+from .comparability import verdict_of
 from .files import json_text, says
 from .history_environment import change_text
 from .pages import page_of
@@ -36,7 +37,10 @@ def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
     scaling = comparison.get("scaling") or {}
     marked = comparison["after"]["nnodes"] if scaling else None
     charts = {kind: scaling_chart(points, marked) for kind, points in scaling.items()}
-    write_whole(folder / PAGE, page_of("compare.html.j2", charts, compared=comparison, first_sentence=first_sentence))
+    write_whole(
+        folder / PAGE,
+        page_of("compare.html.j2", charts, compared=comparison, opening=opening, first_sentence=first_sentence),
+    )
     write_whole(folder / JSON, text)
     return True
 
@@ -52,6 +56,13 @@ def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.An
     return f"{after} {begins} {text}. {outcome_in_words(change)}"
 
 
+def opening(comparison: Mapping[str, t.Any]) -> list[str]:
+    """Return the sentences before any number of two runs: why they cannot be compared, or which is slower."""
+    if comparison["incomparable"]:
+        return [comparison["incomparable"]]
+    return [*comparison["caveats"], first_sentence(_run_ids(comparison), comparison["comparison"])]
+
+
 def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
     """Return a comparison as lines for a terminal."""
     lines = [" → ".join(comparison["names"]), *(f"  · {note}" for note in comparison["notes"])]
@@ -60,10 +71,10 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
             lines += [f"{key['title']}: {key['before_runs']} → {key['after_runs']} runs"]
             lines += [f"  {first_sentence(comparison['names'], key['comparison'])}", *_metrics(key["comparison"])]
         return lines
-    lines.insert(1, first_sentence(_run_ids(comparison), comparison["comparison"]))
+    lines[1:1] = opening(comparison)
     for side in ("before", "after"):
         run = comparison[side]
-        lines.append(f"  {side:<7} {run['run_id']}: {run['verdict']}{': ' + run['failure'] if run['failure'] else ''}")
+        lines.append(f"  {side:<7} {run['run_id']}: {verdict_of(run)}{': ' + run['failure'] if run['failure'] else ''}")
     lines += _metrics(comparison["comparison"])
     identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
     environment = [change_text(change) for change in comparison["environment"]]

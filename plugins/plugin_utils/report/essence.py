@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import FirstFailure, NodeSummary, Summary, Verdict
+from ..run.blame import nobody_is_blamed
 from .headline import headline
 from .messages import messages_of
 
@@ -24,8 +25,9 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure``, ``regression`` (null unless one
-    is proven), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
+    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure`` (without ``node`` if a run hung
+    and nothing shows which node was the first), ``regression`` (null unless one is proven), ``headline`` (what the run
+    came to, in one sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {
@@ -35,11 +37,17 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
         "metrics": {
             metric: {name: found.get(name) for name in _OF_METRIC} for metric, found in summary["metrics"].items()
         },
-        "first_failure": {name: value for name, value in failure.items() if name in _OF_FAILURE} if failure else None,
+        "first_failure": _of_failure(failure) if failure else None,
         "regression": summary.get("regression"),
         "headline": headline(summary),
         "report": report,
     }
+
+
+def _of_failure(failure: FirstFailure) -> dict[str, t.Any]:
+    # What reacts to a node must not react to any one that hung with all others.
+    unknown = ("node", "node_rank") if nobody_is_blamed(failure) else ()
+    return {name: value for name, value in failure.items() if name in _OF_FAILURE and name not in unknown}
 
 
 def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
@@ -76,7 +84,7 @@ def _worst(verdicts: set[Verdict], *, failed: bool) -> Verdict:
 
 
 def _failed_of(failure: FirstFailure | None, node: str) -> bool:
-    return failure is not None and failure["node"] == node
+    return failure is not None and failure["node"] == node and not nobody_is_blamed(failure)
 
 
 def _measured(node: NodeSummary, metric: str) -> float | None:

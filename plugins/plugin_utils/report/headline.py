@@ -6,9 +6,10 @@ from __future__ import annotations
 from ..contracts import FirstFailure, Reason, Summary
 from ..inventory.folded_names import folded
 from ..plan.config.words import counted
+from ..run.blame import nobody_is_blamed
 from .failure_titles import failure_title
 from .messages import reasons_of
-from .other_nodes import UNSTARTED, nobody_is_blamed
+from .other_nodes import UNSTARTED
 from .readable import exact, is_nothing, machine_name, measured, percent, scaled, with_unit
 from .thresholds import margin_of, missed_bounds
 
@@ -63,7 +64,9 @@ def fleet(summary: Summary) -> str:
     nodes = len(summary["nodes"])
     workload = summary.get("workload")
     gpus, gpu = workload["gpus"] if workload else 0, machine_name(summary["gpu"] or "")
-    per_node = f" × {gpus // nodes}" if gpus and nodes and gpus % nodes == 0 else ""
+    # Where each node trains by itself, the workload is that of one node.
+    sharing = 1 if summary.get("mode") == "single_node" else nodes
+    per_node = f" × {gpus // sharing}" if gpus and sharing and gpus % sharing == 0 else ""
     return f"{counted(nodes, 'node')}{per_node}{' ' + (gpu if per_node or not gpu else f'with {gpu}') if gpu else ''}"
 
 
@@ -107,20 +110,29 @@ def _speed(summary: Summary) -> str:
 
 
 def _qualification(summary: Summary) -> str:
-    """Return how many nodes passed, where each trains by itself, which did not, and which are slow."""
+    """Return how many nodes passed, where each trains by itself, which failed and why, and which are slow."""
+    missed = {bound["node"] for bound in missed_bounds(summary) if bound["node"]}
     bad = _not_passed(summary)
-    slow = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"] if one["node"] not in bad}
-    good = len(summary["nodes"]) - len(bad) - len(slow)
-    parts = [f"{good} of {counted(len(summary['nodes']), 'node')} passed"]
-    parts += [f"{len(bad)} did not ({folded(bad)})"] if bad else []
+    slow = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"] if one["node"] not in bad - missed}
+    failed = bad - set(slow)
+    parts = [f"{len(summary['nodes']) - len(failed) - len(slow)} of {counted(len(summary['nodes']), 'node')} passed"]
+    if failed:
+        failure = summary["first_failure"]
+        why = f", {_in_a_sentence(failure_title(failure['class']))}" if failure and len(failed) == 1 else ""
+        parts.append(f"{len(failed)} failed ({folded(failed)}{why})")
     if slow:
-        named = ", ".join(f"{node} by {percent(100 * by)}" for node, by in slow.items())
-        parts.append(f"{'1 is' if len(slow) == 1 else f'{len(slow)} are'} slow ({named})")
+        named = ", ".join(f"{node}, {percent(100 * by)} slower" for node, by in slow.items())
+        parts.append(f"{len(slow)} slow ({named})")
     metric, value = _of_speed(summary)
     if metric and not bad:
         worst = summary["metrics"][metric].get("value_node")
         parts.append(f"the slowest{f', {worst},' if worst else ''} at {with_unit(value, metric)}")
     return ", ".join(parts)
+
+
+def _in_a_sentence(title: str) -> str:
+    """Return a title that stands within a sentence: "Out of memory" begins small, "GPU hang" does not."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
 
 def _not_passed(summary: Summary) -> set[str]:

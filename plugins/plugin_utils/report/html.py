@@ -16,6 +16,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
+from ..run.blame import nobody_is_blamed
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
 from .failure_titles import failure_title
@@ -26,7 +27,7 @@ from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, reasons_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import nobody_is_blamed, others_in_words, was_stopped
+from .other_nodes import others_in_words, was_stopped
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, instant, shown, titled, unit_of
@@ -83,6 +84,7 @@ def render(
     deviation_of = deviations_of_nodes(summary)
     of_history = charts_of(history) if history else {}
     nodes, failure = plan["nodes"], summary["first_failure"]
+    nobody = failure is not None and nobody_is_blamed(failure)
     heat = next(filter(None, (heat_map(steps, metric) for metric in _COMPARED)), None) if plots else None
     # As in the heat map, where a node that is slow now and then comes first, too.
     first = [*(heat.nodes if heat else ()), *deviation_of, *(node["node"] for node in summary["nodes"])]
@@ -104,11 +106,11 @@ def render(
         survived=survived_faults(summary),
         unusual=unusual_lines(summary),
         failure_title=failure_title,
-        decisive=decisive_lines(failure) if failure else [],
+        decisive=decisive_lines(failure) if failure and not nobody else [],
         message_told=not failure or failure["message"].rstrip(".") in headline(summary),
-        nobody_is_blamed=failure is not None and nobody_is_blamed(failure),
+        nobody_is_blamed=nobody,
         others=others_in_words(summary),
-        echoes=echoes_of(failure["echoes"] if failure else (), "class", "message"),
+        echoes=echoes_of(failure["echoes"] if failure and not nobody else (), "class", "message"),
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
         ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,

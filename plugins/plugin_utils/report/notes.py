@@ -17,11 +17,14 @@ _TOLD_ELSEWHERE = frozenset(
 _TOLD_OF_A_PASS = frozenset({"taken_up"})
 # After a failure, these say no more than that there are few steps.
 _OF_FEW_STEPS = frozenset({"loss_not_judged", "not_steady"})
+# Nor is another run of a job that failed like this one; of nodes that train by themselves, the others are judged.
+_OF_A_WHOLE_JOB = frozenset({"threshold_in_noise"})
 
 
 def notes_of(summary: Summary) -> list[str]:
     """Return the notes that only some runs have, and that nothing else on the first screen tells."""
     told = _TOLD_ELSEWHERE | (_OF_FEW_STEPS if summary["first_failure"] else set())
+    told |= _OF_A_WHOLE_JOB if summary["first_failure"] and summary.get("mode") != "single_node" else set()
     told |= _TOLD_OF_A_PASS if summary["verdict"] == "PASS" else set()
     notes = [note for note in summary["notes"] if note.get("code") not in told]
     return messages_of(notes)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ..contracts import FirstFailure, NodeSummary, Summary
+from ..contracts import NodeSummary, Summary
 from ..inventory.folded_names import folded
 from ..plan.config.words import all_of, counted
-from ..verdict.first_cause import NOBODY_NAMED
+from ..run.blame import nobody_is_blamed
 from .failure_titles import failure_title
 
 UNSTARTED = frozenset({"not_started", "staged"})
@@ -48,8 +48,3 @@ def _silent(summary: Summary) -> str:
 def was_stopped(node: NodeSummary) -> bool:
     """Return whether a node's training was ended from outside, so that its own end says nothing."""
     return node["state"] == "stopped" or (node["state"] == "exited" and node["exit_code"] is None)
-
-
-def nobody_is_blamed(failure: FirstFailure) -> bool:
-    """Return whether a run hung and nothing tells which node holds up the others."""
-    return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)

@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 from ..contracts import FirstFailure, Summary
+from ..run.blame import nobody_is_blamed
 from .files import HISTORY, SUMMARY
 from .headline import fleet, headline, numbers, open_reasons, telling_failure
 from .leads import leads_of
@@ -74,7 +75,8 @@ def _numbers(summary: Summary) -> list[str]:
 
 def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[str]:
     evidence = failure["evidence"]
-    shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure)
+    blamed = not nobody_is_blamed(failure)
+    shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if blamed else []
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
     told = [headline(summary), *(" ".join(line.split()) for line in shown)]
     if not any(failure["message"].rstrip(".") in text for text in told):
@@ -82,7 +84,7 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
     lines += [f"  {others}"] if others else []
-    if verbose:
+    if verbose and blamed:
         lines += [f"  Followed by: {nodes}, {name}: {text}" for nodes, name, text in _echoes(failure)]
     return lines
 

@@ -7,6 +7,7 @@ import math
 import typing as t
 
 from ..contracts import JudgedBound, Summary
+from ..inventory.folded_names import folded
 from .readable import exact, percent, scaled
 
 Row = dict[str, t.Any]
@@ -15,10 +16,18 @@ Row = dict[str, t.Any]
 def threshold_rows(summary: Summary) -> list[Row]:
     """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
 
-    A positive margin is on the good side of the nearer limit; None is unknown.
+    A positive margin is on the good side of the nearer limit; None is unknown. ``lacking`` names the nodes without a
+    value that alone keep the threshold from being met; it is empty where the value itself misses.
     """
-    bounds = summary["thresholds"]
-    return [{**bound, "bound": limits_in_words(bound), "margin": margin_of(bound)} for bound in bounds]
+    return [
+        {
+            **bound,
+            "bound": limits_in_words(bound),
+            "margin": margin_of(bound),
+            "lacking": folded(bound["missing"]) if bound["met"] is False and not is_missed(bound) else "",
+        }
+        for bound in summary["thresholds"]
+    ]
 
 
 def limits_in_words(bound: JudgedBound) -> str:
@@ -48,9 +57,13 @@ def margin_of(bound: JudgedBound) -> float | None:
 
 def missed_bounds(summary: Summary) -> list[JudgedBound]:
     """Return the thresholds that were measured and missed, if thresholds were judged."""
-    if not summary["thresholds_judged"]:
-        return []
-    return [bound for bound in summary["thresholds"] if bound["met"] is False and bound["measured"] is not None]
+    return [bound for bound in summary["thresholds"] if summary["thresholds_judged"] and is_missed(bound)]
+
+
+def is_missed(bound: JudgedBound) -> bool:
+    """Return whether what was measured misses a threshold; one that a node lacks a value for is not met either."""
+    margin = margin_of(bound)
+    return bound["met"] is False and bound["measured"] is not None and (margin is None or margin < 0)
 
 
 def required(bound: JudgedBound) -> str:

@@ -11,7 +11,7 @@ from ..plan.config.words import counted
 from .charts import deviations_from_median, polyline
 from .history_change import NOISE, REAL
 from .readable import LABELS, is_nothing, machine_name, measured, number, percent, unit_of
-from .thresholds import required
+from .thresholds import is_missed, required
 
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
 _ONLY_WITH_A_THRESHOLD = ("memory_fraction",)
@@ -70,7 +70,7 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     if interval:
         low, high = (measured(interval[side], metric) for side in ("low", "high"))
         lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
-    missed = bool(judged and bound and bound["met"] is False)
+    missed = bool(judged and bound and is_missed(bound))
     gauge = _bar(value, bound) if bound else None
     unit = "%" if metric == "memory_fraction" else unit_of(metric)
     return Tile(LABELS[metric], measured(value, metric), unit, lines, gauge, tone="bad" if missed else "")
@@ -114,7 +114,7 @@ def _bar(value: float, bound: JudgedBound) -> Bar | None:
     if limit is None or limit <= 0 or value < 0:
         return None
     end = _ROOM * max(value, limit)
-    return Bar(100 * value / end, 100 * limit / end, bound["met"])
+    return Bar(100 * value / end, 100 * limit / end, not is_missed(bound) if bound["met"] is not None else None)
 
 
 def _trend(history: Mapping[str, t.Any]) -> Tile | None:

@@ -7,12 +7,15 @@ import typing as t
 from collections.abc import Collection, Mapping
 
 from ...module_utils.node.phase import NodeError
-from ..contracts import JudgedBound, Summary
+from ..contracts import FirstFailure, JudgedBound, Summary
+from .board import Board
 from .node_errors import NodeLostError
 from .retry import second_faults
 
 FAILED: t.Final = "failed"
 UNREACHABLE: t.Final = "unreachable"
+# How the message of a hang ends if nothing shows which rank blocks the others.
+NOBODY_NAMED: t.Final = "Which rank is blocking the others is unknown."
 _SPEEDS = ("tokens_per_sec_per_gpu", "tflops_per_gpu")
 _WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
 
@@ -32,6 +35,21 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
     }
 
 
+def nobody_is_blamed(failure: FirstFailure) -> bool:
+    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them."""
+    return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)
+
+
+def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
+    """Return the blame of the ``hosts`` that made a run fail, by its summary and what its folder has of them."""
+    refused = {}
+    for name in {node["node"] for node in summary["nodes"]} & set(hosts):
+        status = board.status(name)
+        if status["status"] == "not_started" and status.get("message"):
+            refused[name] = status["message"]
+    return blame_of_verdict(summary, hosts, refused, together=board.plan()["mode"] == "multi_node")
+
+
 def blame_of_verdict(
     summary: Summary, hosts: Collection[str], refused: Mapping[str, str], *, together: bool
 ) -> dict[str, Blame]:
@@ -40,11 +58,14 @@ def blame_of_verdict(
     Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
     cannot have followed from it count. A node that was stopped or not started waited for others, unless it ``refused``
     to start: where some nodes did, those are at fault; where all did, the run is. Where no node failed,
-    a slow one is at fault if all that was missed would have been met at the pace of the others.
+    a slow one is at fault if all that was missed would have been met at the pace of the others. A hang of which nothing
+    shows the origin is nobody's fault.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
         return {}
     first = summary["first_failure"]
+    if first and nobody_is_blamed(first):
+        return {}
     blamed: dict[str, Blame] = {}
     if not (first and together):
         for reason in summary["reasons"]:

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Live progress of a run: one line that says where it is, read from the run's folder."""
+"""Live progress of a run: its name, and then one line after another that says where it is, from the run's folder."""
 
 from __future__ import annotations
 
 import math
+import statistics
 import threading
 import time
 import typing as t
 from collections.abc import Callable
 
 from ..contracts import Plan, Status
+from ..plan.config.words import all_of, counted
 from .board import Board
 from .status import has_failed
 
@@ -21,59 +23,128 @@ _SHORTEST_INTERVAL = 0.25
 _MISSED_STEPS = 3
 _NOTED_SILENCE = 10.0
 _LONG_SILENCE = 120.0
+# A node is slow while its steps take this much longer than those of most, of at least so many nodes.
+_SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
 
 def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
-    """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, and what is wrong.
+    """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, or what is wrong.
 
-    The node that is furthest behind among those whose log shows steps stands for the run. ``now`` is in seconds since
-    the epoch, as the statuses' times are.
+    Of one job, the node that is furthest behind among those whose log shows steps stands for the run. Where each node
+    trains by itself, the nodes are counted by their states. ``now`` is in seconds since the epoch, as the statuses'
+    times are.
     """
     telling = [status for status in statuses if status.get("last_step") is not None]
-    running = sum(status["status"] == "running" for status in statuses)
-    wrong = [_of_failed(status) for status in statuses if has_failed(status)]
-    parts = [f"REHEARSAL {plan['run_id']}" if plan.get("rehearsal") else plan["run_id"]]
-    if telling:
-        parts += _of_node(plan, min(telling, key=lambda status: status["last_step"] or 0))
-        wrong = [*_of_silence(telling, now), *wrong] if running else wrong
-    else:
+    running = [status for status in statuses if status["status"] == "running"]
+    if not telling:
         started = [began for status in statuses if (began := status.get("started_at"))]
-        parts.append(f"no step yet after {_duration(now - min(started))}" if started else "starting")
-    if running < len(statuses):
-        parts.append(f"{running} of {len(statuses)} nodes running")
-    return "  ".join([*parts, *(f"!! {node}" for node in wrong)])
+        parts = [f"no step yet after {_duration(now - min(started))}" if started else "starting"]
+    elif plan.get("mode") == "single_node" and len(statuses) > 1:
+        return "  ".join(_of_nodes_by_themselves(plan, statuses))
+    else:
+        silence = _of_silence(telling, now) if running else ""
+        moving = not silence and not any(map(has_failed, statuses))
+        parts = _of_node(plan, min(telling, key=lambda status: status["last_step"] or 0), moving=moving)
+        parts += [f"!! {silence}"] if silence else []
+    if len(running) < len(statuses):
+        parts.append(_of_running(statuses, len(running)))
+    return "  ".join([*parts, *_of_failed(statuses)])
 
 
-def _of_failed(status: Status) -> str:
-    exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
-    return f"{status['node']} {status['status']}{exit_status}"
+def _of_running(statuses: list[Status], running: int) -> str:
+    if all(status["status"] == "exited" and not has_failed(status) for status in statuses):
+        return all_of(len(statuses), "node").lower() + " done"
+    return f"{running} of {counted(len(statuses), 'node')} running"
 
 
-def _of_silence(telling: list[Status], now: float) -> list[str]:
+def _of_failed(statuses: list[Status]) -> list[str]:
+    """Return which nodes failed, those that failed alike together."""
+    alike: dict[str, list[str]] = {}
+    for status in filter(has_failed, statuses):
+        exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
+        alike.setdefault(f"{status['status']}{exit_status}", []).append(status["node"])
+    return [f"!! {_folded(nodes)} {how}" for how, nodes in alike.items()]
+
+
+def _folded(nodes: list[str]) -> str:
+    # It needs packages that Ansible itself does not have; where a run is followed, they are installed.
+    from ..inventory.folded_names import folded  # noqa: PLC0415
+
+    return folded(nodes)
+
+
+def _of_silence(telling: list[Status], now: float) -> str:
     """Return for how long no step came on any node, once one is missing, in numbers that do not change all the time."""
     last = max(telling, key=lambda status: status.get("last_step_at", 0.0))
     silent = now - last.get("last_step_at", now)
     if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
-        return []
-    return [f"no step for {silent - silent % (10 if silent < _LONG_SILENCE else 60):.0f} s"]
+        return ""
+    return f"no step for {silent - silent % (10 if silent < _LONG_SILENCE else 60):.0f} s"
 
 
-def _of_node(plan: Plan, status: Status) -> list[str]:
+def _of_node(plan: Plan, status: Status, *, moving: bool) -> list[str]:
+    """Return the step of a node, and while the run is ``moving`` its figures and the time left."""
     iterations = plan["parameters"]["iterations"] or 0
-    metrics = status["metrics"]
-    # A trainer that counts from 0 has done one step more than the number of its last one.
-    done = (status["last_step"] or 0) - plan["first_step"] + 1
+    done = _steps_done(plan, status)
     parts = [f"step {done:>{len(str(iterations))}}/{iterations}"]
+    if not moving:
+        return parts
+    metrics = status["metrics"]
     step_time = metrics.get("step_time_ms")
     if step_time is not None:
         parts.append(f"{step_time:,.1f} ms/step")
     if "tokens_per_sec_per_gpu" in metrics:
         parts.append(f"{metrics['tokens_per_sec_per_gpu']:,.0f} tokens/s/GPU")
     if "loss" in metrics:
-        parts.append(f"loss {metrics['loss']:.4f}")
+        parts.append(f"loss {metrics['loss']:#.4g}")
     if step_time is not None and done < iterations:
         parts.append(f"{_duration((iterations - done) * step_time / 1000)} left")
     return parts
+
+
+def _steps_done(plan: Plan, status: Status) -> int:
+    # A trainer that counts from 0 has done one step more than the number of its last one.
+    last = status.get("last_step")
+    return 0 if last is None else last - plan["first_step"] + 1
+
+
+def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
+    """Return how many nodes run, at which step, how many are done, and which failed or are slow."""
+    iterations = plan["parameters"]["iterations"] or 0
+    running = [status for status in statuses if status["status"] == "running"]
+    slow = _slow(plan, running)
+    failed = [status for status in statuses if has_failed(status)]
+    steady = [status for status in running if status not in slow]
+    done = len(statuses) - len(running) - len(failed)
+    parts = []
+    if steady:
+        at = statistics.median_low(_steps_done(plan, status) for status in steady)
+        parts.append(f"{len(steady)} running at step {at}/{iterations}")
+        speeds = [found for status in steady if (found := status["metrics"].get("tokens_per_sec_per_gpu"))]
+        parts += [f"{statistics.median(speeds):,.0f} tokens/s/GPU"] if speeds else []
+    parts += [f"{done} done"] if done and len(failed) + done == len(statuses) else []
+    parts += [f"{done} not running"] if done and len(failed) + done != len(statuses) else []
+    parts += [f"{len(failed)} failed ({_folded([status['node'] for status in failed])})"] if failed else []
+    parts += [f"{len(slow)} slow ({', '.join(_behind(plan, status) for status in slow)})"] if slow else []
+    return parts
+
+
+def _slow(plan: Plan, running: list[Status]) -> list[Status]:
+    """Return the nodes whose last step took longer than that of most, and that are behind them."""
+    times = [found for status in running if (found := status["metrics"].get("step_time_ms"))]
+    if len(times) < _LEAST_TO_COMPARE:
+        return []
+    step_time, step = statistics.median(times), statistics.median(_steps_done(plan, status) for status in running)
+    return [
+        status
+        for status in running
+        if (status["metrics"].get("step_time_ms") or 0.0) > _SLOWER * step_time
+        and _steps_done(plan, status) < step / _SLOWER
+    ]
+
+
+def _behind(plan: Plan, status: Status) -> str:
+    return f"{status['node']} at step {_steps_done(plan, status)}"
 
 
 def _duration(seconds: float) -> str:
@@ -90,11 +161,15 @@ class ProgressReader:
     A folder that holds no run has nothing to say.
     """
 
-    def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any]) -> None:
-        """Read the run in a folder; ``tell`` is given each line, ``interval`` is in seconds."""
+    def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any], place: str = "") -> None:
+        """Read the run in a folder; ``tell`` is given each line, ``interval`` is in seconds.
+
+        ``place`` is that of the run among others, such as ``cell 3 of 6``.
+        """
         self._board = Board(run_dir)
         self._interval = max(interval, _SHORTEST_INTERVAL)
         self._tell = tell
+        self._place = f" ({place})" if place else ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._read, name="training progress", daemon=True)
 
@@ -112,6 +187,7 @@ class ProgressReader:
             plan = self._board.plan()
         except ValueError:
             return
+        self._tell(f"{'REHEARSAL ' if plan.get('rehearsal') else ''}Run {plan['run_id']}{self._place}")
         shown = ""
         ended = False
         while not ended:

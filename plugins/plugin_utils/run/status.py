@@ -36,7 +36,8 @@ def stops_short(status: Status) -> bool:
     last_step, steps_total = status.get("last_step"), status.get("steps_total")
     if last_step is None or steps_total is None:
         return False
-    return bool(last_step - status["first_step"] + 1 < last_line_of(steps_total, status.get("interval")))
+    interval = status.get("interval") or said_interval([status.get("settings", {})])
+    return bool(last_step - status["first_step"] + 1 < last_line_of(steps_total, interval))
 
 
 def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:

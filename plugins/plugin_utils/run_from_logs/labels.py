@@ -16,7 +16,7 @@ from .files import fit_name
 
 Label = str | int | None
 
-_NODE_OF_PRIMUS = re.compile(rb"\[NODE-(\d{1,6})\(")
+_NODE_OF_RUNNER = re.compile(rb"\[NODE-(\d{1,6})\(")
 _RANK_OF_NCCL = re.compile(rb" NCCL INFO [^\r\n]{0,200}? rank (\d{1,7}) nranks (\d{1,7}) ")
 
 
@@ -109,7 +109,7 @@ def _by_rank(lines: Iterable[Line], nodes: int | None) -> Nodes:
             continue
         host = host_named_in(line.text)
         rank = _RANK_OF_NCCL.search(line.text) if host else None
-        place = _NODE_OF_PRIMUS.match(line.text) if host else None
+        place = _NODE_OF_RUNNER.match(line.text) if host else None
         if host and rank and worlds <= {int(rank[2])}:
             ranks_of_host.setdefault(host, int(rank[1]))
         if host and place:

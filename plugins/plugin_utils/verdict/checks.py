@@ -47,7 +47,7 @@ _SAYS = "what the trainer prints of its arguments"
 
 CHECKS = (
     # Row "exit status".
-    Check("node_failed", "exit status", (FAIL, ERROR), _END, "ChildFailedError of torchrun, Primus on MI355X"),
+    Check("node_failed", "exit status", (FAIL, ERROR), _END, "ChildFailedError of torchrun on MI355X"),
     Check("node_killed", "exit status", (FAIL,), _END, "oom_kill event of a Slurm step, nextflow-io/nextflow#5932"),
     Check("node_unreachable", "exit status", (ERROR,), "the connection to the node", "a host that went off in a run"),
     Check("node_bad_answer", "exit status", (ERROR,), "the node's answers", "a shell profile that prints"),

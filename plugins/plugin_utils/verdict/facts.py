@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable
 
 from ..contracts import Status
 from .reasons import INCONCLUSIVE, Reasons
@@ -49,6 +50,14 @@ def judge_end(seen: Seen, reasons: Reasons) -> None:
     for node in silent:
         message = f'The log of {node} lacks the line with which the trainer ends ("{line}").'
         reasons.add(INCONCLUSIVE, "no_end_seen", message, node)
+
+
+def trains_on_cpus(statuses: Iterable[Status]) -> bool:
+    """Return whether every node was inspected and has no accelerator: a training there tries the launch, not the model.
+
+    NCCL, whose variables the plan sets, takes no part in it.
+    """
+    return all((made_of := status.get("hardware")) and not made_of["accelerators"] for status in statuses)
 
 
 def _ended_well(status: Status) -> bool:

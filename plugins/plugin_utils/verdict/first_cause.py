@@ -28,9 +28,12 @@ from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import FirstFailure, Status
+from ..run.blame import NOBODY_NAMED
 from ..run.status import has_failed, stops_short
+from ..unreachable import why_unreachable
 from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging
+from .not_ready import remedy_of
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
 # that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
@@ -45,7 +48,6 @@ _EXIT_STATUS = 99
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
-NOBODY_NAMED = "Which rank is blocking the others is unknown."
 _REMEDY_OF_HANG = "Check that rank and its node first."
 _REMEDY_WITHOUT_A_NAME = (
     "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "
@@ -106,7 +108,7 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
         "message": _sentence(first.get("message")),
         "evidence": [],
         "rank": None,
-        "remedy": "Fix that on the node; preflight.yml checks everything that a run needs there.",
+        "remedy": remedy_of(first.get("message") or ""),
         "exit_code": None,
         "echoes": [
             {"node": other["node"], "class": "not_ready", "message": _sentence(other.get("message"))}
@@ -211,8 +213,8 @@ def _end_of(status: Status, held_up: str) -> _End:
         remedy = "Check that node for the out-of-memory killer (dmesg), another user or a scheduler."
     elif status["status"] == "unreachable":
         failure_class, blame = "unreachable", _LOST
-        message = f"The node did not answer: {_sentence(status.get('message'))}"
-        remedy = "Check that the node is up and its management network works."
+        reason, remedy = why_unreachable(status.get("message") or "")
+        message = f"{reason}."
     elif status["status"] == "bad_answer":
         failure_class, blame = "bad_answer", _LOST
         message = f"The node gave an unusable answer: {_sentence(status.get('message'))}"

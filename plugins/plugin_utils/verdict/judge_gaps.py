@@ -44,14 +44,18 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         _judge_lines_of_nodes(seen.attempts, reasons)
     looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
     said_stride = 1 if grammar.each_step else said_interval(status.get("settings", {}) for status in seen.statuses)
-    begun = {"": _begun(seen.statuses), **{status["node"]: _begun([status]) for status in seen.statuses}}
+    first_step = plan["first_step"]
+    begun = {
+        "": _begun(seen.statuses, first_step),
+        **{status["node"]: _begun([status], first_step) for status in seen.statuses},
+    }
     for node, rows in seen.attempts.items():
         earlier, found = seen.earlier[node]["step"], rows["step"].to_numpy()
         stride = said_stride or _usual_stride(found)
         resumed, again = begun["" if seen.together else node]
         first = _first(plan, earlier, resumed, bars=grammar.bars)
         if resumed and earlier.empty and not again:
-            _judge_begin(node, int(found[0]), first, plan["first_step"], reasons)
+            _judge_begin(node, int(found[0]), first, first_step, reasons)
         _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0
         losses = _column(rows, "loss")
@@ -102,9 +106,11 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
     return bool(missing.mean() > (_MOST_MISSING if regular else max(_TORN, 1.5 / missing.size)))
 
 
-def _begun(of_job: list[Status]) -> tuple[set[float], bool]:
+def _begun(of_job: list[Status], first_step: int) -> tuple[set[float], bool]:
     """Return the steps from which the nodes of a job say they resumed, and whether a process restarted there."""
-    resumed = {value for status in of_job for value in status.get("settings", {}).get("resumed", ())}
+    settings = [status.get("settings", {}) for status in of_job]
+    resumed = {value for said in settings for value in said.get("resumed", ())}
+    resumed |= {value - 1 for said in settings for value in said.get("begun", ()) if value > first_step}
     return resumed, any(status.get("starts", 0) > 1 for status in of_job)
 
 

@@ -211,7 +211,8 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
         if goal is not None and earlier["step"].max() >= goal:
             message = f"The log of {node} reaches step {goal}, then begins again: it holds two runs."
             reasons.add(INCONCLUSIVE, "two_runs", message, node)
-        _judge_clock(node, rows, earlier, reasons)
+        # The clock of bars begins anew with each process.
+        _judge_clock(node, rows, earlier.iloc[:0] if seen.grammar.bars else earlier, reasons)
 
 
 def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
@@ -232,7 +233,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     if "clock" not in rows:
         return
     clock, before = (_stamps(one) for one in (rows, earlier))
-    if before.size and clock.size and clock[0] > _FIRST_ABSOLUTE:
+    if before.size and clock.size:
         clock = np.concatenate(([before.max()], clock))
     # Behind the latest stamp before, as many small steps back are a large one.
     worst = float((clock - np.maximum.accumulate(clock)).min()) if clock.size else 0.0

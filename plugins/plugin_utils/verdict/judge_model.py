@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Plan, Status
+from .facts import trains_on_cpus
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -23,7 +24,7 @@ _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 
 def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
-    """Note a model whose size is not the planned one."""
+    """Note a model whose size is not the planned one, which CPUs could not train."""
     workload = plan.get("workload")
     node, settings = status["node"], status.get("settings", {})
     planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
@@ -34,14 +35,27 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
     if all(parameters.get(name) in (None, 1) for name in _SPLIT_BY):
         found += [value / 1e9 for value in settings.get("parameters_of_rank", [])]
     other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
-    if other:
+    if other and trains_on_cpus([status]):
         message = (
-            f"The log of {node} is from another workload: its model has {other[0]:.4g} billion parameters, the "
-            f"planned one {planned:.4g}."
+            f"{node} has no accelerator and trained a model of {_in_words(other[0])} parameters instead of "
+            f"{_in_words(planned)}: this run tested the launch, not the planned training."
+        )
+        reasons.note("model_on_cpus", message, node, found=other[0], planned=planned)
+    elif other:
+        message = (
+            f"The log of {node} is from another workload: its model has {_in_words(other[0])} parameters; the plan has "
+            f"{_in_words(planned)}."
         )
         reasons.add(FAIL, "other_workload", message, node, found=other[0], planned=planned)
     elif found:
-        agrees.append(f"{found[0]:.4g} billion parameters")
+        agrees.append(f"{_in_words(found[0])} parameters")
+
+
+def _in_words(billions: float) -> str:
+    for size, word in ((1.0, "billion"), (1e-3, "million")):
+        if billions >= size:
+            return f"{billions / size:.3g} {word}"
+    return f"{billions * 1e9:,.0f}"
 
 
 def judge_parallelism(status: Status, reasons: Reasons) -> None:

@@ -15,6 +15,7 @@ from ..inventory.folded_names import folded_messages
 from ..plan.config.words import counted
 from ..plan.job.gradient_traffic import least_bytes_sent
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
+from .facts import trains_on_cpus
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -109,12 +110,11 @@ def _judge_unproven(
 def is_asked(plan: Plan, statuses: list[Status]) -> bool:
     """Return whether a run has to show that it used RDMA.
 
-    A rehearsal need not, nor does a job on nodes without any accelerator: a training on CPUs does without NCCL, whose
-    variables the plan sets.
+    A rehearsal need not, nor does a job on nodes without any accelerator.
     """
     if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
         return False
-    return not all((made_of := status.get("hardware")) and not made_of["accelerators"] for status in statuses)
+    return not trains_on_cpus(statuses)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import typing as t
 
 from ..plan.config.numbers import name_of, number
 from ..plan.config.words import counted
+from ..plan.job.steps import MIN_SAMPLES
 from .reasons import INCONCLUSIVE, PASS, Reasons
 from .statistics import samples_of
 
 if t.TYPE_CHECKING:
     from .seen import Seen
 
-MIN_SAMPLES = 3
 # More steps than this, and a larger part of all steps, are not compilation or filling caches. A warm-up that the user
 # set may be longer, but it has to leave half of the run.
 _LONG_WARM_UP, _LARGE_IF_DETECTED, _LARGE_IF_ASKED = 10, 0.25, 0.5

@@ -10,12 +10,15 @@ from ..contracts import MetricOfRun, Statistics, Utilization, Workload
 TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
 
 
-def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun | Statistics]) -> Utilization:
+def utilization_of(
+    workload: Workload | None, measured: Mapping[str, MetricOfRun | Statistics], *, on_cpus: bool = False
+) -> Utilization:
     """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis``, and ``mfu_reason`` if there is none.
 
     ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
     per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
-    known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways.
+    known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways. CPUs have none of
+    the planned peak.
     """
     tokens, tflops = (
         measured[name]["value"] if name in measured else None for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu")
@@ -23,8 +26,8 @@ def utilization_of(workload: Workload | None, measured: Mapping[str, MetricOfRun
     if not workload:
         return _none("The plan does not state the workload.")
     peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
-    if not peak:
-        return _none(workload["peak_reason"])
+    if not peak or on_cpus:
+        return _none("The nodes have no accelerator." if on_cpus else workload["peak_reason"])
     if flops and tokens is not None:
         return {"mfu": flops * tokens / (peak * 1e12), "mfu_basis": TOKENS, "mfu_reason": None}
     if tflops is not None:

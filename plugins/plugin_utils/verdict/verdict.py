@@ -25,7 +25,7 @@ from .evidence import (
     note_taken_up,
 )
 from .extremes import without_extremes
-from .facts import is_complete, judge_end
+from .facts import is_complete, judge_end, trains_on_cpus
 from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
 from .first_cause import first_failure, was_interrupted
 from .frame import attempts_of, left_out_of
@@ -140,7 +140,7 @@ def judge(
         judge_one(seen, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(steps, by_node, straggler_deviations, together=together)
-    utilization = utilization_of(seen.workload, metrics)
+    utilization = utilization_of(seen.workload, metrics, on_cpus=trains_on_cpus(statuses))
     ledger = ledger_of(seen, agrees, reasons)
     note_survived(seen, reasons)
     note_unusual(seen, reasons)
@@ -205,6 +205,6 @@ def _node_summary(seen: Seen, status: Status) -> NodeSummary:
         "transports": status.get("transports") or [],
         "time_spent": seen.times.get(node),
         "loss_trend": seen.trends.get(node),
-        **utilization_of(seen.workload, own),
+        **utilization_of(seen.workload, own, on_cpus=trains_on_cpus([status])),
         "metrics": own,
     }

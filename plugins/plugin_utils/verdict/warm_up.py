@@ -12,6 +12,7 @@ import numpy as np
 from ..inventory.folded_names import folded
 from ..plan.config.numbers import in_words
 from ..plan.config.words import counted
+from ..plan.job.steps import ASSUMED_WARM_UP
 from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
@@ -21,7 +22,6 @@ AUTO = "auto"
 
 # With fewer steps than this there is no way to know a steady state from a warm-up.
 _MIN_STEPS = 12
-_ASSUMED = 2
 # A step is steady within so many median absolute deviations, scaled to standard deviations, or this part of the median.
 _DEVIATIONS = 4.0
 _SMALLEST_BAND = 0.05
@@ -73,8 +73,8 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
         return WarmUp(asked, reason, detected=False, apart=_apart(paces, asked))
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
-        reason = f"Warm-up: {_first(_ASSUMED)} not counted; {most} are too few to find the steady pace."
-        return WarmUp(_ASSUMED, reason, detected=False, apart=_apart(paces, _ASSUMED))
+        reason = f"Warm-up: {_first(ASSUMED_WARM_UP)} not counted; {most} are too few to find the steady pace."
+        return WarmUp(ASSUMED_WARM_UP, reason, detected=False, apart=_apart(paces, ASSUMED_WARM_UP))
     paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
     lengths = {node: _length(pace.values) for node, pace in paces.items()}
     unsteady = [node for node, length in lengths.items() if length is None]

@@ -30,3 +30,12 @@ def test_what_nodes_say_alike_is_said_once_and_what_is_odd_comes_first() -> None
         "node[1-6,8-64]: /logs/node[1-6,8-64] is full",
         "Nothing of node1 is known",
     ]
+
+
+def test_what_differs_only_in_address_port_or_path_is_said_once_with_that_of_the_first() -> None:
+    told = [
+        (f"n{i}", f"n{i}: ssh: connect to host 10.0.0.{i} port {2500 + i}: Connection refused.") for i in range(1, 65)
+    ]
+    told += [("n70", "n70: ssh: connect to host 10.0.0.70 port 22: No route to host")]
+    refused = "n[1-64]: ssh: connect to host 10.0.0.1 port 2501: Connection refused (on n1, and alike on the others)."
+    assert folded_messages(told) == [told[-1][1], refused]

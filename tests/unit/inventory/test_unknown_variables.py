@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown_variables import unknown_variables
+from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown_variables import (
+    misspelled_variables,
+    unknown_variables,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,32 @@ def test_one_that_only_some_hosts_have_is_one_finding_with_their_names() -> None
 )
 def test_what_roles_and_playbooks_register_themselves_is_known(name: str) -> None:
     assert unknown_variables({"gpu1": [name]}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("traning_run_id", "training_run_id"),
+        ("container_engin", "container_engine"),
+        ("contaner_profile", "container_profile"),
+        ("ansible_hots", "ansible_host"),
+        ("ansible_python_interpeter", "ansible_python_interpreter"),
+    ],
+)
+def test_a_typo_outside_of_the_prefixes_has_the_name_that_is_meant(name: str, meant: str) -> None:
+    [found] = misspelled_variables({"gpu1": ["ansible_host", name], "gpu2": ["ansible_host"]})
+    assert (found["key"], found["remedy"]) == (name, f"Did you mean {meant}?")
+    assert "gpu1" in found["message"]
+
+
+def test_variables_of_others_and_what_ansible_sets_are_no_typos() -> None:
+    names = [
+        "my_port",
+        "cluster",
+        "ansible_hostname",
+        "ansible_facts",
+        "ansible_version",
+        "ansible_play_hosts",
+        "groups",
+    ]
+    assert misspelled_variables({"gpu1": [*names, "ansible_host", "container_engine", "training_zzz"]}) == []

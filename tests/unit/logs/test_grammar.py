@@ -26,6 +26,7 @@ def test_a_grammar_is_found_by_its_framework() -> None:
             2,
             {"step_time_ms": 2000.0, "learning_rate": 0.5},
         ),
+        ("torchtitan", b"step:  2  loss:  3.5  tps: 1,000\n", 2, {"loss": 3.5, "tokens_per_sec_per_gpu": 1000.0}),
     ],
 )
 def test_all_grammars_have_one_face(framework: str, text: bytes, step: int, metrics: dict[str, float]) -> None:

@@ -1,6 +1,7 @@
 """How the logs of a good run are changed: mutations are pure functions of them, by kind.
 
-None of ``MUTATIONS`` may pass; of ``UNSEEABLE`` the logs hold no trace.
+None of ``MUTATIONS`` may pass. Those of ``MISSED`` do: they are definite as well, and docs/summary.md names each. Those
+of ``NO_TRACE`` are not definite: a good run can leave the same logs, and each says why.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ from good_runs import PRINTS_STEPS, Logs
 
 
 class Mutation(t.NamedTuple):
-    """A change of the logs of a good run of a framework."""
+    """A change of the logs of a good run of a framework; ``why`` it passes, if it does."""
 
     kind: str
     name: str
     framework: str
     apply: Callable[[Logs], Logs]
+    why: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.framework}-{self.name}"
 
 
 MUTATIONS: list[Mutation] = []
-UNSEEABLE: list[Mutation] = []
+MISSED: list[Mutation] = []
+NO_TRACE: list[Mutation] = []
 Text = Callable[[str], "str | bytes"]
 Change = Callable[[int, str], "str | None"]
 
@@ -66,8 +69,12 @@ LOSS_FIELD = {
 }
 
 
-def add(kind: str, name: str, framework: str, apply: Callable[[Logs], Logs], unseeable: bool = False) -> None:
-    (UNSEEABLE if unseeable else MUTATIONS).append(Mutation(kind, name, framework, apply))
+def add(
+    kind: str, name: str, framework: str, apply: Callable[[Logs], Logs], *, no_trace: str = "", missed: str = ""
+) -> None:
+    """Add a change; ``no_trace`` says which good run leaves the same logs, ``missed`` why the verdict misses it."""
+    chosen = NO_TRACE if no_trace else MISSED if missed else MUTATIONS
+    chosen.append(Mutation(kind, name, framework, apply, no_trace or missed))
 
 
 def on(node: str, change: Text) -> Callable[[Logs], Logs]:

@@ -75,7 +75,7 @@ def _attempts() -> None:
     frame = on("node0", lambda log: re.sub(r"(\| 20/40 .*?_loss=)[\d.]+", r"\1nan", log, count=1))
     add("attempts", "a frame of a bar", "nxdt", frame)
     eighth = put("megatron", "loss", lambda step, old: f"{float(old) / 8:.6E}")
-    add("attempts", "an eighth of the loss", "megatron", eighth, unseeable=True)
+    add("attempts", "an eighth of the loss", "megatron", eighth, no_trace="a training that begins with weights")
 
 
 BEGINS = "[before the start of training step] datetime: 2026-02-03 04:05:06 \n"

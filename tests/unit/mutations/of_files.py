@@ -49,6 +49,16 @@ def _head(text: str) -> str:
     return "".join(lines[: min(2, len(lines) - 1)])
 
 
+def _why_silent(framework: str, node: str, name: str) -> dict[str, str]:
+    if framework != "nxdt" or node != "node1":
+        return {}
+    if name in ("head", "head, and that all went well"):
+        return {"no_trace": "an NxDT node without steps may print no more than that it joined the job"}
+    if name == "NUL for half":
+        return {"missed": "the line with which it joined the job stands before the zeros"}
+    return {}
+
+
 def _silent_nodes() -> None:
     for framework in GOOD:
         for node in GOOD[framework]():
@@ -66,9 +76,7 @@ def _silent_nodes() -> None:
                 "head, and that all went well": lambda text: text.splitlines(True)[0] + "training finished\n",
                 "NUL for half": lambda text: text[: len(text) // 2].encode() + b"\x00" * (len(text) // 2),
             }.items():
-                # That it joined the job is all that an NxDT node without steps has to print; the job then needs it.
-                joined = framework == "nxdt" and node == "node1" and name in ("head", "head, and that all went well")
-                add("silent", f"{node} {name}", framework, on(node, change), unseeable=joined)
+                add("silent", f"{node} {name}", framework, on(node, change), **_why_silent(framework, node, name))
             add("silent", f"{node} no file", framework, lambda logs, gone=node: {k: logs[k] for k in logs if k != gone})
 
 
@@ -159,12 +167,15 @@ def _copies() -> None:
         "two nodes swapped their names",
         "megatron",
         lambda logs: {**logs, "node1": logs["node2"], "node2": logs["node1"]},
-        unseeable=True,
+        no_trace="the nodes of a job may be in any order",
     )
     swap = lambda text: text.replace("rank 8 nranks", "rank 16 nranks")
     add("copies", "one rank on two nodes", "megatron", on("node1", swap))
     ends = lambda logs: {**logs, "node1": re.sub(r"I\d{4} [\d:.]+", "I0203 04:05:06.000000", str(logs["node0"]))}
     add("copies", "node1 is node0 with one time", "maxtext", ends)
+
+
+_AT_THE_SAME_MINUTE = "one run has these steps: both began in the same second, with the same samples and the same model"
 
 
 def _order() -> None:
@@ -221,22 +232,21 @@ def _order() -> None:
             "the end of another run",
             framework,
             on(node, lambda text, other=other: text[: len(text) // 2] + other[len(text) // 2 :]),
-            unseeable=framework != "maxtext",
+            no_trace="" if framework == "maxtext" else _AT_THE_SAME_MINUTE,
         )
         lines = {re.search(step, part).group(1): part for part in other.split(end) if re.search(step, part)}  # type: ignore[union-attr]
         both = lambda number, line, lines=lines, end=end: (
             lines[str(number)] + end + line if 10 <= number <= 25 else line
         )
-        # A bar shows each step twice, with other values.
-        bars = framework == "nxdt"
-        add("order", "two runs interleaved", framework, steps_of(framework, both, {node}), unseeable=bars)
+        missed = "a bar shows each step twice, with other values" if framework == "nxdt" else ""
+        add("order", "two runs interleaved", framework, steps_of(framework, both, {node}), missed=missed)
         of_other = lambda number, line, lines=lines, end=end: lines[str(number)] + end if 15 <= number <= 25 else line
         add(
             "order",
             "steps of another run",
             framework,
             steps_of(framework, of_other, {node}),
-            unseeable=framework != "maxtext",
+            no_trace="" if framework == "maxtext" else _AT_THE_SAME_MINUTE,
         )
         again = lambda number, line: line * 2 if number == 20 else line
         if framework != "nxdt":
@@ -254,7 +264,8 @@ def _order() -> None:
                 else line
             )
             add("order", "numbers shifted by one", framework, steps_of(framework, shift, {node}))
-        add("order", "the same step again", framework, steps_of(framework, again, {node}), unseeable=True)
+        twice = "scripts of Primus print each line twice"
+        add("order", "the same step again", framework, steps_of(framework, again, {node}), no_trace=twice)
 
 
 def _restarts() -> None:

@@ -139,10 +139,9 @@ def _workloads() -> None:
     ):
         add("workloads", name, "maxtext", everywhere(_replaced((old, new))))
         add("workloads", f"{name} of one", "maxtext", on("node1", _replaced((old, new))))
-    # Some of a batch may be padding.
-    for weights in (10240, 0):
+    for weights, why in ((10240, "some of a batch may be padding"), (0, "")):
         change = lambda step, line, new=weights: re.sub(r"total_weights: \d+", f"total_weights: {new}", line)
-        add("workloads", f"weights {weights}", "maxtext", steps_of("maxtext", change), unseeable=weights > 0)
+        add("workloads", f"weights {weights}", "maxtext", steps_of("maxtext", change), no_trace=why)
     for factor in (0.0, 0.5, 3.0, 100.0):
         add("workloads", f"tokens × {factor}", "maxtext", put("maxtext", "tokens", scaled(factor)))
         add("workloads", f"samples × {factor}", "nxdt", put("nxdt", "samples", scaled(factor, 1)))
@@ -153,7 +152,8 @@ def _workloads() -> None:
     add("workloads", "TFLOP/s 0", "megatron", put("megatron", "tflops", "0.0"))
     add("workloads", "seconds 0", "maxtext", put("maxtext", "seconds", "0.000"))
     add("workloads", "three nodes", "megatron", lambda logs: {n: megatron(nodes=5)[n] for n in logs})
-    add("workloads", "half of the steps", "maxtext", lambda logs: maxtext(steps=15), unseeable=True)
+    other = "the whole log of a shorter run; no training config says that it should be longer"
+    add("workloads", "half of the steps", "maxtext", lambda logs: maxtext(steps=15), no_trace=other)
     add("workloads", "half the batch", "nxdt", lambda logs: nxdt(batch=128))
 
 
@@ -172,9 +172,9 @@ def _gaps() -> None:
                 pattern = FIELDS[framework][field]
                 for name, steps in {"half": range(0, 99, 2), "three": (11, 21, 29)}.items():
                     torn = lambda step, line, p=pattern, s=steps: re.sub(p, "", line) if step in s else line
-                    # A rate that NxDT does not print is computed from the times.
-                    hidden = field == "throughput"
-                    add("gap", f"{field} in {name}", framework, steps_of(framework, torn), unseeable=hidden)
+                    why = "the rate is computed from the times where NxDT does not print it"
+                    why = why if field == "throughput" else ""
+                    add("gap", f"{field} in {name}", framework, steps_of(framework, torn), no_trace=why)
         cut = lambda text, step=STEP[framework]: text[: list(re.finditer(step, text))[-2].start()]
         add("gap", "cut before the last two", framework, on(PRINTS_STEPS[framework], cut))
 
@@ -203,7 +203,8 @@ def _times() -> None:
     slow = lambda step, old: f"{float(old) * (3 if step % 5 == 0 else 1):.3f}"
     add("times", "every fifth three times as slow", "maxtext", put("maxtext", "seconds", slow))
     halves = chained(put("maxtext", "seconds", scaled(0.9)), put("maxtext", "tokens", scaled(1 / 0.9)))
-    add("times", "faster than its stamps", "maxtext", halves, unseeable=True)
+    between = "a tenth of the time may pass between the steps"
+    add("times", "faster than its stamps", "maxtext", halves, no_trace=between)
 
 
 for _kind in (_numbers, _ends, _silent, _networks, _skipped, _losses, _workloads, _gaps, _times):

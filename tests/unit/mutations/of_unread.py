@@ -99,19 +99,19 @@ def _ends() -> None:
         add("unread", "a process that begins at the end", framework, on("node0", lambda log, head=head: log + head))
 
 
-def _unseeable() -> None:
-    """Say what the summary's list of what a PASS does not prove names."""
+def _others() -> None:
+    """Print arguments of another model, and stamps of another hour."""
     for name, argument in (
         ("fewer heads", "num_attention_heads ............................. 8"),
         ("another feed-forward size", "ffn_hidden_size ................................. 1024"),
     ):
         said = on("node0", lambda log, argument=argument: log.replace("  seq_length", f"  {argument}\n  seq_length"))
-        add("unread", name, "megatron", said, unseeable=True)
+        add("unread", name, "megatron", said, missed="a plan does not know it of its model")
     late = on("node1", lambda log: re.sub(r"(?m)^I0203 04:", "I0203 06:", log))
-    add("unread", "one node two hours later", "maxtext", late, unseeable=True)
+    add("unread", "one node two hours later", "maxtext", late, no_trace="a node in another time zone")
     paused = on("node3", clock(lambda at, stamp: stamp + timedelta(hours=int(at > 1))))
-    add("unread", "an hour before the second step", "megatron", paused, unseeable=True)
+    add("unread", "an hour before the second step", "megatron", paused, no_trace="a step of the warm-up may compile")
 
 
-for _kind in (_fields, _evaluations, _sizes, _stamps, _ends, _unseeable):
+for _kind in (_fields, _evaluations, _sizes, _stamps, _ends, _others):
     _kind()

@@ -115,8 +115,9 @@ def _workload() -> None:
         "four nodes": nxdt(nodes=4),
     }.items():
         add("workload", name, "nxdt", lambda old, logs=logs: logs)
-    # How many devices a node has, only a training config tells.
-    add("workload", "four nodes", "maxtext", lambda old: {node: maxtext(nodes=4)[node] for node in old}, unseeable=True)
+    devices = "two nodes of 16 devices each; no training config says how many a node has"
+    of_four = lambda old: {node: maxtext(nodes=4)[node] for node in old}
+    add("workload", "four nodes", "maxtext", of_four, no_trace=devices)
     add("workload", "one node", "maxtext", lambda old: {**old, **maxtext(nodes=1)})
     add(
         "workload",
@@ -126,8 +127,11 @@ def _workload() -> None:
     )
     add("workload", "one node of fewer steps", "maxtext", lambda logs: {**logs, "node1": maxtext(steps=20)["node1"]})
     add("workload", "ranks", "megatron", everywhere(lambda text: re.sub(r"(world.size[ .:]+)32\b", r"\g<1>16", text)))
-    # The communicators of NCCL have as many ranks as the parallel groups, whichever these are.
-    add("workload", "ranks of NCCL", "megatron", printed("nranks 32", "nranks 8"), unseeable=True)
+    of_group = everywhere(lambda text: re.sub(r" rank \d+ nranks 32", " rank 0 nranks 8", text))
+    groups = "NCCL has a communicator for each parallel group, which may be that of a node"
+    add("workload", "ranks of NCCL", "megatron", of_group)
+    of_each = lambda logs: {node: str(text).replace("0xabc", f"0x{node[-1]}") for node, text in of_group(logs).items()}
+    add("workload", "groups of NCCL", "megatron", of_each, no_trace=groups)
     add("workload", "more ranks of NCCL", "megatron", printed("nranks 32", "nranks 64"))
     add("workload", "more members", "nxdt", on("node1", lambda text: text.replace("/128\n", "/256\n")))
     add(
@@ -242,8 +246,7 @@ def _gaps() -> None:
                 f"step: {name}",
                 framework,
                 steps_of(framework, lambda step, line, gone=gone: None if step in gone else line),
-                # So a training prints that logs every other step.
-                unseeable=name == "every other" and framework != "maxtext",
+                no_trace="a log interval of 2" if name == "every other" and framework != "maxtext" else "",
             )
         for name, gone in {
             "one": {20},
@@ -265,15 +268,12 @@ def _gaps() -> None:
                 ),
             )
         node, cut = PRINTS_STEPS[framework], re.compile(STEP[framework])
-        # A bar shows the last step before its last values, too.
-        bars = framework == "nxdt"
         for name, part in (("90 %", 0.9), ("half", 0.5), ("all but 200 bytes", None)):
             add(
                 "gaps",
                 f"the log ends at {name}",
                 framework,
                 on(node, lambda text, part=part: text[: int(len(text) * part)] if part else text[:-200]),
-                unseeable=bars and part is None,
             )
         add("gaps", "the log begins at half", framework, on(node, lambda text: text[len(text) // 2 :]))
         add(
@@ -281,7 +281,6 @@ def _gaps() -> None:
             "the last line is torn",
             framework,
             on(node, lambda text, cut=cut: text[: list(cut.finditer(text))[-1].end()]),
-            unseeable=bars,
         )
         add(
             "gaps",

@@ -163,7 +163,7 @@ def test_nothing_of_the_network_is_asked_for_on_one_node_or_on_one_machine() -> 
 
 @pytest.mark.parametrize(
     ("nic_type", "index", "warned"),
-    [("thor2", "1", True), ("Broadcom", 0, True), ("thor2", "3", False), ("cx7", "1", False), (None, "1", False)],
+    [("thor2", "1", True), ("Broadcom", 0, True), ("thor2", "3", False), (None, "1", False)],
 )
 def test_a_gid_index_that_is_not_usual_for_the_card_is_a_warning(
     nic_type: str | None, index: object, warned: bool

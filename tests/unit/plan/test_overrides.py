@@ -98,3 +98,14 @@ def test_a_value_of_maxtext_is_replaced_in_what_it_is_given():
     ]
     assert "max_target_length: 8192" in staged[0]
     assert "max_target_length: 4096" in staged[1]
+
+
+def test_overrides_may_be_json_as_text() -> None:
+    plan = plan_of('{"batch_size": 256}')
+    assert (plan["faults"], plan["overrides"]) == ([], {"batch_size": 256})
+
+
+def test_a_text_that_ends_at_a_blank_says_which_form_works() -> None:
+    [fault] = plan_of('{"batch_size":')["faults"]
+    assert fault["key"] == "training_overrides"
+    assert """-e '{"training_overrides": {""" in fault["remedy"]

@@ -173,7 +173,7 @@ def test_a_scaling_efficiency_is_a_part_of_the_throughput_where_the_baseline_was
     assert findings.faults == findings.warnings == []
     assert bounds == [{"metric": "tokens_per_sec_per_gpu", "kind": "ratio", "value": 0.85, "reference": 12000.0}]
     zero = {"scaling_baseline": {"tokens_per_sec_total": 0.0, "num_nodes": 1}}
-    for none, why in ((zero, "its baseline is 0 tokens/s"), ({}, "the file gives no baseline")):
+    for none, why in ((zero, "its baseline is 0 tokens/s"), ({}, "there is no baseline")):
         bounds, findings = read({**none, "MBS=1": cell})
         assert (bounds, findings.faults) == ([], [])
         assert why in only(findings.as_dict()["warnings"])["message"]

@@ -51,7 +51,11 @@ def test_gpus_that_could_not_be_looked_at_are_not_judged(bench) -> None:
     ("run_id", "told", "command"),
     [
         (None, "python3 train.py (pid 7, alice)", "manual step: ask its owner to stop it; to check: ps -fp 7"),
-        ("run3", "python3 train.py (pid 7, run run3)", "ansible-playbook playbooks/stop.yml -e training_run_id=run3"),
+        (
+            "run3",
+            "python3 train.py (pid 7, run run3)",
+            "ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id=run3",
+        ),
     ],
 )
 def test_a_foreign_process_is_named_and_never_ended(bench, run_id: str | None, told: str, command: str) -> None:

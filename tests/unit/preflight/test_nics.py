@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import PROVIDERS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.nic_types import ALIASES, NIC_TYPES
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.nics import (
-    ALIASES,
-    RULES,
     best_gid,
     fitting_gids,
     rule_of,
@@ -16,8 +15,8 @@ DEVICES = [{"name": f"mlx5_{number}", "provider": "mlx5"} for number in range(12
 
 
 def test_every_kind_names_a_provider_that_nodes_are_asked_for() -> None:
-    assert {rule.provider for rule in RULES.values()} <= set(PROVIDERS.values())
-    assert set(ALIASES.values()) <= set(RULES)
+    assert {rule.provider for rule in NIC_TYPES.values()} <= set(PROVIDERS.values())
+    assert set(ALIASES.values()) <= set(NIC_TYPES)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +29,7 @@ def test_kinds_are_known_whatever_their_case(nic_type: str, provider: str) -> No
 
 
 def test_without_a_kind_the_devices_tell() -> None:
-    assert rule_of(None, DEVICES) == RULES["cx7"]
+    assert rule_of(None, DEVICES) == NIC_TYPES["cx7"]
     assert rule_of(None, []) is None
     assert rule_of("token_ring", DEVICES) is None
 
@@ -64,6 +63,6 @@ def test_ipv4_goes_before_ipv6_and_link_local_never_fits() -> None:
 
 
 def test_the_usual_index_goes_first_if_it_fits() -> None:
-    assert best_gid({1, 3, 5}, RULES["thor2"]) == 3
-    assert best_gid({4, 5}, RULES["thor2"]) == 4
+    assert best_gid({1, 3, 5}, NIC_TYPES["thor2"]) == 3
+    assert best_gid({4, 5}, NIC_TYPES["thor2"]) == 4
     assert best_gid(set(), None) is None

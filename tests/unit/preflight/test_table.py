@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from preflight_cases import PROBE
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.table import preflight_text
 
 
@@ -91,3 +95,34 @@ def test_a_node_that_was_not_reached_has_no_other_marks(bench) -> None:
     assert lines[2].split()[0] == "reached"
     assert next(line for line in lines if line.startswith("gpu03")).split() == ["gpu03", "RED"]
     assert "reached on gpu03" in lines
+
+
+def test_nodes_that_differ_only_in_an_address_are_red_once_with_what_to_do() -> None:
+    names = [f"node{number}" for number in range(1, 65)]
+    said = "Failed to connect to the host via ssh: ssh: connect to host 127.0.1.{} port 2599: Connection refused"
+    problems = {name: said.format(number) for number, name in enumerate(names, 1)}
+    result = preflight(machine_plan(names, "none"), {}, problems=problems)
+    lines = preflight_text("machines", result).splitlines()
+    assert len(lines) < 15
+    assert any(line.startswith("reached on node[1-64]") for line in lines)
+    assert "sshd" in " ".join(lines)
+
+
+def without_gpus(bench, **expected) -> str:
+    nodes = bench(count=1)
+    nodes[1]["gpus"]["devices"], nodes[1]["gpus"]["on_bus"] = [], 0
+    names = list(nodes.facts)
+    facts = {names[0]: {**nodes.facts[names[0]], "paths": {FOLDER: nodes.facts[names[0]]["paths"][PROBE]}}}
+    return preflight_text("machines", preflight(machine_plan(names, "none", **expected), facts))
+
+
+def test_a_node_without_a_gpu_is_red_where_the_inventory_expects_some(bench) -> None:
+    text = without_gpus(bench, gpu="mi300x", gpus_per_node=8)
+    assert "the inventory expects 8 GPUs per node" in text
+    assert "Ready" not in text
+
+
+def test_a_node_without_a_gpu_is_never_ready_where_nothing_is_expected(bench) -> None:
+    text = without_gpus(bench)
+    assert "no GPU was found on gpu" in text
+    assert "Ready" not in text

@@ -262,3 +262,32 @@ def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
     assert "<svg" in page
     assert json.loads((folder / "compare.json").read_text())["scaling"]["weak"][1]["efficiency"] == 0.95
     assert "Weak scaling, efficiency: 1 node 100.0 %, 2 nodes 95.0 %" in comparison_lines(comparison)
+
+
+def test_a_rehearsal_is_said_first_and_its_numbers_are_not_compared(runs):
+    leave, compare = runs
+    leave("base", 100.0)
+    leave("reh", 10.0, 1, rehearsal=True)
+    found = compare("base", "reh")
+    assert found["comparison"] == {}
+    lines = comparison_lines(found)
+    assert lines[1].startswith("reh is a rehearsal")
+    assert any("reh: PASS (rehearsal)" in line for line in lines)
+
+
+def test_different_models_are_said_first_and_their_numbers_are_not_compared(runs):
+    leave, compare = runs
+    leave("base", 100.0)
+    leave("other", 10.0, 1, model="llama3_1_405b")
+    found = compare("base", "other")
+    assert found["comparison"] == {}
+    assert "different models" in comparison_lines(found)[1]
+
+
+def test_a_run_that_was_only_recorded_and_one_that_is_older_are_said_before_any_number(runs):
+    leave, compare = runs
+    leave("base", 100.0, 5)
+    leave("earlier", 101.0, 1, record_only=True)
+    lines = comparison_lines(compare("base", "earlier"))
+    assert "recorded, not judged" in lines[1]
+    assert "older" in lines[2]

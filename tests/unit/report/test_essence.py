@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.essence import essence
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import NOBODY_NAMED
 
 SUMMARY = {
     "run_id": "r1",
@@ -47,3 +48,10 @@ def test_the_essence_stays_small_however_many_nodes_and_reasons_there_are() -> N
 
 def test_a_run_without_a_failure_has_none() -> None:
     assert essence({**SUMMARY, "first_failure": None}, "page")["first_failure"] is None
+
+
+def test_a_hang_of_which_nothing_shows_the_origin_names_no_node_that_one_could_react_to() -> None:
+    hung = SUMMARY["first_failure"] | {"class": "stalled", "message": f"It hung. {NOBODY_NAMED}"}
+    found = essence({**SUMMARY, "first_failure": hung}, "page")["first_failure"]
+    assert "node" not in found
+    assert found["class"] == "stalled"

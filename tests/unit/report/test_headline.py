@@ -8,10 +8,17 @@ import typing as t
 import pytest
 from judged_runs import FAILURE
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.headline import headline, numbers, open_reasons
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.headline import (
+    fleet,
+    headline,
+    numbers,
+    open_reasons,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.leads import leads_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notes import notes_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.other_nodes import others_in_words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.thresholds import threshold_rows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.tiles import tiles_of
 
 Run = dict[str, t.Any]
 RATE = "tokens_per_sec_per_gpu"
@@ -85,8 +92,9 @@ def test_a_missed_threshold_is_the_headline_and_stands_there_once(summary: Run) 
         ([], [], ["2 of 2 nodes passed", "10,123 ms"]),
         (["node-001"], [], ["1 of 2 nodes passed", "node-001"]),
         (["node-000", "node-001"], [], ["node-[000-001] failed"]),
-        ([], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000 by 8.0 %"]),
-        (["node-000"], [("node-000", 0.08)], ["1 of 2 nodes passed", "node-000"]),
+        ([], [("node-000", 0.08)], ["1 of 2 nodes passed", "1 slow (node-000, 8.0 % slower)"]),
+        (["node-000"], [("node-000", 0.08)], ["1 of 2 nodes passed", "1 failed (node-000"]),
+        (["node-000"], [("node-001", 0.08)], ["0 of 2 nodes passed", "1 failed (node-000", "1 slow (node-001"]),
     ],
 )
 def test_of_nodes_that_train_by_themselves_it_is_told_how_many_passed(
@@ -96,6 +104,26 @@ def test_of_nodes_that_train_by_themselves_it_is_told_how_many_passed(
     summary["stragglers"]["nodes"] = [{"node": node, "value": 1.0, "slower": by} for node, by in slow]
     told = headline(summary | {"mode": "single_node", "verdict": "FAIL" if failed else "PASS", "reasons": reasons})
     assert all(part in told for part in parts), told
+
+
+def test_a_node_that_meets_a_threshold_which_another_has_no_value_for_has_passed(fast: Run) -> None:
+    fast["thresholds"][0] |= {"met": False, "node": "node-001", "missing": ["node-000"]}
+    failed = reason("node_failed", "node-000 failed.", node="node-000")
+    found = fast | {
+        "mode": "single_node",
+        "verdict": "FAIL",
+        "reasons": [failed],
+        "first_failure": FAILURE,
+        "mfu": None,
+    }
+    assert headline(found) == "1 of 2 nodes passed, 1 failed (node-000, out of memory)"
+    (row,) = threshold_rows(found)
+    assert row["lacking"] == "node-000"
+    assert not any(tile.tone for tile in tiles_of(found))
+
+
+def test_the_gpus_of_nodes_that_train_by_themselves_are_those_of_each(fast: Run) -> None:
+    assert fleet(fast | {"mode": "single_node", "workload": {"gpus": 8}}) == "2 nodes × 8 MI300X"
 
 
 def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
@@ -146,3 +174,12 @@ def test_a_note_that_few_steps_are_few_is_no_news_after_a_failure(summary: Run) 
     summary["notes"] = [{"code": code, "message": f"Of {code}."} for code in ("loss_not_judged", "node_outage")]
     assert notes_of(summary) == ["Of loss_not_judged.", "Of node_outage."]
     assert notes_of(summary | {"first_failure": FAILURE}) == ["Of node_outage."]
+
+
+def test_the_noise_of_a_threshold_is_no_news_after_a_job_failed(summary: Run) -> None:
+    summary |= {
+        "notes": [{"code": "threshold_in_noise", "message": "Another run could miss."}],
+        "first_failure": FAILURE,
+    }
+    assert notes_of(summary) == []
+    assert notes_of(summary | {"mode": "single_node"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import blame_of_verdict
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import NOBODY_NAMED, blame_of_verdict
 
 HOSTS = ("node0", "node1", "node2")
 
@@ -53,6 +53,12 @@ OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
             {"node0": "failed", "node1": "unreachable"},
         ),
         (summary("ERROR", [], FIRST | {"node": "of Slurm"}), True, {}),
+        (summary("FAIL", [], FIRST | {"class": "stalled", "message": f"It hung. {NOBODY_NAMED}"}), True, {}),
+        (
+            summary("FAIL", [], FIRST | {"class": "stalled", "message": "It is rank 8."}),
+            True,
+            {"node1": "failed"},
+        ),
     ],
 )
 def test_hosts_on_which_a_run_failed(found: dict, together: bool, blamed: dict[str, str]) -> None:

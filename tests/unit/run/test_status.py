@@ -33,3 +33,9 @@ def test_only_a_log_that_announces_its_last_step_can_stop_short_of_it():
     assert not stops_short({"first_step": 0, "last_step": 9, "steps_total": 10})
     assert stops_short({"first_step": 0, "last_step": 8, "steps_total": 10})
     assert not stops_short({})
+
+
+def test_a_last_step_that_has_no_line_is_not_missing() -> None:
+    status = {"first_step": 1, "last_step": 30, "steps_total": 31, "settings": {"steps_per_line": [10.0]}}
+    assert not stops_short(status)
+    assert stops_short({**status, "last_step": 20})

@@ -20,21 +20,20 @@ def of_model(settings: dict[str, list[float]], folder: Path, **changes: t.Any) -
     [
         ({"billions_of_parameters": [8.03]}, {}, None),
         ({"billions_of_parameters": [6.98]}, {}, None),
-        ({"billions_of_parameters": [0.35]}, {}, "0.35"),
-        ({"billions_of_parameters": [70.55]}, {}, "70.55"),
+        ({"billions_of_parameters": [0.35]}, {}, "350 million"),
+        ({"billions_of_parameters": [70.55]}, {}, "70.5 billion"),
         ({"billions_of_parameters": [0.35]}, {"rehearsal": True}, None),
         ({"parameters_of_rank": [8030261248.0]}, {}, None),
-        ({"parameters_of_rank": [354871296.0]}, {}, "0.3549"),
+        ({"parameters_of_rank": [354871296.0]}, {}, "355 million"),
+        ({"parameters_of_rank": [164224.0]}, {}, "164,224"),
         ({"parameters_of_rank": [354871296.0]}, {"parameters": {"iterations": 10, "tensor_parallelism": 8}}, None),
     ],
 )
 def test_parameters_are_those_of_the_planned_model(settings, changes, found, tmp_path: Path) -> None:
     summary = of_model(settings, tmp_path, **changes)
-    assert [reason["message"] for reason in summary["reasons"] if reason["code"] == "other_workload"] == (
-        [f"The log of gpu00 is from another workload: its model has {found} billion parameters, the planned one 8.03."]
-        if found
-        else []
-    )
+    messages = [reason["message"] for reason in summary["reasons"] if reason["code"] == "other_workload"]
+    assert len(messages) == bool(found)
+    assert all(f" {found} parameters" in message and "8.03 billion" in message for message in messages)
     if not changes:
         assert summary["verdict"] == ("FAIL" if found else "PASS")
 
@@ -48,3 +47,12 @@ def test_tflops_of_the_steps_are_those_that_a_step_is_said_to_have(said, found, 
     reasons = [reason for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
     assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found)] if found else [])
     assert summary["verdict"] == ("INCONCLUSIVE" if found else "PASS")
+
+
+def test_nodes_without_an_accelerator_train_another_model_and_have_no_mfu(tmp_path: Path) -> None:
+    of_cpus = {"hardware": {"os": None, "kernel": None, "cpu": None, "accelerators": None, "nics": []}}
+    told = of_cpus | {"settings": {"parameters_of_rank": [164224.0]}}
+    nodes = [Node("gpu00", SILENT, told=told), Node("gpu01", ALL, told=of_cpus)]
+    summary = judged(nodes, tmp_path, workload=WORKLOAD | {"parameters": 8_030_000_000})
+    assert (summary["verdict"], summary["mfu"]) == ("PASS", None)
+    assert [note["node"] for note in summary["notes"] if note["code"] == "model_on_cpus"] == ["gpu00"]

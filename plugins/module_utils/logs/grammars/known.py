@@ -6,12 +6,13 @@ from __future__ import annotations
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
-from . import maxtext_processes, megatron_processes, nxdt
+from . import maxtext_processes, megatron_processes, nxdt, torchtitan
 
 GRAMMARS = {
     "megatron": megatron_processes.GRAMMAR,
     "maxtext": maxtext_processes.GRAMMAR,
     "nxdt": nxdt.GRAMMAR,
+    "torchtitan": torchtitan.GRAMMAR,
 }
 
 # That of logs without a step line that is known, where nobody says what trained.

@@ -16,6 +16,11 @@ NAME = Written(
     rf"(?!-)([A-Za-z0-9_.:@%+=~^-]|{_FIELD})+", "a name", "a name of letters, digits and . _ : @ -, not starting with -"
 )
 _PATH = Written(rf"/([A-Za-z0-9_./@%+=~^-]|{_FIELD})*", "an absolute path without : and commas", "an absolute path")
+_TEXT = Written(
+    rf"(?![-~])([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
+    "a string that does not start with - or ~",
+    "a string without spaces",
+)
 _VARIABLE = Written("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable", "the name of a variable", free=True)
 LINE = Written(f"[^{_UNPRINTABLE}]*", "one line of text", "one line of text", free=True)
 
@@ -26,14 +31,8 @@ Number = t.Annotated[float, Real(0, above=True)]
 PortOrNothing = t.Annotated[int | None, OrNothing(Whole(1, 65535))]
 Fraction = t.Annotated[float, Real(0, 1, above=True)]
 Flag = t.Annotated[bool, Switch()]
-Text = t.Annotated[
-    str,
-    Written(
-        rf"(?![-~])([A-Za-z0-9_./:@%+=,~^-]|{_FIELD})+",
-        "a string that does not start with - or ~",
-        "a string without spaces",
-    ),
-]
+Text = t.Annotated[str, _TEXT]
+TextOrNothing = t.Annotated[str | None, OrNothing(_TEXT)]
 Name = t.Annotated[str, NAME]
 NameList = t.Annotated[list[str], Several(NAME, "names separated by commas")]
 Path = t.Annotated[str, _PATH]

@@ -14,6 +14,9 @@ from collections.abc import Iterable
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 # Longer lists are unreadable in a sentence, and longer names are not compared.
 _MOST_NAMES, _LONGEST_NAME, _MOST_COMPARED = 40, 100, 2000
+# In a long name two wrong letters are still one slip.
+_LONG_ENOUGH_FOR_TWO = 12
+_DIGITS = re.compile("[0-9]+")
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
@@ -78,3 +81,38 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     matches = difflib.get_close_matches(name.casefold(), by_folded, n=5, cutoff=0.6)
     matches.sort(key=lambda match: sorted(match) != letters)
     return by_folded[matches[0]] if matches else None
+
+
+def misspelled(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name of which the given one looks like a typo, or None.
+
+    That is one letter that is wrong, missing, added or swapped with the next, or two in a name of 12 or more. Unlike
+    with `nearest`, other names may exist, so that similar ones are no typos, nor are those that differ in a number.
+    """
+    if len(name) > _LONGEST_NAME:
+        return None
+    most = 1 if len(name) < _LONG_ENOUGH_FOR_TWO else 2
+    letters, close = _DIGITS.sub("", name), []
+    for other in itertools.islice(known, _MOST_COMPARED):
+        if _DIGITS.sub("", other) == letters:
+            return None
+        if abs(len(other) - len(name)) <= most:
+            close.append(other)
+    apart = {other: _typos(name, other) for other in close}
+    near = min(apart, key=lambda other: (apart[other], other), default=None)
+    return near if near is not None and apart[near] <= most else None
+
+
+def _typos(one: str, other: str) -> int:
+    """Return the fewest letters to change, add, take out or swap with the next to get from one text to the other."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        this = [row]
+        for column, wanted in enumerate(other, 1):
+            least = min(last[column] + 1, this[-1] + 1, last[column - 1] + (letter != wanted))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
+                least = min(least, before[column - 2] + 1)
+            this.append(least)
+        before, last = last, this
+    return last[-1]

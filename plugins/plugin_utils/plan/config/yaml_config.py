@@ -41,10 +41,12 @@ class YamlConfig:
 def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
     """Return the config in the text; None, and a fault, if it is not a YAML object. ``source`` names the file."""
     try:
-        _check_budget(text)
+        if text.count("${") > _MOST_INTERPOLATIONS:
+            raise ValueError(f"it has more than {_MOST_INTERPOLATIONS} interpolations (${{…}})")
+        check_budget(text)
         config = OmegaConf.load(io.StringIO(text.removeprefix("\ufeff")))
     except yaml.MarkedYAMLError as error:
-        _fault_syntax(text, source, error, findings)
+        fault_syntax(text, source, error, findings)
         return None
     except (yaml.YAMLError, OmegaConfBaseException, OSError, ValueError, RecursionError) as error:
         reason = TOO_DEEP if isinstance(error, RecursionError) else _first_line(error)
@@ -61,10 +63,8 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
     return YamlConfig(text, config)
 
 
-def _check_budget(text: str) -> None:
+def check_budget(text: str) -> None:
     """Raise ValueError if a text exceeds the limits. The content of an alias counts each time."""
-    if text.count("${") > _MOST_INTERPOLATIONS:
-        raise ValueError(f"it has more than {_MOST_INTERPOLATIONS} interpolations (${{…}})")
     anchored: dict[str, int] = {}
     around: list[tuple[str | None, int]] = []
     for event in yaml.parse(text, yaml.SafeLoader):
@@ -180,7 +180,8 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def _fault_syntax(text: str, source: str, error: yaml.MarkedYAMLError, findings: Findings) -> None:
+def fault_syntax(text: str, source: str, error: yaml.MarkedYAMLError, findings: Findings) -> None:
+    """Report where a text is not YAML."""
     lines = text.splitlines() or [""]
     mark = error.problem_mark or error.context_mark
     line = min(mark.line, len(lines) - 1) if mark else 0

@@ -28,6 +28,18 @@ class Choice(t.NamedTuple):
     why: str
 
 
+class OwnThresholds(t.NamedTuple):
+    """What a config itself says about thresholds.
+
+    ``file`` is that of the thresholds, relative to the config's, or empty; ``enforced`` tells whether they are judged,
+    and ``baseline`` is what scaling is compared with, as in a thresholds file.
+    """
+
+    file: str = ""
+    enforced: bool = True
+    baseline: t.Any = None
+
+
 class Sections(t.NamedTuple):
     """The models of the sections ``config`` and of a branch of ``model_params``, of a file that has these two."""
 
@@ -41,7 +53,8 @@ ConfigT = t.TypeVar("ConfigT")
 class Format(abc.ABC, t.Generic[ConfigT]):
     """What a training config is written in: how such a file is recognized and read, and which trainers it is for.
 
-    ``ConfigT`` is a config as `read` returns it, before its values are typed; a trainer of `trainers` takes it.
+    ``ConfigT`` is a config as `read` returns it, before its values are typed; a trainer of `trainers` takes it as
+    `handed` returns it.
     """
 
     name: t.ClassVar[str]
@@ -76,6 +89,16 @@ class Format(abc.ABC, t.Generic[ConfigT]):
     def without_sweep(self, config: ConfigT, _findings: Findings) -> ConfigT:
         """Return a config without the sweep that it describes, and warn if there was one."""
         return config
+
+    def thresholds(self, _config: ConfigT) -> OwnThresholds:
+        """Return what the config says about thresholds outside of it."""
+        return OwnThresholds()
+
+    def handed(
+        self, config: ConfigT, _options: RunOptions, _node_count: int, findings: Findings
+    ) -> tuple[t.Any, Findings]:
+        """Return a config as its trainers take it, or None if there is none, and where faults of that are noted."""
+        return config, findings
 
     @abc.abstractmethod
     def asked(self, config: ConfigT, options: RunOptions, node_count: int) -> Asked:

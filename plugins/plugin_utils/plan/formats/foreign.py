@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ..config.findings import Findings
 from ..config.words import listed, shown
+from .cvs2.frameworks import FRAMEWORKS
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
@@ -21,12 +22,6 @@ _TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "chec
 _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
-)
-# Primus's experiment files, as in examples/*/configs of AMD-AGI/Primus.
-_PRIMUS = re.compile(r"^(?:work_group|user_name|exp_name|workspace|modules)\s*:", re.MULTILINE)
-_OF_PRIMUS = (
-    "is an experiment file of Primus, which is not planned yet",
-    "Start it with Primus' own runner/primus-cli, and judge its logs with playbooks/report.yml.",
 )
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
@@ -56,12 +51,10 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     if table and not recognized:
         is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
         return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
-    return _kind_of_yaml(text, left_alone=named or recognized, recognized=recognized)
+    return _kind_of_yaml(text, left_alone=named or recognized)
 
 
-def _kind_of_yaml(text: str, *, left_alone: bool, recognized: bool) -> tuple[str, str] | None:
-    if not recognized and len(set(_PRIMUS.findall(text))) > 2:
-        return _OF_PRIMUS
+def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
     if len(set(_TRAINERS_OWN.findall(text))) > 1:
         return (
             "is MaxText's own config, not a CVS config for MaxText",
@@ -79,6 +72,8 @@ def _parsed(parse: Callable[[str], t.Any], text: str) -> t.Any:
 
 def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
     if "schema_version" in data and "run_id" not in data:
+        if str(data.get("framework")) in FRAMEWORKS:
+            return None
         of = f", framework {shown(data['framework'])}" if "framework" in data else ""
         return (
             f"is in CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not "

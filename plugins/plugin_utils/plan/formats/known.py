@@ -9,5 +9,5 @@ from importlib import import_module
 from .face import Format
 
 FORMATS: dict[str, Format[t.Any]] = {
-    name: import_module(f".{name}.format", __package__).FORMAT for name in ("cvs1", "nxdt_yaml")
+    name: import_module(f".{name}.format", __package__).FORMAT for name in ("cvs2", "cvs1", "nxdt_yaml", "primus_yaml")
 }

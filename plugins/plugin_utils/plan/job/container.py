@@ -13,11 +13,12 @@ from ..config.fields import ConfigSection, key
 from ..config.findings import Findings
 from ..config.secret_names import is_secret_name
 from ..config.words import key_path, listed
+from .container_limits import HARDENED, check_targets
+from .environment_variables import check_values, known_variables, warn_of_typos
 
 # Keys of a training config that only a container reads, at any depth.
 CONTAINER_KEYS = ("container_image", "container_name", "shm_size", "device_list", "volume_dict")
 
-HARDENED = "hardened"
 # The capabilities that remain, and what needs them; Docker's seccomp filter depends on them as well.
 _KEPT = {
     "IPC_LOCK": "pins memory for RDMA",
@@ -110,6 +111,7 @@ def check_container(container: ContainerConfig, findings: Findings, path: str, i
         reason = _gives_away(source)
         if reason:
             findings.warn(key, target, f"{reason}.", "Mount only the folders that the training needs.")
+    check_targets(container.volume_dict, key_path(path, "volume_dict"), findings)
     check_environment(container.env_dict or {}, findings, key_path(path, "env_dict"), instead)
 
 
@@ -126,10 +128,13 @@ def _gives_away(source: str) -> str | None:
 
 
 def check_environment(variables: Mapping[str, str], findings: Findings, path: str, instead: str = "") -> None:
-    """Report user variables that hold secrets, inject code into every program, or break any script.
+    """Report user variables that hold secrets, inject code into every program, break any script, or cannot be read.
 
     ``path`` is the key path of the variables, ``instead`` what to do instead of giving a secret.
     """
+    open_ones = {name: value for name, value in variables.items() if not is_secret_name(name)}
+    check_values(open_ones, path, findings)
+    warn_of_typos(open_ones, path, known_variables(), findings)
     for name, value in variables.items():
         if is_secret_name(name):
             findings.fault(

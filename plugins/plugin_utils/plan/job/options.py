@@ -12,13 +12,14 @@ import typing as t
 from ..config.field_types import (
     NAME,
     Flag,
-    FreeObject,
     Line,
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
+    TextOrNothing,
 )
 from ..config.fields import ConfigSection, key, optional
+from ..config.json_object import Overrides
 from ..config.kinds import OneOf, Whole
 from ..config.texts import Several, Written
 
@@ -91,7 +92,7 @@ class ConfigOptions(ConfigSection):
         "that matches the run applies.",
         default="",
     )
-    training_overrides: FreeObject = key(
+    training_overrides: Overrides = key(
         "Values that replace the config's, by key path: "
         '{"batch_size": 256, "config.training_iterations": 50}. In a CVS config a path starts with a section, or with '
         "a key of config or of the branch; in any other config it starts at the top level.",
@@ -160,6 +161,7 @@ class RunOptions(ConfigOptions):
         "capabilities that RDMA and GPUs need.",
         default="privileged",
     )
+    training_image: TextOrNothing = optional("Container image, for a training config that names none.")
     training_image_archive: PathOrNothing = key(
         "Image archive on the nodes, loaded instead of pulling the image where it is missing.", default=""
     )

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The peak of each accelerator: dense TFLOP/s of its matrix units by number format (no sparsity).
 
-The sources are the makers' own: the data sheets of AMD Instinct MI300X, MI325X, MI350X and MI355X (peak theoretical
-performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of that with sparsity), the
-pages on Cloud TPU v4, v5e, v5p and v6e, and the architecture pages of Trainium and Trainium2 in the Neuron
-documentation. All are for one chip; a NeuronCore is a part of one.
+The sources are the makers' own: the data sheets of AMD Instinct MI210, MI250, MI250X, MI300X, MI325X, MI350X and MI355X
+(peak theoretical performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of that with
+sparsity), the pages on Cloud TPU v4, v5e, v5p and v6e, and the architecture pages of Trainium and Trainium2 in the
+Neuron documentation. All are for one chip, of which a NeuronCore is a part; those of MI250 and MI250X are for one of
+the two dies, each of which counts as a GPU.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ _MI300X = {"fp16": 1307.4, "bf16": 1307.4, "fp8": 2614.9}
 _HOPPER = {"fp16": 989.4, "bf16": 989.4, "fp8": 1978.9}
 
 PEAK_TFLOPS: dict[str, dict[str, float]] = {
+    "mi210": {"fp16": 181.0, "bf16": 181.0},
+    "mi250": {"fp16": 181.05, "bf16": 181.05},
+    "mi250x": {"fp16": 191.5, "bf16": 191.5},
     "mi300x": _MI300X,
     "mi325x": _MI300X,
     "mi350x": {"fp16": 2306.9, "bf16": 2306.9, "fp8": 4613.7, "fp4": 9227.5},

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import re
 import typing as t
 from collections import Counter
@@ -15,6 +16,8 @@ from ..config.words import counted, listed, nearest
 
 # Unknown hosts that are reported one by one, each with the closest name.
 _MOST_NAMED = 40
+# Of more addresses that hosts share, so many are examples.
+_SHOWN_ADDRESSES = 3
 _UNSAFE = re.compile(r"^[.-]|[^A-Za-z0-9._:-]|^$")
 # Host names inside a cluster may contain underscores.
 _LABEL, _LONGEST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"), 253
@@ -202,15 +205,26 @@ def _check_addresses(nodes: Sequence[Node], findings: Findings) -> None:
     for node in nodes:
         if not node.local and not is_loopback(node.address):
             by_address.setdefault(_normal(node.address), []).append(node.name)
-    for address, names in by_address.items():
-        if len(names) > 1:
-            findings.fault(
-                "training_hosts",
-                names,
-                f"{listed(names)} have the same address, {address}, so they are the same machine.",
-                "Give each its own in the inventory (training_address, or else ansible_host), or exclude hosts "
-                "with training_exclude.",
-            )
+    shared = {address: names for address, names in by_address.items() if len(names) > 1}
+    remedy = (
+        "Give each its own in the inventory (training_address, or else ansible_host), or exclude hosts with "
+        "training_exclude."
+    )
+    if len(shared) > _SHOWN_ADDRESSES:
+        examples = "; ".join(
+            f"{listed(names, most=_SHOWN_ADDRESSES)} have {address}"
+            for address, names in itertools.islice(shared.items(), _SHOWN_ADDRESSES)
+        )
+        message = f"{len(shared)} addresses are shared by several hosts, for example: {examples}."
+        findings.fault("training_hosts", None, message, remedy)
+        return
+    for address, names in shared.items():
+        findings.fault(
+            "training_hosts",
+            names,
+            f"{listed(names)} have the same address, {address}, so they are the same machine.",
+            remedy,
+        )
 
 
 def _normal(address: str) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from ...contracts import NodePlan
 
 # A plan that sets one of these uses RDMA, unless it turns RDMA off.
-_DEVICES = "NCCL_IB_HCA"
-_RDMA_VARIABLES = (_DEVICES, "NCCL_IB_GID_INDEX")
+DEVICES = "NCCL_IB_HCA"
+_RDMA_VARIABLES = (DEVICES, "NCCL_IB_GID_INDEX")
 _RDMA_NETWORKS = {"ib", "ibext", "ofi", "aws libfabric"}
-_SWITCHED_OFF = "NCCL_IB_DISABLE"
+SWITCHED_OFF = "NCCL_IB_DISABLE"
 _LEVEL = "NCCL_DEBUG"
 # NCCL reports its network only at these levels.
 _TELLING_LEVELS = ("INFO", "TRACE")
@@ -36,7 +36,7 @@ def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
     if mode != "multi_node" or len(nodes) < 2:
         return False
     environment = nodes[0].get("env", {})
-    if number_of_nccl(environment.get(_SWITCHED_OFF)):
+    if number_of_nccl(environment.get(SWITCHED_OFF)):
         return False
     named = str(environment.get("NCCL_NET", "")).casefold() in _RDMA_NETWORKS
     return named or any(environment.get(name) for name in _RDMA_VARIABLES)
@@ -77,4 +77,4 @@ def device_names(value: str | None) -> DeviceNames:
 
 def devices_of(node: NodePlan) -> DeviceNames:
     """Return the RDMA devices that the plan of a node names."""
-    return device_names(node.get("env", {}).get(_DEVICES))
+    return device_names(node.get("env", {}).get(DEVICES))

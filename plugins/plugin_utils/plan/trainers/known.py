@@ -9,7 +9,8 @@ from importlib import import_module
 from .face import Trainer
 
 TRAINERS: dict[str, Trainer[t.Any, t.Any]] = {
-    name: import_module(f".{name}.trainer", __package__).TRAINER for name in ("rocm_scripts", "maxtext", "nxdt")
+    name: import_module(f".{name}.trainer", __package__).TRAINER
+    for name in ("rocm_scripts", "maxtext", "nxdt", "primus_cli")
 }
 # By the name that users know, that of ``training_framework``.
 OF_FRAMEWORK = {trainer.framework: trainer for trainer in TRAINERS.values()}

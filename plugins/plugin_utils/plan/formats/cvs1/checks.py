@@ -12,6 +12,7 @@ from ...config.words import counted, listed
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.branch import MODES
 from ...job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container
+from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
 from ...job.options import RunOptions
 from ...job.ranks import is_loopback
 from ...job.thresholds import ExpectedResults
@@ -65,7 +66,11 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
 def check_container_config(reading: CvsReading[t.Any, t.Any]) -> None:
     """Report errors in the section ``config.container_config``."""
     instead = "; for the Hugging Face token give the path of its file in config.hf_token_file"
-    check_container(reading.config.container_config, reading.findings, "config.container_config", instead)
+    container, options, findings = reading.config.container_config, reading.options, reading.findings
+    check_container(container, findings, "config.container_config", instead)
+    check_devices(container.device_list, "config.container_config.device_list", options, findings)
+    check_shared_memory(reading.config.shm_size, "config.shm_size", options, findings)
+    check_log_dir(reading.config.log_dir, "config.log_dir", findings)
 
 
 def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
@@ -98,7 +103,9 @@ def unused_in_run(
 ) -> set[str]:
     """Return the keys of any framework that this run does not read. ``data`` is the whole config, untyped."""
     unused = set(of_multi_node) if mode == "single_node" else set()
-    if options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1:
+    decided = options.training_mode in MODES or len(offered_modes(data.get("model_params"))) == 1
+    given = data.get("config")
+    if decided and isinstance(given, dict) and is_placeholder(given.get("distributed_training")):
         unused.add("distributed_training")
     if options.container_engine == "none":
         unused.update(CONTAINER_KEYS)

@@ -13,6 +13,7 @@ from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
 from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import AXES, MODELS, missing_in
 from ...formats.cvs1.maxtext.models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
+from ...job.peak_tflops import accelerator_of
 from ...job.workload import number_format
 from .config_checks import check_data
 from .gke import slices_of
@@ -30,6 +31,8 @@ _OWN_RULES = (
 # Who assigns the ranks on other hardware than GPUs and TPUs.
 _RANKED_BY = {"gpu_multiprocess": "Slurm or MPI", "cpu": "XPK"}
 _NOT_ACCUMULATED = ("fp8", "nanoo_fp8", "fp8_gpu", "te_fp8_delayedscaling")
+_WITH_FNUZ_FP8, _WITH_OCP_FP8 = ("mi300x", "mi325x"), ("mi350x", "mi355x")
+_FNUZ, _OCP = ("nanoo_fp8", "fp8_nanoo"), ("fp8", "fp8_full", "fp8_gpu", "te_mxfp8")
 _SKIPS = "skip_jax_distributed_system"
 _PRECISIONS = {"bfloat16": "bf16", "float32": "fp32", "float16": "fp16"}
 
@@ -70,6 +73,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_packing(reading)
     _check_accumulation(reading)
     _check_hardware(reading)
+    _check_number_format(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
     nodes = reading.nnodes
     if not nodes or not gpus_per_node:
@@ -241,6 +245,17 @@ def _check_hardware(reading: BranchReading) -> None:
         )
     elif skips and several:
         reading.fault(_SKIPS, "Every node would train its own model.", "Leave it out.")
+
+
+def _check_number_format(reading: BranchReading) -> None:
+    """Warn of the FP8 of another generation of AMD's GPUs: MI300 has FNUZ formats, those after it OCP's."""
+    gpu, quantization = accelerator_of(reading.branch.gpu), reading.parameters.quantization
+    if gpu in _WITH_OCP_FP8 and quantization in _FNUZ:
+        message = f"{quantization} is the FP8 of MI300X and MI325X (FNUZ), which {reading.branch.gpu} does not have."
+        reading.warn("quantization", message, "Choose fp8, or another one of the OCP formats.")
+    elif gpu in _WITH_FNUZ_FP8 and quantization in _OCP:
+        message = f"{quantization} takes the OCP formats of FP8, but {reading.branch.gpu} has only FNUZ."
+        reading.warn("quantization", message, "Choose nanoo_fp8.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:

@@ -20,6 +20,7 @@ from ...formats.cvs1.checks import (
     warn_of_no_effect,
 )
 from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
+from ...job.steps import warn_of_few_steps
 from .gke import check_gke
 from .options import PLATFORM, MaxTextOptions
 from .reading import Reading
@@ -64,6 +65,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     else:
         check_engine(reading)
     check_container_config(reading)
+    warn_of_few_steps(reading.config.training_steps, "config.training_steps", reading.findings)
 
 
 def check_data(reading: Reading, dataset_type: str | None, key: str) -> None:

@@ -29,6 +29,7 @@ class Kind(enum.Enum):
     BOOLEAN = "true or false"
     TRISTATE = "true, false or kAuto"
     INTEGER = "a whole number of 0 or more"
+    LEVEL = "a whole number from 0 to 5"
     PATH = "a path"
     COMMANDS = "a list of command buffer commands separated by commas, or an empty string for none"
     PASSES = "a list of pass names separated by commas, without spaces"
@@ -62,7 +63,7 @@ FLAGS = {
     "xla_gpu_all_reduce_combine_threshold_bytes": _BYTES,
     "xla_gpu_all_gather_combine_threshold_bytes": _BYTES,
     "xla_gpu_reduce_scatter_combine_threshold_bytes": _BYTES,
-    "xla_gpu_autotune_level": Flag(Kind.INTEGER),
+    "xla_gpu_autotune_level": Flag(Kind.LEVEL),
     "xla_gpu_graph_level": Flag(Kind.INTEGER),
     "xla_gpu_memory_limit_slop_factor": Flag(Kind.INTEGER, unit="percent"),
     "xla_gpu_executable_warn_stuck_timeout": _SECONDS,
@@ -80,7 +81,12 @@ _COMMANDS = (
     *("FUSION", "CUBLAS", "CUBLASLT", "CUDNN", "COLLECTIVES", "CONDITIONAL", "CONDITIONALS", "WHILE", "CUSTOM_CALL"),
     *("DYNAMIC_SLICE", "DYNAMIC_SLICE_FUSION"),
 )
-_FORMS = {Kind.INTEGER: "[0-9]{1,19}", Kind.PASSES: "[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*", Kind.PATH: ".+"}
+_FORMS = {
+    Kind.INTEGER: "[0-9]{1,19}",
+    Kind.LEVEL: "[0-5]",
+    Kind.PASSES: "[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*",
+    Kind.PATH: ".+",
+}
 _TRISTATE_WORDS = {"true": "true", "false": "false", "kauto": "kAuto"}
 _WORDS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 

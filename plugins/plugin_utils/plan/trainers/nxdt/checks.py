@@ -16,6 +16,8 @@ from ...formats.nxdt_yaml.model_config import MEGATRON_KEYS
 from ...formats.nxdt_yaml.precision import MANUAL_KEYS
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.container import check_container, is_mounted
+from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
+from ...job.steps import warn_of_few_steps
 from .reading import NxdtReading
 
 _LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
@@ -40,7 +42,13 @@ def check_config(reading: NxdtReading, given_nodes: int | None) -> None:
     _check_results(reading)
     _check_precision(reading)
     _check_devices(reading)
-    check_container(reading.config.trainops.container_config, reading.findings, "trainops.container_config")
+    run = reading.config.trainops
+    check_container(run.container_config, reading.findings, "trainops.container_config")
+    devices = "trainops.container_config.device_list"
+    check_devices(reading.get(devices), devices, reading.options, reading.findings)
+    check_shared_memory(run.shm_size, "trainops.shm_size", reading.options, reading.findings)
+    check_log_dir(run.log_dir, "trainops.log_dir", reading.findings)
+    warn_of_few_steps(reading.get("trainer.max_steps"), "trainer.max_steps", reading.findings)
     _check_variables(reading)
     if reading.options.container_engine != "none":
         _check_image(reading)
@@ -318,7 +326,7 @@ def _check_variables(reading: NxdtReading) -> None:
 
 
 def _check_image(reading: NxdtReading) -> None:
-    if reading.get("trainops.container_image") is None:
+    if reading.get("trainops.container_image") is None and not reading.options.training_image:
         reading.fault(
             "trainops.container_image",
             "container_image is missing.",

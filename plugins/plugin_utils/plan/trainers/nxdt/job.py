@@ -34,6 +34,7 @@ from .checks import check_config
 from .options import NxdtOptions
 from .reading import NxdtReading
 from .sizes import check_sizes, sizes_of
+from .value_checks import check_values
 
 # That of train_setup.sh.
 _MASTER_PORT = 41000
@@ -63,9 +64,12 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
 def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
     """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
-    if options.container_engine != "auto" or run_of(config).get("container_image") is not None:
+    named = options.training_image or run_of(config).get("container_image")
+    if options.container_engine != "auto" or named is not None:
         return options.container_engine
-    findings.note("No image is set (trainops.container_image), so the training runs directly on the hosts.")
+    findings.note(
+        "No image is set (trainops.container_image, or training_image), so the training runs directly on the hosts."
+    )
     return "none"
 
 
@@ -92,6 +96,7 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     sizes = for_nodes_at_hand(sizes_of(reading), "data.global_batch_size", given_nodes, "trainer.num_nodes", reading)
     check_secrets(values, "", reading.findings)
     check_config(reading, given_nodes)
+    check_values(reading)
     check_sizes(sizes, reading)
     if reading.get("name"):
         check_name(reading.get("name"), "name", reading.findings)

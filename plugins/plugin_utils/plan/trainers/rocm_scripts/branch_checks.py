@@ -13,6 +13,7 @@ from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
 from .user_variables import is_on
 
+_FP8_TOKENS = 8
 # The tokenizer of scripts that do not read TOKENIZER_MODEL, by (is of v25.5, is for Llama 2).
 _FIXED_TOKENIZERS = {
     (True, True): (
@@ -47,9 +48,24 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
     keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
     sizes = for_nodes_at_hand(sizes, keys["global_batch_size"], reading.config.nnodes, "config.nnodes", reading)
     _check_length(reading)
+    _check_fp8_tokens(reading, sizes)
     dimensions = dimensions_of(reading)
     check_sizes(sizes, dimensions, keys, reading.findings)
     return sizes, dimensions
+
+
+def _check_fp8_tokens(reading: ScriptReading, sizes: Sizes) -> None:
+    """Warn of tokens that Transformer Engine cannot multiply in FP8 (``assert_dim_for_fp8_exec``)."""
+    length, micro, tensor = sizes.sequence_length, sizes.micro_batch_size, sizes.tensor_parallelism
+    tokens = (length or 0) * (micro or 0) // (sizes.context_parallelism or 1) // (tensor or 1)
+    precision = reading.parameters.precision
+    if precision and PRECISIONS[precision] == "fp8" and tokens and tokens % _FP8_TOKENS:
+        reading.warn(
+            "sequence_length",
+            f"In FP8 a GPU has {tokens} tokens at once, but Transformer Engine multiplies only multiples of "
+            f"{_FP8_TOKENS}.",
+            "Choose a sequence length that is a power of 2, such as 8192.",
+        )
 
 
 def _sequence_parallel(reading: ScriptReading) -> bool | None:

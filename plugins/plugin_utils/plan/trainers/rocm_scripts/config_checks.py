@@ -25,6 +25,7 @@ from ...formats.cvs1.checks import (
 from ...formats.cvs1.megatron.dataset import DatasetSource
 from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
+from ...job.steps import warn_of_few_steps
 from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES, lacks_scripts
 from .options import MegatronOptions
 from .reading import Reading
@@ -77,6 +78,7 @@ def check_config(reading: Reading, parameters: t.Any) -> None:
     check_engine(reading)
     _check_mounts(reading)
     check_container_config(reading)
+    warn_of_few_steps(reading.config.training_iterations, "config.training_iterations", reading.findings)
 
 
 def _check_image(reading: Reading) -> None:

@@ -13,6 +13,7 @@ from ...config.words import key_path, shown
 from ...formats.cvs1.megatron.config import MegatronModelParameters
 from ...formats.cvs1.megatron.script_options import ScriptOptions
 from ...job.container import variables_of_user
+from ...job.environment_variables import warn_of_typos
 from ...job.visible_devices import visible_devices
 from .generations import DEEPSEEK, READ
 from .reading import ScriptReading
@@ -55,6 +56,7 @@ def check_variables(reading: ScriptReading) -> dict[str, str]:
     Return the variable that limits the script to the plan's GPUs, if one is needed.
     """
     variables = reading.config.container_config.env_dict or {}
+    warn_of_typos(variables, _PATH, _IN_COMMAND, reading.findings)
     for name, value in variables.items():
         _check_value(name, value, reading)
     if reading.known_script == DEEPSEEK:

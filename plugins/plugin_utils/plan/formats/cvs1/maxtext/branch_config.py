@@ -23,6 +23,25 @@ GroupedInteger = t.Annotated[int, whole(1)]
 Attention = t.Annotated[str, OneOf(("autoselected", "dot_product", "flash", "cudnn_flash_te", "cudnn_flash_jax"))]
 Hardware = t.Annotated[str, OneOf(("gpu", "gpu_multiprocess", "tpu", "cpu"))]
 NumberFormat = t.Annotated[str, KEYS["dtype"].kind]
+Quantization = t.Annotated[str, KEYS["quantization"].kind]
+# Of the function get_remat_policy in MaxText's decoders, which stops at any other name.
+RematPolicy = t.Annotated[
+    str,
+    OneOf(
+        (
+            *(
+                "none",
+                "full",
+                "minimal",
+                "minimal_flash",
+                "minimal_with_context",
+                "minimal_with_context_and_quantization",
+            ),
+            *("save_dot_with_context_except_mlp", "save_dot_except_mlpwi", "save_dot_except_mlp", "save_qkv_proj"),
+            *("save_out_proj", "qkv_proj_offloaded", "minimal_offloaded", "custom"),
+        )
+    ),
+]
 DatasetType = t.Annotated[str, KEYS["dataset_type"].kind]
 
 
@@ -53,11 +72,11 @@ class MaxTextModelParameters(ConfigSection):
         default="gpu",
     )
     attention: Attention | None = optional("Implementation of the attention.", example="cudnn_flash_te")
-    quantization: Line | None = optional(
+    quantization: Quantization | None = optional(
         "Number format of the matrix multiplications, such as fp8 or nanoo_fp8; empty for that of dtype.", example="fp8"
     )
     dtype: NumberFormat | None = optional("Number format of activations.", example="bfloat16")
-    remat_policy: Name | None = optional("Which activations are kept and which are recomputed.", example="full")
+    remat_policy: RematPolicy | None = optional("Which activations are kept and which are recomputed.", example="full")
     packing: Flag | None = optional("Pack several texts into one sequence.")
     max_segments_per_seq: PositiveInteger | None = optional(
         "Maximum number of texts in one sequence.", example=32, unit="texts"

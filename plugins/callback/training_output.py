@@ -1,0 +1,153 @@
+# Copyright (c) 2026 The trainops.cluster maintainers
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Callback plugin trainops.cluster.training_output."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: training_output
+type: stdout
+short_description: The output of Ansible in short, for runs on many nodes
+version_added: 1.0.0
+author:
+  - The trainops.cluster maintainers (@trainops)
+description:
+  - Without C(-v), shows what changed, failed or warned in a line each, and leaves out tasks that changed nothing. Hosts
+    with the same counts share a line of the recap.
+  - With C(-v), the output is that of P(ansible.builtin.default#callback), all of whose options apply.
+  - The C(ansible.cfg) of this collection's repository selects it. Elsewhere, set C(stdout_callback), for example with
+    C(ANSIBLE_STDOUT_CALLBACK=trainops.cluster.training_output).
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+"""
+
+import typing as t
+from collections.abc import Iterable, MutableMapping
+
+from ansible import constants as C  # noqa: N812
+from ansible.plugins.callback.default import CallbackModule as Default
+
+if t.TYPE_CHECKING:
+    from ansible.executor.stats import AggregateStats
+    from ansible.executor.task_result import CallbackTaskResult
+    from ansible.playbook.play import Play
+    from ansible.playbook.task import Task
+
+_HIDDEN = ("display_ok_hosts", "display_skipped_hosts")
+_OURS = "trainops.cluster."
+# The counts of a host, by the name that the recap has for them.
+_COUNTS = {
+    "ok": ("ok", C.COLOR_OK),
+    "changed": ("changed", C.COLOR_CHANGED),
+    "unreachable": ("unreachable", C.COLOR_UNREACHABLE),
+    "failures": ("failed", C.COLOR_ERROR),
+    "skipped": ("skipped", C.COLOR_SKIP),
+    "rescued": ("rescued", C.COLOR_OK),
+    "ignored": ("ignored", C.COLOR_WARN),
+}
+_ALWAYS = ("ok", "changed", "unreachable", "failures")
+
+
+class CallbackModule(Default):
+    """Ansible's own output, of which ``-v`` shows all."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "trainops.cluster.training_output"
+
+    def get_option(self, option: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
+        """Return an option of the default callback; what is not shown here is never shown there."""
+        return False if self._is_short() and option in _HIDDEN else super().get_option(option, hostvars)
+
+    def v2_playbook_on_play_start(self, play: Play) -> None:
+        """Keep the heading of a play until something is shown below it."""
+        if self._is_short():
+            self._play = play
+        else:
+            super().v2_playbook_on_play_start(play)
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        """Say of a play without hosts nothing, as of one that changes nothing."""
+        if not self._is_short():
+            super().v2_playbook_on_no_hosts_matched()
+
+    def v2_playbook_on_include(self, included_file: t.Any) -> None:
+        """Leave out which file of tasks comes next."""
+        if not self._is_short():
+            super().v2_playbook_on_include(included_file)
+
+    def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
+        """Show what a task changed as a line with the name of the task."""
+        changed = result.result.get("changed", False)
+        if not self._is_short() or (changed and result.task.loop):
+            super().v2_runner_on_ok(result)
+        if not self._is_short() or not changed or result.task.loop:
+            return
+        self._handle_warnings_and_exception(result)
+        self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)
+
+    def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
+        """Show why a task of this collection failed once; of others all is shown that may explain it."""
+        message = result.result.get("msg")
+        if not self._is_short() or not str(result.task.action).startswith(_OURS) or result.task.loop or not message:
+            super().v2_runner_on_failed(result, ignore_errors)
+            return
+        self._handle_warnings_and_exception(result)
+        line = f"failed: [{self.host_label(result)}] {_name(result.task)}: {message}"
+        self._display.display(line, color=C.COLOR_ERROR, stderr=self.get_option("display_failed_stderr"))
+        if ignore_errors:
+            self._display.display("...ignoring", color=C.COLOR_SKIP)
+
+    def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
+        """Show the counts of all hosts, those with the same ones together."""
+        custom = stats.custom and self.get_option("show_custom_stats")
+        if not self._is_short() or custom:
+            super().v2_playbook_on_stats(stats)
+            return
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for host in sorted(stats.processed):
+            counts = stats.summarize(host)
+            alike.setdefault(tuple(counts[name] for name in _COUNTS), []).append(host)
+        rows = [(_folded(hosts), counts) for counts, hosts in alike.items()]
+        width = max((len(hosts) for hosts, _counts in rows), default=0)
+        self._display.banner("PLAY RECAP")
+        for hosts, counts in rows:
+            found = dict(zip(_COUNTS, counts, strict=True))
+            told = [f"{_COUNTS[name][0]}={n}" for name, n in found.items() if n or name in _ALWAYS]
+            self._display.display(f"{hosts:<{width}} : {' '.join(told)}", color=_colour(found))
+        self._display.display("", screen_only=True)
+
+    def _handle_exception(self, result: MutableMapping[str, t.Any], use_stderr: bool = False) -> None:
+        """Show where in which file the task is that failed only if all is shown: its message says why it failed."""
+        if self._is_short():
+            result.pop("exception", None)
+        else:
+            super()._handle_exception(result, use_stderr)
+
+    def _is_short(self) -> bool:
+        return bool(self._display.verbosity == 0)
+
+
+def _name(task: Task) -> str:
+    """Return the name of a task without that of its role."""
+    name = str(task.get_name()).strip()
+    return name.rpartition(" : ")[2] or name
+
+
+def _colour(counts: dict[str, int]) -> str:
+    """Return the colour of the gravest count."""
+    grave = next((name for name in ("failures", "unreachable", "changed") if counts[name]), "ok")
+    return str(_COUNTS[grave][1])
+
+
+def _folded(hosts: Iterable[str]) -> str:
+    """Return the names of hosts with their numbers folded, where the package for that is installed."""
+    try:
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import (  # noqa: PLC0415
+            folded,
+        )
+    except ImportError:
+        return ",".join(hosts)
+    return folded(hosts)

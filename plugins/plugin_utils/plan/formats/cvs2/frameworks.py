@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the key ``framework`` of a CVS config with ``schema_version`` may be, and the trainer of each."""
+
+from __future__ import annotations
+
+import re
+
+from ..cvs1.maxtext.dialect import DIALECT as MAXTEXT
+from ..cvs1.megatron.dialect import DIALECT as MEGATRON
+
+FRAMEWORKS = {
+    "megatron_single": MEGATRON.trainer,
+    "megatron_distributed": MEGATRON.trainer,
+    "jaxmaxtext": MAXTEXT.trainer,
+}
+TELLING = re.compile(rf'"framework"\s*:\s*"({"|".join(FRAMEWORKS)})"')

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the later formats of CVS have in common."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from abc import abstractmethod
+
+from ...config.findings import Findings
+from ...config.json_config import read_json
+from ...config.model import flag_in
+from ...config.overrides import fault_no_place, within_depth
+from ...config.words import counted, key_path
+from ...job.options import RunOptions
+from ...job.sweep_cell import Cell
+from ..cvs1.dialect import CvsFile
+from ..cvs1.format import FORMAT as FIRST
+from ..face import Asked, Format, OwnThresholds
+from .file import LaterFile
+from .places import PlacedFindings, put, value_at
+from .shape import Shape
+
+
+class LaterFormat(Format[LaterFile]):
+    """A format whose configs become one of CVS's first format, which the trainers take."""
+
+    sections: t.ClassVar[str]
+    """What messages say that such a file consists of."""
+    baseline: t.ClassVar[tuple[str, ...]] = ("scaling_baseline",)
+    """The paths of what scaling is compared with."""
+
+    @abstractmethod
+    def shape_of(self, config: LaterFile) -> Shape:
+        """Return where a file has what it has."""
+
+    def read(self, text: str, source: str, trainer: str, findings: Findings) -> LaterFile | None:
+        """Return the sections without their documentation keys, or None after reporting the file's faults."""
+        data = read_json(text, source, findings, sections=self.sections)
+        return None if data is None else LaterFile(data, trainer)
+
+    def overridden(self, config: LaterFile, options: RunOptions, _node_count: int, findings: Findings) -> LaterFile:
+        """Return a config with the values of ``training_overrides``; a key of what is trained needs no path."""
+        shape, data, moved = self.shape_of(config), copy.deepcopy(config.data), dict(config.moved)
+        for path, value in within_depth(options.training_overrides, findings):
+            keys = path.split(".")
+            if len(keys) == 1 and keys[0] not in data:
+                keys = [*(shape.section_of(keys[0]) or shape.cells_into).split("."), *keys]
+            section: t.Any = data
+            for name in keys[:-1]:
+                section = section.setdefault(name, {}) if isinstance(section, dict) else None
+            if isinstance(section, dict):
+                section[keys[-1]] = value
+                moved.pop(".".join(keys), None)
+            else:
+                fault_no_place(path, value, f"{'.'.join(keys[:-1])} is not an object", findings)
+        return config._replace(data=data, moved=moved)
+
+    def sweep_cells(self, config: LaterFile, findings: Findings) -> list[Cell] | None:
+        """Return the runs that the file describes; None if it describes none."""
+        return self.shape_of(config).cells_in(config.data, findings)
+
+    def without_sweep(self, config: LaterFile, findings: Findings) -> LaterFile:
+        """Return a config with the values of the first run of its sweep, and warn if there are more."""
+        shape = self.shape_of(config)
+        cells = shape.cells_in(config.data, findings)
+        if cells is None:
+            return config
+        data, into = copy.deepcopy(config.data), value_at(config.data, shape.cells_into)
+        name, path, values = shape.first_run(data)
+        if len(cells) > 1:
+            message = f"Only {name} is planned, the first of {counted(len(cells), 'run')}."
+            findings.warn(shape.cells, None, message, "Use playbooks/sweep.yml to run each of them.")
+        if isinstance(into, dict):
+            put(data, shape.cells_into, {**into, **values})
+        return config._replace(data=data, moved={f"{shape.cells_into}.{key}": key_path(path, key) for key in values})
+
+    def thresholds(self, config: LaterFile) -> OwnThresholds:
+        """Return the file that the config names, whether it counts, and what scaling is compared with."""
+        file = config.data.get("threshold_json")
+        enforced = flag_in(config.data, "enforce_thresholds", default=True) is not False
+        baseline = next(filter(None, (value_at(config.data, path) for path in self.baseline)), None)
+        return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline)
+
+    def handed(
+        self, config: LaterFile, options: RunOptions, node_count: int, findings: Findings
+    ) -> tuple[CvsFile | None, Findings]:
+        """Return the config in CVS's first format, and findings that name the keys of the file."""
+        found = self.shape_of(config).first_format(config, options, node_count, findings)
+        return (found[0], PlacedFindings(findings, found[1])) if found else (None, findings)
+
+    def asked(self, config: LaterFile, options: RunOptions, node_count: int) -> Asked:
+        """Return what the same config in the first format asks for."""
+        first, _findings = self.handed(self.without_sweep(config, Findings()), options, node_count, Findings())
+        asked = FIRST.asked(first, options, node_count) if first else Asked(None, None)
+        return asked if self.shape_of(config).names_nodes else asked._replace(nodes=None)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The backends of Primus that are planned, and in which grammar each writes its log."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .....module_utils.logs.grammars.known import GRAMMARS, UNKNOWN
+from ...config.findings import Findings
+from ...config.words import listed, shown
+from ..face import Choice
+
+# Those of Megatron Bridge are Megatron's, with a line more on rank 0.
+BACKENDS = {
+    "megatron": "megatron",
+    "torchtitan": "torchtitan",
+    "maxtext": "maxtext",
+    "megatron_bridge": "megatron",
+}
+
+
+def grammar_of_backend(backend: str) -> Choice:
+    """Return the grammar of a backend's log."""
+    name = BACKENDS[backend]
+    if name not in GRAMMARS:
+        return Choice(UNKNOWN, f"The step lines of Primus' backend {backend} are not known.")
+    return Choice(name, f"Primus' backend {backend} writes such lines.")
+
+
+def fault_backend(path: str, backend: t.Any, findings: Findings) -> None:
+    """Report a backend that is not planned."""
+    message = f"The training is for Primus' backend {shown(backend)}, which is not planned."
+    remedy = f"Start it with Primus' own runner/primus-cli, or give an experiment for {listed(BACKENDS)}."
+    findings.fault(path, backend, message, remedy)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The environment variables of libraries that a training uses: which there are, and which values they accept.
+
+``environment_variables.json`` lists them by the library that reads them. The sources are NCCL's ``NCCL_PARAM`` and
+``ncclGetEnv`` (src of NCCL, June 2026) and the pages on its environment variables, the same of RCCL (October 2024) and
+its documentation, "ProcessGroupNCCL environment variables" and "Distributed communication" of PyTorch, "GPU memory
+allocation" of JAX, the pages on environment variables of ROCm, HIP and Transformer Engine, and what the configs of CVS
+and Primus set. Kinds are:
+
+- ``whole``, a whole number as C's strtoll with base 0 reads it, and ``between``, one within bounds,
+- ``fraction``, a number greater than 0 and at most 1,
+- ``switch``, a boolean,
+- ``words``, names in any case, several of them with commas, colons or semicolons between them, after ``^`` those that
+  are left out,
+- ``text``, anything.
+
+A library ignores a value that it cannot read, or takes it for 0, and at best says so in a log that nobody reads.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import typing as t
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config.field_types import LINE
+from ..config.findings import Findings
+from ..config.kinds import Kind, Real, Switch
+from ..config.words import key_path, listed, misspelled, nearest, shown
+from .rdma import number_of_nccl
+
+_WHOLE = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_SEPARATORS = re.compile(r"[,:;]")
+
+
+@dataclass(frozen=True)
+class WholeOfC(Kind):
+    """A whole number as C's strtoll with base 0 reads it: 16, 0x10 and 020 are the same."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+    def __str__(self) -> str:
+        return "a whole number" + ("" if self.minimum is None else f" from {self.minimum} to {self.maximum}")
+
+    def read(self, value: str) -> int:
+        """Return the number."""
+        if not _WHOLE.fullmatch(value):
+            raise ValueError("is not a whole number")
+        number = number_of_nccl(value)
+        if self.minimum is not None and self.maximum is not None and not self.minimum <= number <= self.maximum:
+            raise ValueError("is too small" if number < self.minimum else "is too large")
+        return number
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return text, as variables are."""
+        return [{"type": "string"}]
+
+
+class Variable(t.NamedTuple):
+    """A variable: which library reads it, and the kind of its values, or the words that it accepts."""
+
+    reader: str
+    kind: Kind | tuple[str, ...]
+
+
+_KINDS: dict[str, t.Callable[..., Kind | tuple[str, ...]]] = {
+    "whole": WholeOfC,
+    "between": WholeOfC,
+    "fraction": lambda: Real(0, 1, above=True),
+    "switch": Switch,
+    "words": lambda *words: words,
+    "text": lambda: LINE,
+}
+
+
+@functools.cache
+def known_variables() -> dict[str, Variable]:
+    """Return the catalogue by name."""
+    found: dict[str, Variable] = {}
+    for reader in json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")):
+        for kind, make in _KINDS.items():
+            names = reader.get(kind, ())
+            allowed = names if isinstance(names, dict) else dict.fromkeys(names, ())
+            found |= {name: Variable(reader["reader"], make(*allowed[name])) for name in names}
+    return found
+
+
+def check_values(variables: Mapping[str, str], path: str, findings: Findings) -> None:
+    """Report values that the library which reads a variable cannot use. ``path`` is the key path of the variables."""
+    for name, value in variables.items():
+        variable, where = known_variables().get(name), key_path(path, name)
+        if variable is None:
+            continue
+        if isinstance(variable.kind, tuple):
+            _check_words(name, value, variable.kind, where, findings)
+        elif value.strip():
+            _check_value(name, value, variable.kind, where, findings)
+
+
+def warn_of_typos(variables: Mapping[str, str], path: str, known: Collection[str], findings: Findings) -> None:
+    """Warn of variables that nothing is known to read, and whose names are nearly the known ones."""
+    for name in variables.keys() - known_variables().keys() - set(known):
+        near = misspelled(name, known)
+        if near:
+            message = f"Nothing is known to read {name}, so that it would have no effect."
+            findings.warn(key_path(path, name), variables[name], message, f"Did you mean {near}?")
+
+
+def _check_value(name: str, value: str, kind: Kind, path: str, findings: Findings) -> None:
+    try:
+        kind.read(value.strip())
+    except ValueError as error:
+        findings.fault(path, value, f"{name} is {shown(value)}, which {error}.", f"Give {kind}, or leave it out.")
+
+
+def _check_words(name: str, value: str, known: tuple[str, ...], path: str, findings: Findings) -> None:
+    """Report a word that resembles a known one, and warn of another: newer libraries may know more words."""
+    folded = {word.casefold() for word in known}
+    for word in _SEPARATORS.split(value):
+        bare = word.strip().lstrip("^")
+        if not bare or bare.casefold() in folded:
+            continue
+        near = nearest(bare, known)
+        if near:
+            message = f"{name} is {shown(value)}, and {shown(bare)} is not a word that it accepts."
+            findings.fault(path, value, message, f"Did you mean {near}? It accepts {listed(known)}.")
+        else:
+            message = f"{shown(bare)} is not among the words that {name} is known to accept."
+            findings.warn(path, value, message, f"Give one of {listed(known)}, or check that the image accepts it.")

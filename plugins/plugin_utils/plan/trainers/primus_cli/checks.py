@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is checked of an experiment of Primus in addition to its sizes."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...config.findings import Findings
+from ...config.secret_names import is_secret_name, without_secrets
+from ...config.words import key_path
+from ...formats.primus_yaml.run import RUN
+from ...formats.primus_yaml.variables import VARIABLE
+from ...job.branch import check_name
+from ...job.container import check_container
+from .reading import PrimusReading
+from .scale import Scale
+
+_SHOWS_STEPS = ("DEBUG", "INFO", "TRACE")
+_OPEN = re.compile(r"[\"']*|null|none", re.IGNORECASE)
+
+
+def check_experiment(reading: PrimusReading, scale: Scale, model: str) -> None:
+    """Report what keeps an experiment from training, or its log from showing that."""
+    check_name(model, f"modules.{reading.module}.model", reading.findings)
+    run = reading.config.trainops
+    if run:
+        instead = f"; use {RUN}.hf_token_file for the token of Hugging Face"
+        check_container(run.container_config, reading.findings, f"{RUN}.container_config", instead)
+    _check_level(reading)
+    _check_last_line(reading, scale)
+    _check_output(reading)
+
+
+def _check_level(reading: PrimusReading) -> None:
+    level = reading.keys.text("stderr_sink_level")
+    if level and level.upper() not in _SHOWS_STEPS:
+        reading.findings.fault(
+            reading.keys.where("stderr_sink_level"),
+            level,
+            f"At level {level} the log has no lines of steps, by which the run is judged.",
+            "Set it to INFO.",
+        )
+
+
+def _check_last_line(reading: PrimusReading, scale: Scale) -> None:
+    steps, interval = scale.steps, scale.steps_per_line
+    if steps and interval and steps % interval:
+        reading.findings.warn(
+            reading.keys.where("train_iters" if reading.backend.startswith("megatron") else "training.steps"),
+            steps,
+            f"The log has a line for each {interval} steps, so that none shows the last of {steps}: without it no run "
+            "passes.",
+            f"Choose a multiple of {interval}.",
+        )
+
+
+def _check_output(reading: PrimusReading) -> None:
+    workspace = reading.get("workspace")
+    if reading.options.container_engine != "none" and workspace and not workspace.startswith("/"):
+        reading.findings.note(
+            f"Primus writes checkpoints and its own logs to {workspace}, relative to its folder in the container: they "
+            "are gone with the container unless that folder is mounted."
+        )
+
+
+def check_no_secrets(values: t.Any, path: str, findings: Findings) -> None:
+    """Report secrets in the file, which is part of the plan; a variable without a default is none."""
+    if isinstance(values, dict | list):
+        for key, inner in values.items() if isinstance(values, dict) else enumerate(values):
+            check_no_secrets(inner, key_path(path, key), findings)
+    elif isinstance(values, str):
+        variable = VARIABLE.fullmatch(values)
+        held = (variable[2] or "") if variable else values
+        name = path.rpartition(".")[2]
+        if not _OPEN.fullmatch(held) and (is_secret_name(name) or without_secrets(held) != held):
+            findings.fault(
+                path,
+                None,
+                "This looks like a secret: it would appear in the plan and on the nodes.",
+                f"Leave it out, and use {RUN}.hf_token_file or training_hf_token.",
+            )
+
+
+def check_engine(reading: PrimusReading, image: str | None) -> None:
+    """Report a missing image, and warn of what has no effect without a container."""
+    if reading.options.container_engine != "none" and image is None:
+        reading.findings.fault(
+            "training_image",
+            None,
+            "The file names no container image.",
+            "Set training_image, for example rocm/primus:v26.5, or container_engine=none to train on the hosts.",
+        )

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Primus, by its runner. The module `job`, loaded only on demand, turns an experiment into a job."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+from ...config.findings import Findings
+from ...formats.face import Choice
+from ...job.job import Job
+from ...job.ranks import Node
+from ..face import Trainer
+from .options import PrimusOptions
+
+if t.TYPE_CHECKING:
+    from ...formats.primus_yaml.reading import PrimusFile
+
+
+class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
+    """AMD's Primus, which trains with Megatron-LM, TorchTitan, MaxText and others."""
+
+    name = "primus_cli"
+    title = "Primus"
+    framework = "primus"
+    grammar = "megatron"
+    options = PrimusOptions
+    launcher = "primus"
+    uses_nccl = False
+
+    def engine_for(self, config: PrimusFile, options: PrimusOptions, findings: Findings) -> str:
+        """Return ``none`` if neither an engine nor an image is set."""
+        from .job import engine_for  # noqa: PLC0415
+
+        return engine_for(config, options, findings)
+
+    def grammar_for(self, config: PrimusFile) -> Choice:
+        """Return the grammar of the backend's log."""
+        from ...formats.primus_yaml.backends import grammar_of_backend  # noqa: PLC0415
+
+        return grammar_of_backend(config.backend)
+
+    def plan_job(
+        self, config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], findings: Findings
+    ) -> Job | None:
+        """Return the job to run, or None if there is any fault."""
+        from .job import plan_job  # noqa: PLC0415
+
+        return plan_job(config, options, nodes, findings)
+
+
+TRAINER = PrimusCli()

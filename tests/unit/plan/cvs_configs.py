@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The training configs of examples/cvs, changed, and the plans and sweeps made of them with their thresholds."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from training_configs import ROOT, change, nodes
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan, thresholds_of_config
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import SweepPlan, plan_sweep
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
+
+FOLDER = ROOT / "examples/cvs"
+MEGATRON = "mi325x_megatron_llama-3.1-8b_distributed"
+MAXTEXT = "mi355x_jaxmaxtext_llama-3.1-8b_distributed"
+EXAMPLES = (MEGATRON, MAXTEXT)
+
+
+def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Return a config of examples/cvs, with changes by the path of their keys."""
+    config: dict[str, t.Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    change(config, changes or {})
+    return config
+
+
+def thresholds_for(text: str, options: dict[str, t.Any]) -> ThresholdsFile | None:
+    """Return the thresholds file that a config names, as what calls `make_plan` reads it."""
+    named = thresholds_of_config(text, "examples/cvs/c.json", options)
+    return ThresholdsFile(named, (ROOT / named).read_text("utf-8")) if named and (ROOT / named).exists() else None
+
+
+def planned(config: dict[str, t.Any], hosts: list[Node] | None = None, **options: t.Any) -> dict[str, t.Any]:
+    text = json.dumps(config)
+    hosts = nodes(2) if hosts is None else hosts
+    return make_plan(text, "examples/cvs/c.json", options, hosts, "now", thresholds=thresholds_for(text, options))
+
+
+def swept(config: dict[str, t.Any], matrix: t.Any = None, **options: t.Any) -> SweepPlan:
+    text = json.dumps(config)
+    thresholds = thresholds_for(text, options)
+    return plan_sweep(text, "examples/cvs/c.json", options, matrix, nodes(2), str, thresholds=thresholds)
