@@ -77,7 +77,7 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
         over = f"over {counted(trend['samples'], 'value')} of {node}"
         against = ""
-        if trend["interval"]:
+        if trend["interval"] and trend["change"] is not None:
             change = _change_in_words(trend["change"], trend["interval"])
             against = f" (last fifth against {trend['against']}: {change})"
         if trend["direction"] == FALLING:
