@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 
-from playbook_bench import Bench, Finished, wait_until
+from playbook_bench import ROOT, Bench, Finished, wait_until
 from test_runner_job import Job, answers
 
 NODES: dict[str, dict] = {"node0": {}, "node1": {}, "node2": {}}
@@ -37,10 +37,16 @@ def test_all_nodes_of_a_run_that_passes_are_in_the_recap(bench: Bench) -> None:
     assert recap(done.output) == {"node0": (0, 0), "node1": (0, 0), "node2": (0, 0)}
 
 
-def test_a_node_that_is_off_is_unreachable_and_no_other_is_red(bench: Bench) -> None:
+def test_a_node_that_is_off_is_unreachable_no_other_is_red_and_later_plays_see_its_fact(bench: Bench) -> None:
     bench.lose("node1")
-    done = bench.play(PLAYBOOK, *three(bench))
+    said = "{{ item }}: {{ hostvars[item].training_summary.state }}"
+    task = {"ansible.builtin.debug": {"msg": said}, "loop": "{{ groups.training_bad_hosts }}"}
+    mine = bench.folder / "mine.yml"
+    train = {"ansible.builtin.import_playbook": str(ROOT / "playbooks" / PLAYBOOK)}
+    mine.write_text(json.dumps([train, {"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
+    done = bench.play(str(mine), *three(bench))
     assert done.status != 0
+    assert "node1: unreachable" in done.output, done.output
     assert recap(done.output) == {"node0": (0, 0), "node1": (0, 1), "node2": (0, 0)}, done.output
     assert blamed(done.output) == {"node1"}
 
