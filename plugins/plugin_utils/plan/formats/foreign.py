@@ -15,7 +15,7 @@ from .cvs2.frameworks import FRAMEWORKS
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
-_ANOTHER = f"Give a config of CVS for Megatron-LM or MaxText; {_EXAMPLES}"
+_ANOTHER = f"Give a config of CVS for another trainer; {_EXAMPLES}"
 _TITAN = "a config for TorchTitan, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
 _TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
