@@ -166,9 +166,22 @@ options:
     type: list
     elements: str
     default: []
+  torchtitan_root:
+    description: Folder to start TorchTitan in; overrides trainops.torchtitan_root in the config.
+    type: path
+    default: ''
+  torchtitan_python:
+    description: Python that has TorchTitan; overrides trainops.python in the config.
+    type: path
+    default: ''
   primus_root:
     description: Folder of Primus with runner/primus-cli, in the container or on the nodes;
       overrides trainops.primus_root in the config.
+    type: path
+    default: ''
+  primus_checkout:
+    description: Checkout of Primus on the controller, whose presets say what the config leaves
+      out; by default the one that the config is in.
     type: path
     default: ''
   nxdt_root:
@@ -210,6 +223,7 @@ options:
       - maxtext
       - nxdt
       - primus
+      - torchtitan
     default: auto
   trainer:
     description: What trains, and how it is started; auto chooses it by the config. The plan
@@ -221,6 +235,7 @@ options:
       - maxtext
       - nxdt
       - primus_cli
+      - torchtitan
     default: auto
   log_grammar:
     description: How the lines of the training log are read; auto means the lines that the trainer

@@ -54,6 +54,8 @@ class OptionalParameters(t.TypedDict, total=False):
     script_generation: str
     tokenizer: str
     nic_type: str | None
+    # Every how many steps the trainer prints one.
+    steps_per_line: int
 
 
 class Parameters(OptionalParameters):

@@ -21,6 +21,7 @@ from .job.gke import launch_of
 from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
+from .job.memory import warn_of_memory
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma_checks import warn_of_rdma
@@ -125,9 +126,16 @@ def _settled(job: Job, settings: SlurmOptions, findings: Findings) -> Job:
     if not job.gke and settings.container_engine != "none":
         note_profile(job.container_options, findings)
     if not settings.training_rehearsal:
-        warn_of_gpu(job, findings)
-        warn_of_rdma(job, findings)
+        _warn_of_machines(job, findings)
     return job
+
+
+def _warn_of_machines(job: Job, findings: Findings) -> None:
+    """Warn of what the accelerators and network cards that a job names do not have."""
+    warn_of_gpu(job, findings)
+    warn_of_rdma(job, findings)
+    size = (job.architecture, job.parameters, job.keeping)
+    warn_of_memory(*size, job.branch.gpu, job.chips_per_gpu, job.branch.path, findings)
 
 
 def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:

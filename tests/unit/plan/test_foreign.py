@@ -21,7 +21,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan i
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
-TITAN = '[job]\ndump_folder = "./outputs"\n\n[training]\nsteps = 10\n\n[parallelism]\n'
+OTHER_TOML = '[job]\nname = "x"\n\n[mine]\nsteps = 10\n'
 LATER = {"schema_version": 1, "framework": "torchtitan_single", "training": {"steps": 30}, "model": {}}
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
@@ -34,7 +34,6 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         {"config": {"torchtitan_root": "/x"}, "model_params": {}},
         "is a config for TorchTitan",
     ),
-    "TorchTitan": ("c.toml", TITAN, "is a config for TorchTitan"),
     "TOML": ("c.toml", "a = 1\n", "is TOML"),
     "MaxText's own": (
         "c.yml",
@@ -117,14 +116,14 @@ class OfToml(NxdtYaml):
 @pytest.mark.parametrize("asked", ["auto", "nxdt"])
 def test_toml_is_left_to_a_format_that_reads_it(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     monkeypatch.setitem(FORMATS, "of_toml", OfToml())
-    plan = make_plan(TITAN, "c.toml", {"training_framework": asked}, nodes(2), "now")
+    plan = make_plan(OTHER_TOML, "c.toml", {"training_framework": asked}, nodes(2), "now")
     assert plan["chosen"]["format"]["name"] == "nxdt_yaml"
     assert "training_config" not in [fault["key"] for fault in plan["faults"]]
 
 
 def test_what_is_wrong_in_toml_is_told_by_the_framework_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMATS, "of_toml", OfToml())
-    plan = make_plan("[training]\n[model]\n", "c.toml", {}, nodes(2), "now")
+    plan = make_plan("[mine]\n", "c.toml", {}, nodes(2), "now")
     assert only(plan["faults"])["message"] == "job is missing."
 
 

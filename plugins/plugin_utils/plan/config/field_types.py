@@ -68,6 +68,7 @@ NotNegative = t.Annotated[float, Real(0, strict=True)]
 Positive = t.Annotated[float, Real(0, above=True, strict=True)]
 Probability = t.Annotated[float, Real(0, 1, strict=True)]
 Boolean = t.Annotated[bool, Switch(strict=True)]
+AnyValue = t.Annotated[t.Any, Words("a value")]
 YamlText = t.Annotated[str, OneLine()]
 
 

@@ -16,9 +16,8 @@ from .cvs2.frameworks import FRAMEWORKS
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
 _ANOTHER = f"Give a config of CVS for another trainer; {_EXAMPLES}"
-_TITAN = "a config for TorchTitan, which is not supported"
+_TITAN = "a config for TorchTitan in JSON, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
-_TITAN_SECTIONS = {"job", "model", "optimizer", "training", "parallelism", "checkpoint", "profiling", "metrics"}
 _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
@@ -49,8 +48,7 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     # The parser's time grows with the square of the number of parts of a key, which are on one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
-        is_titan = len(_TITAN_SECTIONS & table.keys()) > 1
-        return f"is {_TITAN if is_titan else 'TOML, which no supported framework reads'}", _GIVE_ONE
+        return "is TOML, which no supported framework reads", _GIVE_ONE
     return _kind_of_yaml(text, left_alone=named or recognized)
 
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of a TorchTitan config before anything is launched."""
+
+from __future__ import annotations
+
+from ...config.words import shown
+from ...job.batch_scaling import check_scaling
+from ...job.container import check_container
+from .precision import CONVERTERS
+from .reading import TorchTitanReading
+
+
+def check_config(reading: TorchTitanReading) -> None:
+    """Report errors and keys without effect."""
+    _check_run(reading)
+    _check_lines(reading)
+    _check_converters(reading)
+    _check_checkpoints(reading)
+    check_scaling(reading.options, reading.mode, None, "TorchTitan's TOML", reading.findings)
+    if reading.options.training_model:
+        model, remedy = reading.options.training_model, "Set model.name and model.flavor."
+        reading.findings.warn("training_model", model, "training_model has no effect: the config has one.", remedy)
+    if reading.get("job.config_file"):
+        reading.warn("job.config_file", "config_file has no effect: the run has its own copy.", "Leave it out.")
+    assets = reading.get("model.hf_assets_path") or ""
+    if not assets.startswith("/") and not reading.root:
+        reading.warn(
+            "model.hf_assets_path",
+            f"{shown(assets)} is relative, and no folder is set to start in.",
+            "Set trainops.torchtitan_root or training_torchtitan_root, or give an absolute path.",
+        )
+
+
+def _check_run(reading: TorchTitanReading) -> None:
+    given = reading.config.trainops
+    check_container(given.container_config, reading.findings, "trainops.container_config", "; use hf_token_file")
+    if reading.options.container_engine == "none":
+        if given.container_image:
+            reading.warn("trainops.container_image", "Without a container engine, it has no effect.", "Leave it out.")
+    elif not reading.image:
+        remedy = "Set training_image, or container_engine=none."
+        reading.fault("trainops.container_image", "No image is set.", remedy)
+
+
+def _check_lines(reading: TorchTitanReading) -> None:
+    steps, interval = reading.get("training.steps"), reading.get("metrics.log_freq")
+    if not steps or not interval:
+        return
+    if steps < 2 * interval:
+        reading.warn(
+            "metrics.log_freq",
+            f"With a line for every {interval} of {steps} steps, there are too few to judge.",
+            "Set it to 1, or train more steps.",
+        )
+    elif steps % interval:
+        reading.findings.note(
+            f"TorchTitan prints every {interval}th step, and so not the last one, {steps}: the run is complete with "
+            "the line after which it ends."
+        )
+
+
+def _check_converters(reading: TorchTitanReading) -> None:
+    quantize = reading.get("quantize") or {}
+    converters = reading.get("model.converters")
+    for part in ("linear", "grouped_mm"):
+        of_part = quantize.get(part)
+        for name in of_part if isinstance(of_part, dict) else ():
+            converter = f"quantize.{part}.{name}"
+            if converter in CONVERTERS and converters is not None and converter not in converters:
+                reading.findings.warn(
+                    converter,
+                    None,
+                    f"{converter} has no effect, as model.converters does not name it: the model is not trained in "
+                    f"{CONVERTERS[converter].upper()}.",
+                    f"Add {converter} to model.converters, or leave the table out.",
+                )
+
+
+def _check_checkpoints(reading: TorchTitanReading) -> None:
+    folder = reading.get("job.dump_folder") or ""
+    if reading.get("checkpoint.enable") and reading.nnodes > 1 and not folder.startswith("/"):
+        reading.warn(
+            "job.dump_folder",
+            "Each node would keep its part of the checkpoints in its own run folder, where no other node finds it.",
+            "Give a folder that all nodes share, or set checkpoint.enable to false.",
+        )

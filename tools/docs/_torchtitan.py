@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the page on training configs for TorchTitan holds of the models."""
+
+from __future__ import annotations
+
+from docs._tables import sections, table, variable
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torchtitan_toml.config import (
+    TorchTitanConfig,
+)
+
+
+def values() -> dict[str, str]:
+    """Return what is put into the page, by name."""
+    return {"top": table(TorchTitanConfig, variable), "sections": "\n".join(sections(TorchTitanConfig, ""))}
