@@ -134,6 +134,12 @@ def test_all_faults_come_at_once() -> None:
     assert keys == {"config.nnodes", "container.image", "model_params.model_size", "gpu"}
 
 
+def test_an_image_can_be_an_option() -> None:
+    plan = planned(example(MEGATRON, {"container/image": REMOVED}), training_image="rocm/megatron-lm:v26.2")
+    assert plan["faults"] == []
+    assert plan["nodes"][0]["image"] == "rocm/megatron-lm:v26.2"
+
+
 def test_unknown_keys_can_pass() -> None:
     config = example(MEGATRON, {"gpu": 1, "container/runtime/args/tmpfs": "/x"})
     plan = planned(config, training_unknown_keys="warn")

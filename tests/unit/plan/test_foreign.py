@@ -26,8 +26,8 @@ LATER = {"schema_version": 1, "framework": "torchtitan_single", "training": {"st
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
     "an empty object": ("c.json", {}, "it holds nothing"),
-    "later form": ("c.json", LATER, "is in CVS's later format (schema_version 1, framework 'torchtitan_single')"),
-    "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in CVS's later format"),
+    "later form": ("c.json", LATER, "is in a later format of CVS (schema_version 1, framework 'torchtitan_single')"),
+    "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in a later format of CVS"),
     "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
     "TorchTitan of CVS": (
         "c.json",

@@ -15,7 +15,7 @@ from .cvs2.frameworks import FRAMEWORKS
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
-_FIRST_FORM = f"Give one in CVS's first format, with the sections config and model_params; {_EXAMPLES}"
+_ANOTHER = f"Give a config of CVS for another trainer; {_EXAMPLES}"
 _TITAN = "a config for TorchTitan in JSON, which is not supported"
 _TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
 _TRAINERS_OWN = re.compile(
@@ -74,9 +74,9 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
             return None
         of = f", framework {shown(data['framework'])}" if "framework" in data else ""
         return (
-            f"is in CVS's later format (schema_version {shown(data['schema_version'])}{of}), which is not "
+            f"is in a later format of CVS (schema_version {shown(data['schema_version'])}{of}), which is not "
             "supported yet",
-            (f"{_FIRST_FORM} You can give its thresholds file as training_thresholds."),
+            (f"{_ANOTHER} You can give its thresholds file as training_thresholds."),
         )
     if "config" not in data and "model_params" not in data:
         for is_it, what, remedy in _OTHERS:
@@ -87,7 +87,7 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
         return None if left_alone else (what, _GIVE_ONE)
     config = data.get("config")
     is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
-    return (f"is {_TITAN}", _FIRST_FORM) if is_titan else None
+    return (f"is {_TITAN}", _ANOTHER) if is_titan else None
 
 
 def _holds_thresholds(data: _Data) -> bool:

@@ -55,7 +55,7 @@ def check_engine(reading: CvsReading[t.Any, t.Any]) -> None:
     """Report a missing image, or the keys that have no effect without a container."""
     if reading.options.container_engine == "none":
         warn_without_container(reading.given, reading.findings)
-    elif reading.given.get("container_image") is None:
+    elif reading.given.get("container_image") is None and not reading.options.training_image:
         reading.fault(
             "config.container_image",
             "container_image is missing.",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ...config.findings import Findings
@@ -21,6 +22,7 @@ from .sweep_blocks import BLOCKS, cells_of, without_blocks
 
 # Megatron's last: its files have little that is unique, and one that says nothing is for it.
 DIALECTS = (MAXTEXT, MEGATRON)
+_OF_LATER = re.compile(r'"(schema_version|train_params)"\s*:')
 DIALECT_OF = {dialect.trainer: dialect for dialect in DIALECTS}
 
 
@@ -33,8 +35,8 @@ class Cvs1(Format[CvsFile]):
     sweep_blocks = BLOCKS
 
     def recognizes(self, text: str, _source: str) -> bool:
-        """Return whether a file has a key that only such files have."""
-        return any(dialect.telling.search(text) for dialect in DIALECTS)
+        """Return whether a file has a key that only such files have, and none of the later formats."""
+        return not _OF_LATER.search(text) and any(dialect.telling.search(text) for dialect in DIALECTS)
 
     def trainers_in(self, text: str) -> Sequence[Choice]:
         """Return the trainers whose keys the file has."""

@@ -27,11 +27,11 @@ def take_variables(
     rest = {}
     for name, value in given.items():
         if name in of_keys:
-            section, _dot, key = of_keys[name].partition(".")
+            section, key = of_keys[name].split(".")
             first.take(section, key, value, key_path(PLACE, name))
         elif name not in left_out:
             rest[name] = value
     if rest:
-        section, _dot, key = others.partition(".")
+        section, key = others.split(".")
         first.take(section, key, rest, PLACE)
     return {**data, "container": {name: value for name, value in container.items() if name != "env"}}
