@@ -82,6 +82,7 @@ def test_torchtitan_has_its_batch_from_what_is_left_for_data() -> None:
     plan = planned_primus(experiment("torchtitan", {**keys, "parallelism": {"tensor_parallel_degree": 2}}))
     assert plan["faults"] == []
     assert (plan["parameters"]["global_batch_size"], plan["parameters"]["data_parallelism"]) == (32, 8)
+    assert plan["chosen"]["log_grammar"]["name"] == "torchtitan"
 
 
 @pytest.mark.parametrize(

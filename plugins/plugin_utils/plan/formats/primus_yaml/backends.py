@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import typing as t
 
-from .....module_utils.logs.grammars.known import GRAMMARS, UNKNOWN
 from ...config.findings import Findings
 from ...config.words import listed, shown
 from ..face import Choice
@@ -21,10 +20,7 @@ BACKENDS = {
 
 def grammar_of_backend(backend: str) -> Choice:
     """Return the grammar of a backend's log."""
-    name = BACKENDS[backend]
-    if name not in GRAMMARS:
-        return Choice(UNKNOWN, f"The step lines of Primus' backend {backend} are not known.")
-    return Choice(name, f"Primus' backend {backend} writes such lines.")
+    return Choice(BACKENDS[backend], f"Primus' backend {backend} writes such lines.")
 
 
 def fault_backend(path: str, backend: t.Any, findings: Findings) -> None:
