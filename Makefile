@@ -22,7 +22,7 @@ demo: $(VENV)/run ## train a tiny model on two nodes of this machine, and write 
 	$(BIN)/ansible-playbook playbooks/megatron_multinode.yml -i inventories/local/hosts
 
 demo-isolate: $(VENV)/run ## name the slow one of eight nodes of this machine
-	@$(BIN)/ansible-playbook playbooks/isolate.yml -i inventories/isolate_demo/hosts || \
+	@$(BIN)/ansible-playbook playbooks/isolate.yml -i examples/isolate/hosts || \
 	  { status=$$?; echo "Exit status $$status, as a node is suspected."; test $$status = 2; }
 
 test: machine $(VENV)/dev lint ## run the linters and all tests; TESTS=tests/unit/plan runs a part

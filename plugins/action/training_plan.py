@@ -7,6 +7,7 @@ import json
 import os
 import time
 import typing as t
+from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
 from ansible.errors import AnsibleActionFail
@@ -35,6 +36,11 @@ with needed_packages(__name__):
     from ..plugin_utils.run.slurm.cluster import has_pyxis, nodes_for, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
+    from ..plugin_utils.run.whole_file import write_whole
+
+
+# The whole plan for people, in the run's folder beside plan.json.
+PLAN_TEXT = "plan.txt"
 
 
 class Config(t.NamedTuple):
@@ -111,15 +117,20 @@ class ActionModule(ControllerAction):
         # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
         text = plan_in_short(plan) if runs and not self._display.verbosity else plan_text(plan)
+        if runs:
+            text += f"\n\nEvery node's command and environment: {os.path.join(folder, PLAN_TEXT)}"
         show(f"\n{text}\n")
         if arguments["plan_file"]:
             self._write(arguments["plan_file"], plan)
         self._refuse(plan["faults"], "plan")
         output_dir = arguments["output_dir"]
+        run_dir = self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None
+        if run_dir and runs:
+            self._write_text(os.path.join(run_dir, PLAN_TEXT), plan_text(plan))
         return {
             "changed": False,
             "plan": plan,
-            "run_dir": self._opened(output_dir, plan, arguments["adopt"]) if output_dir else None,
+            "run_dir": run_dir,
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
@@ -301,6 +312,13 @@ class ActionModule(ControllerAction):
         # What is no name of a file at all is a fault of the plan's.
         of_file = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
         return Config(path, text, unreadable, of_file)
+
+    @staticmethod
+    def _write_text(path: str, text: str) -> None:
+        try:
+            write_whole(Path(path), f"{text}\n")
+        except OSError as error:
+            raise _not_written(error) from None
 
     @staticmethod
     def _write(path: str, plan: Plan) -> None:

@@ -179,6 +179,11 @@ options:
       overrides trainops.primus_root in the config.
     type: path
     default: ''
+  primus_checkout:
+    description: Checkout of Primus on the controller, whose presets say what the config leaves
+      out; by default the one that the config is in.
+    type: path
+    default: ''
   nxdt_root:
     description: Folder with NxDT's training_orchestrator.py; overrides trainops.nxdt_root in
       the config.

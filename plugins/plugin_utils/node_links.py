@@ -9,6 +9,7 @@ host's own. Templating is not safe in threads, so all of it is done when a link 
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -89,11 +90,11 @@ class NodeLink(ActionBase):
         """Run a command with a standard input; `NodeLostError` where the host does not answer."""
         try:
             done = self._run(command, program)
-        except AnsibleConnectionFailure as error:
-            raise NodeLostError(plain_text(str(error))) from None
-        except ConnectionError as error:
+        except (AnsibleConnectionFailure, ConnectionError) as error:
+            said = str(error)
             # The connection ended while the request was written, before Ansible has read why.
-            raise NodeLostError(self._why_lost() or plain_text(str(error))) from None
+            ended = isinstance(error, ConnectionError) or os.strerror(errno.EPIPE) in said
+            raise NodeLostError((ended and self._why_lost()) or plain_text(said)) from None
         except bounded_output.TooLongError as error:
             raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:

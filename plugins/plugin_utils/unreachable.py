@@ -12,7 +12,8 @@ import typing as t
 # Ansible's own words around what ssh said; nobody needs them.
 _AROUND = re.compile(
     r"(?:Task failed: )?(?:Failed to connect to the host via ssh: "
-    r'|Data could not be sent to remote host "[^"]*"\. Make sure this host can be reached over ssh: )'
+    r"|Data could not be sent to remote host ['\"][^'\"]*['\"]\. Make sure this host can be reached over ssh: )",
+    re.IGNORECASE,
 )
 
 

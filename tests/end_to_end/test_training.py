@@ -49,7 +49,8 @@ def test_the_demo_tells_its_progress_live(demo):
 def test_the_demo_writes_records_of_both_nodes_and_every_step(demo):
     with open(demo.run_dir / "records.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert list(rows[0]) == ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
+    of_step = ["run_id", "attempt", "node", "node_rank", "step"]
+    assert list(rows[0]) == [*of_step, "metric", "value", "unit", "counted", "clock"]
     losses = {(row["node"], int(row["step"])): float(row["value"]) for row in rows if row["metric"] == "loss"}
     assert set(losses) == {(node, step) for node in ("node0", "node1") for step in range(1, 31)}
     assert losses["node0", 30] < losses["node0", 1] - 1

@@ -145,7 +145,7 @@ def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]
         asked["question_description"] = asked["question_description"].split(". ")[0].rstrip(".") + "."
     if variable == "training_config" and required:
         example = _CONFIGS.get(template, _USUAL_CONFIG)
-        asked["question_description"] += f" To begin with, copy {example} and adapt it."
+        asked["question_description"] += f" To begin with, copy an example and adapt it: {example}"
     return asked
 
 

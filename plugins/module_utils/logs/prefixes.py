@@ -159,8 +159,8 @@ _OF_SRUN = re.compile(rb"srun: error: (?P<host>[\w.-]{1,99}): tasks? (?P<task>\d
 # NCCL and RCCL name their host in each line, and the runner of Primus both.
 _OF_HOST = re.compile(
     rb"(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] )?"
-    rb"(?P<host>(?!localhost)[A-Za-z0-9][\w.-]{0,99}):\d{1,9}:\d{1,9} \[\d+\] NCCL"
-    rb"|\[NODE-\d{1,6}\((?P<primus>[\w.-]{1,99})\)\]"
+    rb"(?:(?P<host>(?!localhost)[A-Za-z0-9][\w.-]{0,99}):\d{1,9}:\d{1,9} \[\d+\] NCCL"
+    rb"|\[NODE-\d{1,6}\((?P<primus>[\w.-]{1,99})\)\])"
 )
 _NUMBERS = ("task", "local_rank", "rank", "world")
 _NOTHING = Told()
@@ -274,7 +274,7 @@ def prefixes_of(lines: Sequence[bytes]) -> tuple[Prefix, ...]:
 
 def host_named_in(text: bytes) -> str | None:
     """Return the host that a line without prefixes says it was printed on, None where it says none."""
-    match = _OF_HOST.match(text) if b" NCCL " in text or text.startswith(b"[NODE-") else None
+    match = _OF_HOST.match(text) if b" NCCL " in text or b"[NODE-" in text[:40] else None
     return None if match is None else (match["host"] or match["primus"]).decode("ascii", "replace")
 
 

@@ -37,7 +37,7 @@ class Options:
 
 
 def wrong_options(options: Options) -> list[str]:
-    """Return all that is wrong with the options, as sentences without their first capital and full stop."""
+    """Return every error in the options, as sentences without their first capital and full stop."""
     arguments = options.arguments
     wrong = []
     if arguments["name"] and not _NAME.fullmatch(arguments["name"]):

@@ -21,6 +21,7 @@ from .job.gke import launch_of
 from .job.gpu_checks import warn_of_gpu
 from .job.impossible_bounds import warn_of_impossible
 from .job.job import Job
+from .job.memory import warn_of_memory
 from .job.options import ON_HOSTS, RunOptions
 from .job.ranks import Node, in_rank_order
 from .job.rdma_checks import warn_of_rdma
@@ -85,7 +86,7 @@ def make_plan(
         _fault_unreadable(source, unreadable, findings)
     elif way:
         data = way.format.read(text, source, way.trainer.name, findings)
-    job, grammar, own = None, None, OwnThresholds()
+    job, grammar, own, noted = None, None, OwnThresholds(), findings
     if way and data is not None:
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
@@ -95,16 +96,7 @@ def make_plan(
         settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
         grammar = way.grammar(data, settings)
         job = way.trainer.plan_job(data, settings, ordered, noted)
-    if job and settings.training_image:
-        job = _with_image(job, settings, findings)
-    if job and settings.training_hf_token_file:
-        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
-        job = replace(job, token_file="")
-    if job and not job.gke and settings.container_engine != "none":
-        note_profile(job.container_options, findings)
-    if job and not settings.training_rehearsal:
-        warn_of_gpu(job, findings)
-        warn_of_rdma(job, findings)
+    job = _settled(job, settings, noted) if job else None
     workload = workload_of(job) if job else None
     if job and workload:
         expected = _expected(job, workload, thresholds, own, settings, noted)
@@ -122,6 +114,28 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
         findings.fault("container_engine", APPTAINER, message, remedy)
     by_slurm = settings.training_launcher != SSH and settings.training_slurm_pyxis
     return PYXIS if by_slurm and asked == "auto" else asked
+
+
+def _settled(job: Job, settings: SlurmOptions, findings: Findings) -> Job:
+    """Return a job with what the options of every trainer say, and note what its nodes cannot do."""
+    if settings.training_image:
+        job = _with_image(job, settings, findings)
+    if settings.training_hf_token_file:
+        # The file is passed with the run: its path on the controller may change, so it is not part of the plan.
+        job = replace(job, token_file="")
+    if not job.gke and settings.container_engine != "none":
+        note_profile(job.container_options, findings)
+    if not settings.training_rehearsal:
+        _warn_of_machines(job, findings)
+    return job
+
+
+def _warn_of_machines(job: Job, findings: Findings) -> None:
+    """Warn of what the accelerators and network cards that a job names do not have."""
+    warn_of_gpu(job, findings)
+    warn_of_rdma(job, findings)
+    size = (job.architecture, job.parameters, job.keeping)
+    warn_of_memory(*size, job.branch.gpu, job.chips_per_gpu, job.branch.path, findings)
 
 
 def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:

@@ -5,10 +5,11 @@ Such a file has cells, each for one variant of a training, with bounds by metric
 
     {"MBS=1,GBS=64,PRECISION=FP8": {"training.tokens_per_gpu": {"kind": "min", "value": 1000}}}
 
-The name of a cell is of one of three shapes: ``MBS=1,GBS=64,PRECISION=FP8`` of Megatron-LM and TorchTitan;
+The name of a cell is of one of four shapes: ``MBS=1,GBS=64,PRECISION=FP8`` of Megatron-LM and TorchTitan;
 ``NNODES=2,STEPS=30,PRECISION=BF16,BATCH=3,GBS=48,SEQLEN=8192`` of MaxText, where BATCH are the sequences of a GPU and
-GBS is only a label (in 11 of the 21 cells it is not the global batch size); and ``NN2_ST30_BF16_B2_SL8192``, the same
-in short. Source: cvs/lib/utils/verdict.py, cvs/lib/training and cvs/input/config_file/training of ROCm/cvs.
+GBS is only a label (in 11 of the 21 cells it is not the global batch size); ``NN2_ST30_BF16_B2_SL8192``, the same
+in short; and ``BS=3,PRECISION=BF16,SL=8192`` of MaxText in CVS's format of today. Source: cvs/lib/utils/verdict.py,
+cvs/lib/training and cvs/input/config_file/training of ROCm/cvs.
 """
 
 from __future__ import annotations
@@ -55,9 +56,11 @@ _OF_PAIRS = {
     "STEPS": "iterations",
     "PRECISION": "precision",
     "BATCH": "micro_batch_size",
+    "BS": "micro_batch_size",
     "MBS": "micro_batch_size",
     "GBS": "global_batch_size",
     "SEQLEN": "sequence_length",
+    "SL": "sequence_length",
 }
 
 

@@ -10,7 +10,7 @@ from ..run.blame import nobody_is_blamed
 from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import UNSTARTED
-from .readable import exact, is_nothing, machine_name, measured, percent, scaled, with_unit
+from .readable import exact, in_a_sentence, is_nothing, machine_name, measured, percent, scaled, with_unit
 from .thresholds import margin_of, missed_bounds
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
@@ -118,7 +118,7 @@ def _qualification(summary: Summary) -> str:
     parts = [f"{len(summary['nodes']) - len(failed) - len(slow)} of {counted(len(summary['nodes']), 'node')} passed"]
     if failed:
         failure = summary["first_failure"]
-        why = f", {_in_a_sentence(failure_title(failure['class']))}" if failure and len(failed) == 1 else ""
+        why = f", {in_a_sentence(failure_title(failure['class']))}" if failure and len(failed) == 1 else ""
         parts.append(f"{len(failed)} failed ({folded(failed)}{why})")
     if slow:
         named = ", ".join(f"{node}, {percent(100 * by)} slower" for node, by in slow.items())
@@ -128,11 +128,6 @@ def _qualification(summary: Summary) -> str:
         worst = summary["metrics"][metric].get("value_node")
         parts.append(f"the slowest{f', {worst},' if worst else ''} at {with_unit(value, metric)}")
     return ", ".join(parts)
-
-
-def _in_a_sentence(title: str) -> str:
-    """Return a title that stands within a sentence: "Out of memory" begins small, "GPU hang" does not."""
-    return title[:1].lower() + title[1:] if title[1:2].islower() else title
 
 
 def _not_passed(summary: Summary) -> set[str]:

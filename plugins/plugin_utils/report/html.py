@@ -16,7 +16,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
-from ..run.blame import nobody_is_blamed
+from ..run.blame import nobody_is_blamed, what_happened
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
 from .failure_titles import failure_title
@@ -30,7 +30,7 @@ from .notes import notes_of, survived_faults, unusual_lines
 from .other_nodes import others_in_words, was_stopped
 from .pages import page_of
 from .plots import Bound, draw
-from .readable import LABELS, duration, exact, instant, shown, titled, unit_of
+from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
 from .text import decisive_lines
 from .thresholds import threshold_rows
@@ -109,6 +109,7 @@ def render(
         decisive=decisive_lines(failure) if failure and not nobody else [],
         message_told=not failure or failure["message"].rstrip(".") in headline(summary),
         nobody_is_blamed=nobody,
+        what_happened=what_happened(failure) if failure else "",
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure and not nobody else (), "class", "message"),
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
@@ -132,7 +133,7 @@ def render(
         links=links,
         finished=all(node["state"] in _ENDED and not node["exit_code"] for node in summary["nodes"])
         and not any(reason["code"] in _NOT_TO_THE_END for reason in summary["reasons"]),
-        undrawn=[f"{plot.not_finite} × {LABELS[plot.metric].lower()}" for plot in plots if plot.not_finite],
+        undrawn=[f"{plot.not_finite} × {in_a_sentence(LABELS[plot.metric])}" for plot in plots if plot.not_finite],
         bars=_bars(summary, stragglers, bounds) if plots else None,
         heat=heat,
         heat_colours=COLOURS,

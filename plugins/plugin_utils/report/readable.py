@@ -99,6 +99,11 @@ def machine_name(gpu: str) -> str:
     return gpu.upper() if _MODEL_OF_GPU.fullmatch(gpu) else gpu
 
 
+def in_a_sentence(title: str) -> str:
+    """Return a title that stands within a sentence: "Out of memory" begins small, "GPU hang" does not."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() or title[1:2] == " " else title
+
+
 def titled(metric: str) -> str:
     """Return the human label of a metric with its unit in brackets; an unknown metric keeps its name."""
     if metric not in LABELS:

@@ -66,6 +66,7 @@ def write_index(folder: Path) -> bool:
             {},
             runs=rows[::-1],
             counts=dict(sorted(collections.Counter(row["verdict"] for row in rows).items(), key=_passes_first)),
+            worse=sum(row["regression"] is not None for row in rows),
             others=_other_pages(folder),
             units={metric: unit_of(metric) for metric in _METRICS},
         )

@@ -10,7 +10,7 @@ import typing as t
 from pathlib import Path
 
 from ..contracts import FirstFailure, Summary
-from ..run.blame import nobody_is_blamed
+from ..run.blame import nobody_is_blamed, what_happened
 from .files import HISTORY, SUMMARY
 from .headline import fleet, headline, numbers, open_reasons, telling_failure
 from .leads import leads_of
@@ -80,7 +80,7 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
     told = [headline(summary), *(" ".join(line.split()) for line in shown)]
     if not any(failure["message"].rstrip(".") in text for text in told):
-        lines.insert(0, f"  {failure['message']}")
+        lines.insert(0, f"  {what_happened(failure)}")
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
     lines += [f"  {others}"] if others else []

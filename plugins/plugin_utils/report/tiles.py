@@ -10,7 +10,7 @@ from ..contracts import JudgedBound, Summary
 from ..plan.config.words import counted
 from .charts import deviations_from_median, polyline
 from .history_change import NOISE, REAL
-from .readable import LABELS, is_nothing, machine_name, measured, number, percent, unit_of
+from .readable import LABELS, in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of
 from .thresholds import is_missed, required
 
 FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
@@ -83,7 +83,7 @@ def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
     if not spent or not wall_clock:
         return []
     share = spent["median"] / wall_clock
-    return [f"{number(found['value'] * share)} by the clock"] if abs(share - 1) > _BY_THE_CLOCK else []
+    return [f"{number(found['value'] * share)} by the log's timestamps"] if abs(share - 1) > _BY_THE_CLOCK else []
 
 
 def _origin(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
@@ -131,5 +131,5 @@ def _trend(history: Mapping[str, t.Any]) -> Tile | None:
             edge = max([_LEAST_TREND, *map(abs, deviations_from_median(values))])
             label = f"Against the last {counted(change['runs'], 'run')}"
             value, unit = percent(change["percent"], signed=True).split(" ")
-            return Tile(label, value, unit, [words, LABELS[metric].lower()], None, polyline(values, edge), tone)
+            return Tile(label, value, unit, [words, in_a_sentence(LABELS[metric])], None, polyline(values, edge), tone)
     return None

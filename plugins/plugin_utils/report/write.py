@@ -78,7 +78,7 @@ def write_report(
     statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
-    records = records_frame(plan["run_id"], plan["nodes"], steps_by_node)
+    records = records_frame(plan["run_id"], plan["nodes"], steps_by_node, warm_up.steps)
     sampled = {node["node"]: accelerators_seen(plain_samples(board.samples(node["node"]))) for node in plan["nodes"]}
     summary = judge(plan, statuses, steps, records, warm_up, straggler_deviations, sampled)
     is_measurement = not (plan.get("rehearsal") or plan.get("retry"))

@@ -40,6 +40,11 @@ def nobody_is_blamed(failure: FirstFailure) -> bool:
     return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)
 
 
+def what_happened(failure: FirstFailure) -> str:
+    """Return the message of a failure without what a headline says of a hang: that nothing shows its origin."""
+    return failure["message"].removesuffix(NOBODY_NAMED).rstrip()
+
+
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
     """Return the blame of the ``hosts`` that made a run fail, by its summary and what its folder has of them."""
     refused = {}

@@ -16,7 +16,7 @@ from .files import fit_name
 
 Label = str | int | None
 
-_NODE_OF_RUNNER = re.compile(rb"\[NODE-(\d{1,6})\(")
+_NODE_OF_RUNNER = re.compile(rb"(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] )?\[NODE-(\d{1,6})\(")
 _RANK_OF_NCCL = re.compile(rb" NCCL INFO [^\r\n]{0,200}? rank (\d{1,7}) nranks (\d{1,7}) ")
 
 

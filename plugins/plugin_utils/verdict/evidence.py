@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
 from ..run.status import has_failed
+from .durations import duration
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -72,9 +73,9 @@ def judge_outages(seen: Seen, reasons: Reasons) -> None:
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
-            times = f"for {seconds:.0f} s from {since}"
+            times = f"for {duration(seconds)} from {since}"
             if outages[1:]:
-                times = f"{len(outages)} times from {since}, {seconds:.0f} s in total"
+                times = f"{len(outages)} times from {since}, {duration(seconds)} in total"
             message = f"{node} did not answer {times}; following resumed afterwards."
             reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
         problem = status.get("log_problem")

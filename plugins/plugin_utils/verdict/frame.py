@@ -25,7 +25,10 @@ _RECORD_TYPES = {
     "metric": str,
     "value": float,
     "unit": str,
+    "counted": bool,
+    "clock": float,
 }
+_OF_MEASUREMENT = ("attempt", "step", "metric", "value", "counted", "clock")
 STEP_COLUMNS, RECORD_COLUMNS = list(_STEP_TYPES), list(_RECORD_TYPES)
 WARM_UP, EARLIER_ATTEMPT = "Warm-up.", "An earlier attempt."
 
@@ -95,21 +98,25 @@ def left_out_of(steps: pd.DataFrame) -> list[LeftOutSteps]:
     ]
 
 
-def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps) -> pd.DataFrame:
-    """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite."""
+def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps, warmup_steps: int = 0) -> pd.DataFrame:
+    """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite.
+
+    ``counted`` is that of the step in `steps_frame`, ``clock`` when the log says that the step ended, in seconds of its
+    own clock, and NaN where it does not.
+    """
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
-    measured = [_measured(own) for _node, own in with_steps]
+    measured = [_measured(own, warmup_steps) for _node, own in with_steps]
     columns = {
         "run_id": run_id,
         **_identity(with_steps, [values["value"].size for values in measured]),
-        **{name: _joined([values[name] for values in measured]) for name in ("attempt", "step", "metric", "value")},
+        **{name: _joined([values[name] for values in measured]) for name in _OF_MEASUREMENT},
     }
     frame = pd.DataFrame(columns)
     frame["unit"] = frame["metric"].map({name: metric.unit for name, metric in METRICS.items()})
     return frame[RECORD_COLUMNS].astype(_RECORD_TYPES)
 
 
-def _measured(own: StepColumns) -> dict[str, np.ndarray]:
+def _measured(own: StepColumns, warmup_steps: int) -> dict[str, np.ndarray]:
     """Return what a node measured, step by step."""
     names = [name for name in own.metrics if name in METRICS]
     printed, values = (
@@ -122,4 +129,6 @@ def _measured(own: StepColumns) -> dict[str, np.ndarray]:
         "step": own.step[rows],
         "metric": np.array(names, dtype=object)[which],
         "value": values[rows, which],
+        "counted": (_left_out(own, warmup_steps) == "")[rows],
+        "clock": own.metrics.get("clock", np.full(len(own), np.nan))[rows],
     }

@@ -15,6 +15,7 @@ from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.ranks import ANOTHER_HOST
 from ..contracts import Status
 from ..plan.config.words import counted
+from .durations import duration
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -240,7 +241,8 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     # Stamps without a year go back far at New Year.
     tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
-        message = f"The timestamps of {node} jump back by {-worst:.0f} s: its lines are out of order, or from two runs."
+        jump = f"The timestamps of {node} jump back by {duration(-worst)}"
+        message = f"{jump}: its lines are out of order, or from two runs."
         reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
 
 
@@ -261,10 +263,8 @@ def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
         if last < _FIRST_ABSOLUTE and last - first > _NEW_YEAR:
             continue
         if last - first > ended - started + 60.0:
-            message = (
-                f"By their timestamps the steps in the log of {node} took {last - first:.0f} s, but the run took "
-                f"{ended - started:.0f} s."
-            )
+            took, run = duration(last - first), duration(ended - started)
+            message = f"By their timestamps the steps in the log of {node} took {took}, but the run took {run}."
             reasons.add(INCONCLUSIVE, "other_time", message, node, stamped=last - first, run=ended - started)
         elif first > _FIRST_ABSOLUTE and not started - _ZONES < first <= last < ended + _ZONES:
             message = f"The timestamps in the log of {node} are from another day than the run."

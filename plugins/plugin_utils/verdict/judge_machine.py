@@ -20,6 +20,7 @@ from ..inventory.folded_names import folded
 from ..plan.config.words import counted
 from ..plan.job.rdma import device_names, devices_of
 from .broken_links import broken_links
+from .durations import duration
 from .reasons import FAIL, Reasons
 
 if t.TYPE_CHECKING:
@@ -227,8 +228,7 @@ def _times(count: int) -> str:
 def _when(seen: Seen, status: Status, seconds: float) -> str:
     """Return when something happened: so long after the start, and at which step if the step times say so."""
     step = _step_at(seen, status, seconds)
-    minutes = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    return f"{minutes} after the start" + (f", about step {step}" if step is not None else "")
+    return f"{duration(seconds)} after the start" + (f", about step {step}" if step is not None else "")
 
 
 def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..contracts import LossTrend
-from ..plan.config.numbers import in_words
+from ..contracts import Interval, LossTrend
+from ..plan.config.numbers import in_words, number, unit_of
 from ..plan.config.words import counted
 from ..plan.job.impossible_bounds import tflops_behind
 from .frame import WARM_UP
@@ -78,8 +78,8 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         over = f"over {counted(trend['samples'], 'value')} of {node}"
         against = ""
         if trend["interval"]:
-            interval = f"95 % interval {trend['interval']['low']:+.2%} to {trend['interval']['high']:+.2%}"
-            against = f" (last fifth against {trend['against']}: {trend['change']:+.2%}, {interval})"
+            change = _change_in_words(trend["change"], trend["interval"])
+            against = f" (last fifth against {trend['against']}: {change})"
         if trend["direction"] == FALLING:
             reasons.add(PASS, "loss_falls", f"The loss falls {over}{against}.", trend=trend)
         elif trend["direction"] == RISING:
@@ -92,8 +92,15 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
             reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}{against}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls is not known {over}{against}: it takes {MIN_LOSSES_OF_FLAT} to judge."
+            message = f"Whether the loss falls is not known {over}{against}: {MIN_LOSSES_OF_FLAT} are needed to judge."
             reasons.note("loss_not_judged", message, node, trend=trend)
+
+
+def _change_in_words(change: float, interval: Interval) -> str:
+    """Return a change such as ``−36.4 %, 95 % interval −37.7 to −35.1 %``, as exact as the interval supports."""
+    half = 50.0 * (interval["high"] - interval["low"])
+    mean, low, high = (number(100.0 * value, half) for value in (change, interval["low"], interval["high"]))
+    return f"{mean} %, 95 % interval {low} to {high} %"
 
 
 def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
@@ -192,22 +199,23 @@ def judge_physics(seen: Seen, reasons: Reasons) -> None:
     for node, found in seen.by_node.items():
         memory = found["memory_fraction"]["value"] if "memory_fraction" in found else 0.0
         if memory > 1:
-            message = f"{node} uses {memory:.4g} times its memory, which is impossible."
+            used = in_words("memory_fraction", memory)
+            message = f"{node} reports {used} of its GPU memory in use, which is impossible."
             reasons.add(INCONCLUSIVE, "impossible", message, node, metric="memory_fraction", value=memory)
         for metric in ("tflops_per_gpu", "tokens_per_sec_per_gpu"):
             if metric not in found:
                 continue
             value = found[metric]["median"]
             if found[metric]["p05"] <= 0 and (metric == "tokens_per_sec_per_gpu" or value > _ROUNDED_TO_NONE):
-                message = f"{metric} of {node} is 0 in at least 1 of 20 steps: these trained nothing."
+                message = f"{node} reports 0{unit_of(metric)} in at least 1 of 20 steps: these trained nothing."
                 reasons.add(INCONCLUSIVE, "impossible", message, node, metric=metric, value=value)
                 continue
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
             if computed is not None and computed > (peak or _PEAK_OF_NONE):
-                behind = "" if metric == "tflops_per_gpu" else f", which takes {computed:.4g} TFLOP/s"
+                behind = "" if metric == "tflops_per_gpu" else f", which takes {number(computed)} TFLOP/s"
                 known = workload and peak and f"the peak of {seen.plan['gpu']} in {workload['precision']} is {bound}"
                 message = (
-                    f"{metric} of {node} is {in_words(metric, value)}{behind}, but "
+                    f"{node} reports {in_words(metric, value)}{behind}, but "
                     f"{known or f'no accelerator reaches {bound}'}."
                 )
                 evidence = {"metric": metric, "value": value, "tflops": computed, "peak_tflops": peak}

@@ -9,6 +9,7 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.record import METRICS, OTHER_FIELDS
+from ..plan.config.numbers import name_of, number
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -40,7 +41,7 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     ):
         first = int(rows["step"].min())
         where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        message = f"{metric} is NaN or infinite on {node} in {where}."
+        message = f"The {name_of(metric)} of {node} is NaN or infinite in {where}."
         reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
     _judge_signs(taken, reasons)
     last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
@@ -53,7 +54,8 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for (node,), rows in _groups(nan_iterations, "node"):
         step = int(rows["step"].min())
-        reasons.add(FAIL, "nan_iterations", f"{node} counts NaN iterations at step {step}.", str(node), first_step=step)
+        message = f"The trainer on {node} counts NaN iterations from step {step} on."
+        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=step)
     losses = taken[taken["metric"] == "loss"]
     with_loss = set(losses["node"])
     without = [str(node) for node in last_attempts.index if node not in with_loss]
@@ -83,12 +85,12 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
     for (node, metric), rows in _groups(wrong, "node", "metric"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"{metric} is {value:g} on {node} in step {step}, which is impossible."
+        message = f"The {name_of(metric)} of {node} is {number(value)} in step {step}, which is impossible."
         reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
     large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
     for (node,), rows in _groups(large[np.isfinite(large["value"])], "node"):
         value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"The learning rate of {node} is {value:g} in step {step}, too high to learn anything."
+        message = f"The learning rate of {node} is {number(value)} in step {step}, too high to learn anything."
         reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
 
 
@@ -100,7 +102,7 @@ def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
         wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
         for (node,), rows in _groups(wrong, "node"):
             value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
-            message = f"The {word} is {value:g} on {node} in step {step}: that step learned nothing."
+            message = f"The {word} of {node} is {number(value)} in step {step}: that step learned nothing."
             code = "below_zero" if math.isfinite(value) else "not_finite"
             reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
 

@@ -109,12 +109,12 @@ def _judge_model_flops(
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
             message = (
-                f"The TFLOP/s per GPU of {node} times its step time make {found:.3g} FLOPs per token, but the model "
-                f"needs {least:.3g}."
+                f"The TFLOP/s per GPU of {node} times its step time make {number(found / 1e9, digits=3)} GFLOP per "
+                f"token, but the model needs {number(least / 1e9, digits=3)}."
             )
             reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
         else:
-            agrees.append(f"{found:.3g} FLOPs per token")
+            agrees.append(f"{number(found / 1e9, digits=3)} GFLOP per token")
 
 
 def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:

@@ -8,6 +8,7 @@ import typing as t
 from ..contracts import JudgedBound, Pause, TimeSpent
 from ..inventory.folded_names import folded
 from ..plan.config.numbers import in_words, name_of, number
+from .durations import duration
 from .reasons import INCONCLUSIVE, Reasons
 from .statistics import samples_of
 from .thresholds import is_met
@@ -48,11 +49,11 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         evidence = t.cast("dict[str, t.Any]", time)
         missed = dict.fromkeys(name_of(bound["metric"]) for bound in seen.bounds if _is_missed(bound, share))
         if missed:
-            message = f"{means}. Measured by the time really spent, {' and '.join(missed)} would miss the threshold."
+            message = f"{means}. By the time really spent, {' and '.join(missed)} would miss the threshold."
             reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
         elif hole := _hole(time, steps):
             message = (
-                f"{node} paused for {_duration(hole['seconds'])} after step {hole['after_step']}, longer than all "
+                f"{node} paused for {duration(hole['seconds'])} after step {hole['after_step']}, longer than all "
                 f"{steps} counted steps took. Find out what it did; the step times do not include it."
             )
             reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
@@ -81,11 +82,6 @@ def _hole(time: TimeSpent, steps: int) -> Pause | None:
     """Return the longest pause, if no checkpoint or evaluation takes as long."""
     pause = time["pause"]
     return pause if pause and pause["seconds"] > max(_HOLE_SECONDS, steps * time["mean"] / 1000.0) else None
-
-
-def _duration(seconds: float) -> str:
-    hours, minutes = divmod(round(seconds / 60.0), 60)
-    return f"{hours} h {minutes} min"
 
 
 def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBound], reasons: Reasons) -> None:

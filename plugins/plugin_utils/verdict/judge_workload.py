@@ -10,6 +10,7 @@ import numpy as np
 
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
+from ..plan.config.numbers import exact
 from ..plan.config.words import counted
 from .arguments import judge_arguments
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
@@ -61,7 +62,7 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
         for name, word in _WORDS.items():
             values = settings.get(name, [])
             if len(values) > 1:
-                found = " and ".join(f"{value:g}" for value in values)
+                found = " and ".join(exact(value) for value in values)
                 message = f"The log of {node} has two values of the {word}, {found}: it holds two runs."
                 reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
             elif values:
@@ -127,13 +128,12 @@ class _Compared(t.NamedTuple):
     def with_plan(self, word: str, found: float, planned: float | None) -> None:
         """Note a number that differs from the plan's."""
         if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
-            if f"{word} {found:.10g}" not in self.agrees:
-                self.agrees.append(f"{word} {found:.10g}")
+            if f"{word} {exact(found)}" not in self.agrees:
+                self.agrees.append(f"{word} {exact(found)}")
             return
-        given = f"{found:.10g}" if math.isfinite(found) else "NaN or infinite"
-        self.fails(
-            f"is from another workload: its {word} is {given}, but the plan's is {planned:.10g}.", found, planned
-        )
+        what = _of_size(word, exact(found)) if math.isfinite(found) else f"a {word} that is no number"
+        message = f"{self.node} trained with {what}; the plan has {exact(planned)}."
+        self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
 
     def with_others(self, word: str, found: float) -> None:
         """Note a number that differs from another node's of the job, or from another line's."""
@@ -142,13 +142,19 @@ class _Compared(t.NamedTuple):
         first, value = self.of_job.setdefault(word, (self.node, found))
         if value != found:
             other = "another line of it" if first == self.node else f"that of {first}"
-            message = f"The {word} is {found:.10g} in the log of {self.node}, but {value:.10g} in {other}."
+            message = f"The {word} is {exact(found)} in the log of {self.node}, but {exact(value)} in {other}."
             self.reasons.add(FAIL, "other_workload", message, self.node, found=found, other=value)
 
     def fails(self, what: str, found: float, planned: float) -> None:
         """Note a number of another workload; ``what`` continues the sentence about the log."""
         message = f"The log of {self.node} {what}"
         self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
+
+
+def _of_size(word: str, found: str) -> str:
+    """Return what a node trained with: ``16 ranks``, or ``a sequence length of 4,096``."""
+    many = word.removeprefix("number of ")
+    return f"{found} {many}" if many != word else f"a {word} of {found}"
 
 
 def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> None:
@@ -167,8 +173,8 @@ def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> 
         # MaxText rounds the batch of a device times the devices.
         if abs(made - whole[0]) >= max(1.0, accumulated):
             message = (
-                f"The log of {node} contradicts itself: its global batch size is {whole[0]:g}, but {ranks} ranks of "
-                f"{each[0]:g} each make {made:g}."
+                f"The log of {node} contradicts itself: its global batch size is {exact(whole[0])}, but {ranks} ranks "
+                f"of {exact(each[0])} each make {exact(made)}."
             )
             compared.reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
 
@@ -183,8 +189,8 @@ def _judge_tokens_with_loss(
     most = float(rows["tokens_with_loss"].max())
     if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
         message = (
-            f"The log of {status['node']} is from another workload: {most:.10g} tokens of a step have a loss, but the "
-            f"batch has {batch:.10g}."
+            f"The log of {status['node']} is from another workload: {exact(most)} tokens of a step have a loss, but "
+            f"the batch has {exact(batch)}."
         )
         reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=batch)
     idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
@@ -241,10 +247,10 @@ def _judge_samples(
         if wrong.any():
             place = int(np.argmax(wrong))
             due, found = float(printed[place]), float(grown[place])
-            has = f"step {steps[place + 1]:.10g} has a global batch size of {due:.10g}"
-            compared.fails(f"contradicts itself: {has}, but consumed {found:.10g} samples.", found, due)
+            has = f"step {steps[place + 1]:.0f} has a global batch size of {exact(due)}"
+            compared.fails(f"contradicts itself: {has}, but consumed {exact(found)} samples.", found, due)
         else:
-            compared.agrees.append(f"{samples[-1]:.10g} samples consumed")
+            compared.agrees.append(f"{exact(samples[-1])} samples consumed")
         return
     batch = batch or float(np.median(grown / np.diff(steps)))
     # Bars show three digits, of the step before now and then.
@@ -254,12 +260,12 @@ def _judge_samples(
     expected = begin + batch * (steps - steps[0])
     off = ~(np.abs(samples - expected) <= allowed) | ~np.isfinite(samples)
     if not off.any() and batch > 0:
-        compared.agrees.append(f"{samples[-1]:.10g} samples consumed")
+        compared.agrees.append(f"{exact(samples[-1])} samples consumed")
         return
     place = int(np.argmax(off))
     found, due = float(samples[place]), float(expected[place])
-    consumed = f"by step {steps[place]:.10g} it had consumed {found:.10g} samples"
-    wanted = f"with a global batch size of {batch:.10g} it would be {due:.10g}"
+    consumed = f"by step {steps[place]:.0f} it had consumed {exact(found)} samples"
+    wanted = f"with a global batch size of {exact(batch)} it would be {exact(due)}"
     compared.fails(f"is from another workload: {consumed}; {wanted}.", found, due)
 
 

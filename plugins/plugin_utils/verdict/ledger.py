@@ -14,6 +14,7 @@ import numpy as np
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
+from ..plan.config.numbers import number
 from ..plan.config.words import counted
 from .checks import ROWS
 from .judge_network import is_asked, rdma_traffic, traffic_in_words
@@ -115,9 +116,9 @@ def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[Ledger
     time = seen.times.get(node)
     times: str | None = "fewer than two counted step times"
     if time:
-        wall = f", wall clock {time['wall_clock']:.5g}" if time["wall_clock"] else ""
+        wall = f", wall clock {number(time['wall_clock'])}" if time["wall_clock"] else ""
         is_known = np.isfinite(time["mean"])
-        times = f"median {time['median']:.5g}, mean {time['mean']:.5g}{wall} ms" if is_known else None
+        times = f"median {number(time['median'])}, mean {number(time['mean'])}{wall} ms" if is_known else None
     return {
         "steps": f"{first} to {last} of {seen.reached.goal}",
         "gaps": f"{counted(len(rows), 'step')} in a row, with their losses",

@@ -39,7 +39,7 @@ def utilization_of(
 
 def utilization_text(found: Utilization, gpu: str, precision: str) -> str:
     """Return a known utilization as a sentence."""
-    return f"MFU is {found['mfu']:.1%} of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
+    return f"MFU is {100 * (found['mfu'] or 0.0):.1f} % of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
 
 
 def _none(reason: str | None) -> Utilization:

@@ -143,6 +143,7 @@ def test_a_line_of_srun_itself_is_of_the_node_that_it_names():
         (b"mi300-0:4100:4100 [0] NCCL INFO Using network IB", "mi300-0"),
         (b"[2026-11-26 10:00:00] mi300-0:4100:4103 [0] NCCL WARN x", "mi300-0"),
         (b"[NODE-1(mi300-1)] Starting", "mi300-1"),
+        (b"[2026-11-27 10:00:00] [NODE-1(mi300-1)] [INFO] Starting", "mi300-1"),
         (b"localhost:1:1 [0] NCCL INFO x", None),
         (b"text", None),
     ],

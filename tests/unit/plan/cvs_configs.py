@@ -16,7 +16,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_fi
 FOLDER = ROOT / "examples/cvs"
 MEGATRON = "mi325x_megatron_llama-3.1-8b_distributed"
 MAXTEXT = "mi355x_jaxmaxtext_llama-3.1-8b_distributed"
-EXAMPLES = (MEGATRON, MAXTEXT)
+OF_TODAY = "mi300x_megatron_llama-3.3-70b_distributed"
+MAXTEXT_OF_TODAY = "mi325x_jaxmaxtext_llama-3.3-70b_distributed"
+EXAMPLES = {MEGATRON: "cvs2", MAXTEXT: "cvs2", OF_TODAY: "cvs3", MAXTEXT_OF_TODAY: "cvs3"}
 
 
 def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:

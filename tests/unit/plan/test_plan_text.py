@@ -5,7 +5,7 @@ import typing as t
 from training_configs import BRANCH, DISTRIBUTED, SINGLE, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_in_short, plan_text
 
 
 def test_the_plan_in_one_look() -> None:
@@ -98,3 +98,11 @@ def test_what_a_plan_took_for_granted_is_told_with_it_and_not_with_its_faults() 
     text = plan_text(planned(filled(DISTRIBUTED)))
     assert "\nnotes:\n  examples/llama/train_llama3.sh is treated as generation v25.5" in text
     assert "notes:" not in plan_text(planned(filled(DISTRIBUTED, {"config/nnodes": "3"})))
+
+
+def test_in_short_a_plan_of_64_nodes_is_one_screen() -> None:
+    nodes = [Node(f"gpu{number:02}", f"192.0.2.{number}", "ops") for number in range(1, 65)]
+    changes = {"config/nnodes": "64", "model_params/multi_node/llama3_1_8b/mi300x/batch_size": "1024"}
+    plan = planned(filled(DISTRIBUTED, changes), nodes)
+    assert plan["faults"] == []
+    assert len(plan_in_short(plan).splitlines()) < 24

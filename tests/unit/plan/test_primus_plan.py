@@ -220,6 +220,39 @@ def test_what_the_presets_decide_is_noted() -> None:
     assert not [note for note in planned_primus(experiment("megatron", SIZES))["notes"] if "presets" in note]
 
 
+def checkout(folder: Path) -> Path:
+    """Write the presets of the usual experiment, and return the folder of a file beside them."""
+    presets = {
+        "models/megatron/llama3.1_8B.yaml": {"extends": "base.yaml", "tensor_model_parallel_size": "${PRIMUS_TP:2}"},
+        "models/megatron/base.yaml": {"num_layers": 32, "tensor_model_parallel_size": 4, "seq_length": 1024},
+        "modules/megatron/pre_trainer.yaml": {"train_iters": 1000, "seq_length": 4096, "micro_batch_size": 1},
+    }
+    for name, values in presets.items():
+        path = folder / "primus/configs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(values))
+    return folder / "examples/megatron"
+
+
+def test_presets_say_what_the_file_leaves_out_if_it_is_in_a_checkout(tmp_path: Path) -> None:
+    given = experiment("megatron", {"micro_batch_size": 2, "global_batch_size": 128})
+    plan = planned_primus(given, source=str(checkout(tmp_path) / "exp.yaml"))
+    sizes = {name: plan["parameters"][name] for name in ("iterations", "micro_batch_size", "sequence_length")}
+    assert sizes == {"iterations": 1000, "micro_batch_size": 2, "sequence_length": 4096}
+    assert plan["parameters"]["tensor_parallelism"] == 2
+    assert plan["workload"]["layers"] == 32
+    assert staged(plan) == given
+
+
+def test_presets_may_be_in_a_checkout_elsewhere(tmp_path: Path) -> None:
+    checkout(tmp_path)
+    plan = planned_primus(experiment("megatron", {}), training_primus_checkout=str(tmp_path))
+    assert (plan["faults"], plan["parameters"]["iterations"]) == ([], 1000)
+    other = experiment("megatron", {}, model="other.yaml")
+    plan = planned_primus(other, training_primus_checkout=str(tmp_path), training_record_only=True)
+    assert only(plan["warnings"])["key"] == "modules.pre_trainer.model"
+
+
 def test_a_last_step_without_a_line_is_a_warning() -> None:
     plan = planned_primus(experiment("megatron", {**SIZES, "log_interval": 20}), training_record_only=True)
     assert only(plan["warnings"])["key"] == "modules.pre_trainer.overrides.train_iters"

@@ -445,7 +445,7 @@ def test_what_was_done_by_the_clock_stands_beside_the_median(summary: Run, plan:
     rate = {**summary["metrics"]["step_time_ms"], "value": 6_000.0, "value_node": "node-001"}
     summary["metrics"]["tokens_per_sec_per_gpu"] = rate
     summary["nodes"][1]["time_spent"] = {"median": 10.0, "mean": 12.0, "wall_clock": 20.0, "drift": 0.0}
-    assert "3,000 by the clock" in text_of(render(summary, plan, NO_STEPS))
+    assert "3,000 by the log" in text_of(render(summary, plan, NO_STEPS))
 
 
 def test_thirty_steps_of_eight_nodes_take_less_than_300_kb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:

@@ -64,7 +64,8 @@ def test_a_proven_regression_is_marked_with_what_the_history_says(add, tmp_path)
     assert "−6.9 %" in found["slower"]
     assert "real" in found["slower"]
     assert "Loss worse" in found["other"]
-    assert page.count('class="bad"') == 3
+    assert page.count('class="bad"') == 4
+    assert "2 proven to be worse" in page
 
 
 def test_a_run_that_did_not_pass_has_its_headline(add, tmp_path):

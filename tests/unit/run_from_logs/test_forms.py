@@ -98,6 +98,11 @@ def test_of_a_task_for_each_accelerator_a_failure_names_the_rank(tmp_path):
         ("", 2, ["node0", "node1"]),
         ("[NODE-0(mi355-7)] Starting\n[NODE-1(mi355-3)] Starting\n", None, ["mi355-7", "mi355-3"]),
         (
+            "[2026-11-27 10:00:00] [NODE-0(mi355-7)] [INFO] a\n[2026-11-27 10:00:00] [NODE-1(mi355-3)] [INFO] a\n",
+            None,
+            ["mi355-7", "mi355-3"],
+        ),
+        (
             "".join(f"gpu{2 - r // 8}:4:4 [0] NCCL INFO comm 0x1 rank {r} nranks 16 busId 5 - Init\n" for r in (0, 8)),
             None,
             ["gpu2", "gpu1"],

@@ -94,9 +94,10 @@ def test_a_run_without_any_step_has_the_columns_of_one_with_steps():
 
 
 def test_records_are_one_row_a_measurement_with_its_unit_and_of_all_attempts():
-    rows = {"gpu01": columns(row(1, step_time_ms=12.5, loss=math.nan), row(1, attempt=2, loss=2.0))}
+    rows = {"gpu01": columns(row(1, step_time_ms=12.5, loss=math.nan, clock=7.5), row(1, attempt=2, loss=2.0))}
     records = records_frame("the-run", NODES, rows).to_numpy().tolist()
-    assert records[0] == ["the-run", 1, "gpu01", 1, 1, "step_time_ms", 12.5, "ms"]
+    assert records[0] == ["the-run", 1, "gpu01", 1, 1, "step_time_ms", 12.5, "ms", False, 7.5]
     assert records[1][:6] == ["the-run", 1, "gpu01", 1, 1, "loss"]
     assert math.isnan(records[1][6])
-    assert records[2] == ["the-run", 2, "gpu01", 1, 1, "loss", 2.0, "1"]
+    assert records[2][:9] == ["the-run", 2, "gpu01", 1, 1, "loss", 2.0, "1", True]
+    assert math.isnan(records[2][9])

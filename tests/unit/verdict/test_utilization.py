@@ -54,7 +54,7 @@ def test_where_there_is_none_the_reason_is_told(workload: t.Any, metrics: t.Any,
 
 def test_it_is_told_in_a_sentence() -> None:
     assert utilization_text(utilization_of(WORKLOAD, BOTH), "mi300x", "fp8") == (
-        "MFU is 8.0% of the peak of mi300x in fp8, by model FLOPs and tokens/s."
+        "MFU is 8.0 % of the peak of mi300x in fp8, by model FLOPs and tokens/s."
     )
 
 

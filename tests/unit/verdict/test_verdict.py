@@ -32,7 +32,8 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "Both nodes took part and ended with exit status 0.",
         "The last step, 10, was reached.",
         "All 10 losses are finite, and so is every other value.",
-        "The loss falls over 10 values of gpu01 (last fifth against the rest: -1.23%, 95 % interval -1.23% to -1.23%).",
+        "The loss falls over 10 values of gpu01 "
+        "(last fifth against the rest: −1.233 %, 95 % interval −1.233 to −1.233 %).",
         "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
         "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33 %).",
@@ -178,7 +179,7 @@ def test_nan_or_infinity_in_any_step_fails(values, step, tmp_path):
     summary = judged(two(log), tmp_path, expected=[], record_only=True)
     assert summary["verdict"] == "FAIL"
     assert {code for code, _ in codes(summary)} == {"not_finite"}
-    assert f"on gpu01 in step {step}." in summary["reasons"][0]["message"]
+    assert f" in step {step}." in summary["reasons"][0]["message"]
 
 
 def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
@@ -186,8 +187,8 @@ def test_nan_to_the_end_is_told_once_a_metric_with_its_first_step(tmp_path):
     summary = judged(two(log), tmp_path)
     messages = [reason["message"] for reason in summary["reasons"]]
     assert messages == [
-        "loss is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
-        "grad_norm is NaN or infinite on gpu01 in 4 steps, the first of them 7.",
+        "The loss of gpu01 is NaN or infinite in 4 steps, the first of them 7.",
+        "The gradient norm of gpu01 is NaN or infinite in 4 steps, the first of them 7.",
     ]
 
 

@@ -48,7 +48,8 @@ def test_records_say_what_was_printed_also_nan_and_infinity(tmp_path):
     board = board_of([Node("gpu00"), Node("gpu01", log)], tmp_path)
     write_report(board.run_dir, 0)
     records = table(board.run_dir / "records.csv")
-    assert list(records[0]) == ["run_id", "attempt", "node", "node_rank", "step", "metric", "value", "unit"]
+    of_step = ["run_id", "attempt", "node", "node_rank", "step"]
+    assert list(records[0]) == [*of_step, "metric", "value", "unit", "counted", "clock"]
     assert {(record["run_id"], record["node"], record["node_rank"]) for record in records} == {
         ("the-run", "gpu01", "1")
     }

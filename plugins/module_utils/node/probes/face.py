@@ -10,9 +10,6 @@ from __future__ import annotations
 import time
 import typing as t
 
-if t.TYPE_CHECKING:
-    from ..contracts import Asked
-
 SAMPLES = 5
 _TRIES = 6
 
@@ -25,7 +22,7 @@ class Reading(t.NamedTuple):
     samples: t.List[float]
 
 
-Measure = t.Callable[["Asked"], t.List[Reading]]
+Measure = t.Callable[[t.Any], t.List[Reading]]
 
 
 def processor_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:

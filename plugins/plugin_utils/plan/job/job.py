@@ -12,6 +12,7 @@ from ...contracts import Bound, NodePlan, Parameters
 from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch
+from .memory import Keeping
 from .options import RunOptions
 from .ranks import Node
 
@@ -37,6 +38,7 @@ class Job:
     ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
     ``gke`` are the options of the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is
     the folder from whose last checkpoint the same command goes on, empty where it begins with the first step.
+    ``keeping`` is what a rank keeps in its memory, if that is known.
     """
 
     branch: Branch
@@ -66,6 +68,7 @@ class Job:
     chips_per_gpu: float = 1.0
     counts_routers: bool = False
     checkpoints: str = ""
+    keeping: Keeping | None = None
 
     def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
         """Return what one node will run. ``place`` is the node's position in rank order.

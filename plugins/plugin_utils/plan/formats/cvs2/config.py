@@ -55,14 +55,19 @@ class Checkpoint(ConfigSection):
 class LaterConfig(ConfigSection):
     """What every later config has at the top."""
 
-    schema_version: SchemaVersion = key("Version of the format.", example=1)
-    gpu_arch: Name = key("Kind of GPU.", example="MI325X")
     enforce_thresholds: Flag = key("Whether thresholds are judged, or a run is only recorded.", default=True)
     threshold_json: Line = key("File with the thresholds, in the folder of the config.", default="")
     container: Container = key("How the container is started.", default_factory=Container)
 
 
-class MegatronFile(LaterConfig):
+class VersionedConfig(LaterConfig):
+    """What every config with a schema_version has at the top."""
+
+    schema_version: SchemaVersion = key("Version of the format.", example=1)
+    gpu_arch: Name = key("Kind of GPU.", example="MI325X")
+
+
+class MegatronFile(VersionedConfig):
     """A config for ROCm's Megatron-LM."""
 
     framework: t.Annotated[str, OneOf(MEGATRON)] = key("Trainer, and whether all nodes train together.")

@@ -10,7 +10,7 @@ from pydantic import Field
 from ...config.field_types import Flag
 from ...config.fields import ConfigSection, key, optional
 from ...config.findings import Findings
-from ...config.kinds import OneOf, Words
+from ...config.kinds import PLACEHOLDER, OneOf, Words, is_placeholder
 from ...config.words import key_path, shown
 from .places import put, value_at
 
@@ -99,7 +99,8 @@ def move_container(data: t.Mapping[str, t.Any], to: dict[str, t.Any], findings: 
             where = key_path(MOVES["config.container_config.volume_dict"], number)
             mount = _mount_of(volume)
             if mount is None:
-                message = f"It is {shown(volume)}, not a mount."
+                found = f"still contains {PLACEHOLDER}" if is_placeholder(volume) else "is not a mount"
+                message = f"volumes[{number}] is {shown(volume)}, which {found}."
                 findings.fault(where, volume, message, "Write /path/on/the/node:/path/in/the/container.")
             else:
                 mounts[mount[0]] = mount[1]
@@ -112,4 +113,4 @@ def _mount_of(volume: t.Any) -> tuple[str, str] | None:
     parts = volume.split(":") if isinstance(volume, str) else []
     if len(parts) == 3 and set(parts[2].split(",")) <= set(_MODES):
         parts.pop()
-    return (parts[0], parts[1]) if len(parts) == 2 else None
+    return (parts[0], parts[1]) if len(parts) == 2 and all(part.startswith("/") for part in parts) else None

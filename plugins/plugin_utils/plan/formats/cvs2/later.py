@@ -11,7 +11,7 @@ from ...config.findings import Findings
 from ...config.json_config import read_json
 from ...config.model import flag_in
 from ...config.overrides import fault_no_place, within_depth
-from ...config.words import counted, key_path
+from ...config.words import counted
 from ...job.options import RunOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.dialect import CvsFile
@@ -67,13 +67,13 @@ class LaterFormat(Format[LaterFile]):
         if cells is None:
             return config
         data, into = copy.deepcopy(config.data), value_at(config.data, shape.cells_into)
-        name, path, values = shape.first_run(data)
+        name, values, moved = shape.first_run(data)
         if len(cells) > 1:
             message = f"Only {name} is planned, the first of {counted(len(cells), 'run')}."
             findings.warn(shape.cells, None, message, "Use playbooks/sweep.yml to run each of them.")
         if isinstance(into, dict):
             put(data, shape.cells_into, {**into, **values})
-        return config._replace(data=data, moved={f"{shape.cells_into}.{key}": key_path(path, key) for key in values})
+        return config._replace(data=data, moved={f"{shape.cells_into}.{key}": path for key, path in moved.items()})
 
     def thresholds(self, config: LaterFile) -> OwnThresholds:
         """Return the file that the config names, whether it counts, and what scaling is compared with."""
@@ -91,6 +91,6 @@ class LaterFormat(Format[LaterFile]):
 
     def asked(self, config: LaterFile, options: RunOptions, node_count: int) -> Asked:
         """Return what the same config in the first format asks for."""
-        first, _findings = self.handed(self.without_sweep(config, Findings()), options, node_count, Findings())
-        asked = FIRST.asked(first, options, node_count) if first else Asked(None, None)
-        return asked if self.shape_of(config).names_nodes else asked._replace(nodes=None)
+        # A config that does not say on how many nodes it runs takes those there are.
+        first, _findings = self.handed(self.without_sweep(config, Findings()), options, 0, Findings())
+        return FIRST.asked(first, options, node_count) if first else Asked(None, None)

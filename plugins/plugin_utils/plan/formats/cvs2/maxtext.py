@@ -13,7 +13,7 @@ from ...config.words import key_path, shown
 from ...job.options import RunOptions
 from ..cvs1.maxtext.dialect import DIALECT
 from .container import CHECKED_THERE, MOVES, move_container
-from .file import FirstFormat, LaterFile, warn_of_checkpoint_test
+from .file import FirstFormat, LaterFile, check_gpus, warn_of_checkpoint_test
 from .maxtext_config import MOVING, MaxTextFile
 from .places import value_at
 from .shape import First, Shape
@@ -68,7 +68,8 @@ def first_format(file: LaterFile, options: RunOptions, node_count: int, findings
     first = FirstFormat(
         "single_node" if distributed is False else "multi_node", _model_of(data, findings), read.gpu_arch or "gpu"
     )
-    first.take("config", "nnodes", max(node_count, 1), "training")
+    if node_count:
+        first.take("config", "nnodes", node_count, "training")
     variables = value_at(data, "training.env_vars")
     variables = variables if isinstance(variables, dict) else {}
     for name, place in _CONFIG.items():
@@ -85,6 +86,7 @@ def first_format(file: LaterFile, options: RunOptions, node_count: int, findings
         if value is not None:
             first.take("branch", name, value, place)
     first.places |= move_container(data, first.values, findings)
+    check_gpus(data["training"].get("gpus_per_node"), "training.gpus_per_node", options, findings)
     if read.training.checkpoint_resume.enabled:
         warn_of_checkpoint_test("training.checkpoint_resume.enabled", findings)
     return first.as_file(DIALECT), first.words(_PARAMETERS, _MOVES, file.moved)
@@ -121,5 +123,4 @@ SHAPE = Shape(
     first_format,
     _section_of,
     nested="maxtext_overrides",
-    names_nodes=False,
 )

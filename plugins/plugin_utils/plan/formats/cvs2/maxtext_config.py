@@ -11,7 +11,7 @@ import typing as t
 from ...config.field_types import Flag, FreeObject, Number, PositiveInteger
 from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf, Words
-from .config import Convergence, LaterConfig, LossCurve, ScalingBaseline
+from .config import Convergence, LossCurve, ScalingBaseline, VersionedConfig
 
 _AnyList = t.Annotated[list[t.Any], Words("a list")]
 # Checked under the keys of the first format, which they move to.
@@ -110,7 +110,7 @@ class Training(ConfigSection):
     enabled_sweep_list: _AnyList | None = optional("Those that run.")
 
 
-class MaxTextFile(LaterConfig):
+class MaxTextFile(VersionedConfig):
     """A config for JAX MaxText."""
 
     framework: t.Annotated[str, OneOf(("jaxmaxtext",))] = key("Trainer.")

@@ -25,10 +25,10 @@ PRECISIONS: dict[str, dict[str, str]] = {
     "MXFP8": {"precision": "TE_FP8", "fp8_recipe": "mxfp8"},
     "MXFP4": {"precision": "TE_FP4", "fp4_recipe": "mxfp4"},
 }
-_RENAMED = {"global_batch_size": "batch_size"}
+RENAMED = {"global_batch_size": "batch_size"}
 SECTIONS = ("config", "model_params")
-_OWN = ("model_name", "precision")
-_WORDS = {first["precision"]: name for name, first in PRECISIONS.items() if len(first) == 1}
+OWN = ("model_name", "precision")
+WORDS = {first["precision"]: name for name, first in PRECISIONS.items() if len(first) == 1}
 _MOVES = {**MOVES, "branch.batch_size": "model_params.global_batch_size"}
 # What CVS assumes.
 _DEFAULTS = {"nnodes": "1"}
@@ -49,7 +49,7 @@ def first_format(file: LaterFile, options: RunOptions, _node_count: int, finding
     if config is None or parameters is None:
         return None
     mode = "single_node" if str(data.get("framework")).endswith("single") else "multi_node"
-    first = FirstFormat(mode, _model_of(parameters, findings), read.gpu_arch or "gpu")
+    first = FirstFormat(mode, model_of(parameters, "model_params", findings), read.gpu_arch or "gpu")
     places = first.places
     for name, value in {**_DEFAULTS, **config}.items():
         if f"config.{name}" in MOVES or name == "container_config":
@@ -59,22 +59,22 @@ def first_format(file: LaterFile, options: RunOptions, _node_count: int, finding
             first.values["config"][name] = value
     _take_devices(first, config, findings)
     for name, value in parameters.items():
-        if name not in _OWN:
-            first.take("branch", _RENAMED.get(name, name), value, key_path("model_params", name))
-    _take_precision(first, parameters, file, findings)
+        if name not in OWN:
+            first.take("branch", RENAMED.get(name, name), value, key_path("model_params", name))
+    take_precision(first, parameters, "model_params.precision", file, findings)
     places |= move_container(data, first.values, findings)
     if read.checkpoint.enforce:
         warn_of_checkpoint_test("checkpoint.enforce", findings)
-    return first.as_file(DIALECT), _WORDS | first.words("model_params", _MOVES, file.moved)
+    return first.as_file(DIALECT), WORDS | first.words("model_params", _MOVES, file.moved)
 
 
-def _model_of(parameters: dict[str, t.Any], findings: Findings) -> str:
+def model_of(parameters: dict[str, t.Any], place: str, findings: Findings) -> str:
     """Return the name of the model; where that is wrong, one by which other faults can be found."""
     model, tokenizer = parameters.get("model_name"), parameters.get("tokenizer_model")
     if isinstance(model, str) and not is_placeholder(model):
         return model
     message = "model_name is missing." if model is None else f"model_name is {shown(model)}, which is not a name."
-    findings.fault("model_params.model_name", model, message, "Give a name, for example llama3.1_8B.")
+    findings.fault(f"{place}.model_name", model, message, "Give a name, for example llama3.1_8B.")
     return posixpath.basename(tokenizer) or "model" if isinstance(tokenizer, str) else "model"
 
 
@@ -90,8 +90,11 @@ def _take_devices(first: FirstFormat, config: dict[str, t.Any], findings: Findin
         findings.warn("config.nccl_ib_hca_list", other, message, "Keep one of the two.")
 
 
-def _take_precision(first: FirstFormat, parameters: dict[str, t.Any], file: LaterFile, findings: Findings) -> None:
-    given, path = parameters.get("precision"), "model_params.precision"
+def take_precision(
+    first: FirstFormat, parameters: dict[str, t.Any], path: str, file: LaterFile, findings: Findings
+) -> None:
+    """Take the precision at a path of the file, with the recipe that the first format names separately."""
+    given = parameters.get("precision")
     # The branch reports one that is missing.
     if given is None:
         return

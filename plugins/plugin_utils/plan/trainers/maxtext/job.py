@@ -22,6 +22,7 @@ from ...formats.cvs1.maxtext.keys import ELSEWHERE
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
+from ...job.memory import Keeping
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
@@ -41,6 +42,16 @@ from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
+_WEIGHT_BYTES = {"bfloat16": 2.0, "float16": 2.0}
+# The part of a layer's activations that a policy keeps on the device, by the products that get_remat_policy names.
+_KEPT = {
+    **dict.fromkeys(("none", "minimal", "minimal_flash", "minimal_with_context"), 0.9),
+    "save_dot_with_context_except_mlp": 0.25,
+    "save_dot_except_mlpwi": 0.25,
+    "save_dot_except_mlp": 0.2,
+    "save_qkv_proj": 0.1,
+    "save_out_proj": 0.1,
+}
 # libyaml, if available, is ten times as fast; it only folds lines of more than 1,000 characters differently.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # What CVS passes to every MaxText: nothing here uses Google Cloud, and GSPMD shards as in the measured runs.
@@ -183,9 +194,17 @@ def _job(
         ),
         architecture=architecture_of(reading),
         counts_routers=True,
+        keeping=_kept(reading, sizes),
         # With the same run_name MaxText resumes from its last checkpoint.
         checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )
+
+
+def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
+    """Return what a device keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
+    weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
+    shards = sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1)
+    return Keeping(0.0, 4 * weight, shards, _KEPT.get(reading.parameters.remat_policy or "full", 0.0))
 
 
 FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(

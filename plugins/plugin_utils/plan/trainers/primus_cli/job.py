@@ -12,6 +12,7 @@ import posixpath
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ....contracts import OptionalParameters, Parameters
 from ...config.findings import Findings
@@ -19,7 +20,8 @@ from ...config.model import typed
 from ...formats.primus_yaml.experiment import Experiment
 from ...formats.primus_yaml.keys import Keys
 from ...formats.primus_yaml.overrides import overrides_of
-from ...formats.primus_yaml.reading import PrimusFile
+from ...formats.primus_yaml.presets import checkout_of, presets_of
+from ...formats.primus_yaml.reading import PrimusFile, merged
 from ...formats.primus_yaml.run import RUN, mode_of, run_of
 from ...formats.primus_yaml.run_config import RunConfig
 from ...formats.primus_yaml.variables import resolved
@@ -66,8 +68,13 @@ def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], 
     experiment = _typed(values, options, own)
     path = f"modules.{config.module}"
     module = values["modules"][config.module]
-    keys = Keys(overrides_of(module, config.arguments), f"{path}.overrides", own)
-    reading = PrimusReading(experiment, mode, nodes, options, own, config.module, config.backend, keys)
+    given = Keys(overrides_of(module, config.arguments), f"{path}.overrides", own)
+    checkout = checkout_of(config, options.training_primus_checkout)
+    presets = presets_of(config, module, checkout, _variables(config), own) if checkout else {}
+    keys = replace(given, values=merged(presets, dict(given.values)))
+    reading = PrimusReading(experiment, mode, nodes, options, own, config.module, config.backend, given, keys)
+    if checkout:
+        own.note(f"What the file does not say is taken from Primus' presets in {checkout}.")
     job = _checked_job(reading, config, module)
     # What could not be resolved is not reported again as missing.
     findings.faults += [fault for fault in own.faults if fault["key"] not in reported]
@@ -96,7 +103,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
     model = _model_of(module)
     check_scaling(options, reading.mode, None, "An experiment of Primus", reading.findings)
     scale = scale_of(reading)
-    image = options.training_image or run.container_image or None
+    image = run.container_image or options.training_image or None
     check_engine(reading, image)
     check_experiment(reading, scale, model)
     master = reading.master_address(f"{RUN}.master_address")
@@ -164,7 +171,7 @@ def _gpu_of(source: str) -> str:
 
 
 def _architecture_of(reading: PrimusReading, model: str) -> Architecture | str:
-    if changed := [key for key in (*_SHAPE, *_SHAPE_OF_MAXTEXT) if reading.keys.gives(key)]:
+    if changed := [key for key in (*_SHAPE, *_SHAPE_OF_MAXTEXT) if reading.own.gives(key)]:
         return f"The file changes the shape of {model} ({', '.join(changed)})."
     known = known_model(model)
     return KNOWN_MODELS[known] if known else f"The shape of {model} is in Primus' preset."

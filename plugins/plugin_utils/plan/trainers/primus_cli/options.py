@@ -16,3 +16,8 @@ class PrimusOptions(RunOptions):
         "the config.",
         default="",
     )
+    training_primus_checkout: PathOrNothing = key(
+        "Checkout of Primus on the controller, whose presets say what the config leaves out; by default the one that "
+        "the config is in.",
+        default="",
+    )

@@ -13,8 +13,12 @@ from .options import PrimusOptions
 
 @dataclass(frozen=True)
 class PrimusReading(ConfigReading[Experiment, PrimusOptions]):
-    """An experiment for Primus, and the run around it: which ``module`` is run, by which ``backend``."""
+    """An experiment for Primus, and the run around it: which ``module`` is run, by which ``backend``.
+
+    ``own`` are the keys that the file itself gives, ``keys`` those and what is known of the presets.
+    """
 
     module: str
     backend: str
+    own: Keys
     keys: Keys

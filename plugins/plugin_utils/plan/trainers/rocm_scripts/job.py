@@ -15,6 +15,7 @@ from ...formats.cvs1.megatron.config import PRECISIONS, MegatronConfig, Megatron
 from ...formats.cvs1.megatron.dataset import fetched_dataset
 from ...job.container import container_options
 from ...job.job import Job
+from ...job.memory import Keeping
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
@@ -118,7 +119,18 @@ def _job(
         dataset=dataset,
         architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
         checkpoints=saved if saved == loaded else "",
+        keeping=_kept(reading, sizes, full=checkpointing_of(reading) == "full" if deepseek else parameters.recompute),
     )
+
+
+def _kept(reading: ScriptReading, sizes: Sizes, *, full: bool) -> Keeping:
+    """Return what a rank keeps: BF16 weights, FP32 gradients and, of the distributed optimizer, its shard.
+
+    FSDP shards all of it.
+    """
+    shards = (sizes.data_parallelism or 1) * (sizes.context_parallelism or 1)
+    whole, sharded = (0.0, 18.0) if reading.parameters.fsdp or reading.get("megatron_fsdp") else (6.0, 12.0)
+    return Keeping(whole, sharded, shards, 0.0 if full else 1.0)
 
 
 def _trained_in(reading: ScriptReading) -> str:

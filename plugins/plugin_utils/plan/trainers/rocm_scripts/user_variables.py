@@ -75,7 +75,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
             path,
             value,
             f"{shown(value)} contains {found}, and the training script passes it to a shell that may execute it.",
-            "Use only letters, digits and . _ / : @ % + = , ^ -",
+            "Use only letters, digits and . _ / : @ % + = , ^ or -.",
         )
     if name in _COUNTED:
         key = _COUNTED[name]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The top of a CVS config with ``gpu_name`` and ``train_params``.
+
+Sources: cvs/input/config_file/training of ROCm/cvs at 25f1367e and e846de8d (2026), and its reference of the Megatron
+configuration files. The sections that hold the values of a training are checked where they become a config of CVS's
+first format.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...config.field_types import Flag, FreeObject, Name
+from ...config.fields import ConfigSection, key, optional
+from ...config.kinds import Words
+from ..cvs2.config import Checkpoint, Convergence, LaterConfig, LossCurve, ScalingBaseline
+from ..cvs2.maxtext_config import CheckpointResume
+
+# Checked under the keys of the first format, which they move to.
+MOVING = (
+    *("log_dir", "hf_token_file", "models_dir", "scripts_dir", "data_cache_dir", "rocm_dir"),
+    *("verify_network_errors", "maxtext_config", "xla_flags", "train_params", "sweep", "sweeps", "runs"),
+    # Of tests that are not made here.
+    *("smoke", "checkpoint_dir"),
+)
+
+
+class Paths(ConfigSection):
+    """The section ``paths``; ``{shared_fs}`` and ``{paths.log_dir}`` elsewhere stand for its values."""
+
+    shared_fs: t.Any = optional("A folder that all nodes share.")
+    models_dir: t.Any = optional("Cache for downloads from the Hugging Face hub.")
+    log_dir: t.Any = optional("Log folder on each node.")
+    hf_token_file: t.Any = optional("File with the Hugging Face token.")
+    scripts_dir: t.Any = optional("No effect; the launch script is in the run's folder.")
+    data_cache_dir: t.Any = optional("Cache for the dataset index.")
+    rocm_dir: t.Any = optional("No effect; ROCm is taken from the image.")
+    temp_dir: t.Any = optional("No effect; what a run needs is in its folder.")
+
+
+class CurrentConfig(LaterConfig):
+    """What every config has at the top."""
+
+    gpu_name: Name = key("Kind of GPU.", example="MI325X")
+    gpus_per_node: t.Any = optional("GPUs of a node.")
+    verify_network_errors: t.Any = optional("No effect; network counters are not compared.")
+    paths: Paths = key("Folders and files.", default_factory=Paths)
+    smoke: FreeObject | None = optional("A short run of CVS before the others.")
+    loss_curve: LossCurve = key("How CVS judges the loss.", default_factory=LossCurve)
+    convergence: Convergence = key("A loss to reach.", default_factory=Convergence)
+    scaling_baseline: ScalingBaseline = key("What scaling is compared with.", default_factory=ScalingBaseline)
+    error_patterns: FreeObject | None = optional("What CVS looks for in logs, in addition to what is looked for here.")
+
+
+class MegatronFile(CurrentConfig):
+    """A config for Megatron-LM."""
+
+    train_params: FreeObject = key("What to train.")
+    checkpoint: Checkpoint = key("A test of checkpoints.", default_factory=Checkpoint)
+    sweep: FreeObject | None = optional("The runs, each named by its batch sizes and precision.")
+
+
+class TrainParams(ConfigSection):
+    """The section ``train_params`` for JAX MaxText."""
+
+    hf_model_id: t.Any = optional("Where CVS fetches the tokenizer from.")
+    model_id: t.Any = optional("Name of the model, if another one than model_name of maxtext_config.")
+    train_script_paths: t.Annotated[list[t.Any], Words("a list")] | None = optional(
+        "Where CVS looks for MaxText; the image's tag decides that."
+    )
+    maxtext_config: FreeObject = key("Keys of MaxText.")
+    xla_flags: FreeObject = key("XLA flags, each with its value.", default={})
+
+
+class MaxTextFile(CurrentConfig):
+    """A config for JAX MaxText."""
+
+    train_params: TrainParams = key("What to train.")
+    checkpoint_resume: CheckpointResume = key("A test of checkpoints.", default_factory=CheckpointResume)
+    sweeps: t.Any = optional("The runs, each named by its batch size, precision and sequence length.")
+    runs: t.Any = optional("Those that run.")
+    verify_dmesg: Flag | None = optional("Whether CVS reads the kernel's messages; a run here always does.")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much memory a training takes on each accelerator: weights, gradients, optimizer, activations and logits.
+
+The activations of a layer are those that a backward pass needs, with attention that keeps no matrix of scores, as in
+"Reducing Activation Recomputation in Large Transformer Models" (arXiv 2205.05198); for the attention and the
+feed-forward part of Mixtral 8x22B they agree with what Primus projects (0.625 and 1.6875 GiB). Compared with what
+TorchTitan publishes for Llama 3.1 8B on 8 H100 (docs/performance.md), the estimates are 11 to 21 % too low, as
+allocators reserve more than is in use. Nothing here is exact enough to tell a training that fits from one that just
+does not.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ...contracts import Parameters
+from ..config.findings import Findings
+from ..config.numbers import number
+from .architecture import Architecture, parameters_of
+from .peak_tflops import accelerator_of
+
+# In GiB for one chip, or one die of MI250 and MI250X, of the same sources as the peaks.
+_MEMORY_GIB = {
+    "mi210": 64.0,
+    "mi250": 64.0,
+    "mi250x": 64.0,
+    "mi300x": 192.0,
+    "mi325x": 256.0,
+    "mi350x": 288.0,
+    "mi355x": 288.0,
+    "a100": 80.0,
+    "h100": 80.0,
+    "h200": 141.0,
+    "b200": 180.0,
+    "v4": 32.0,
+    "v5e": 16.0,
+    "v5p": 95.0,
+    "v6e": 32.0,
+    "trn1": 32.0,
+    "trn2": 96.0,
+}
+_GIB = 1024.0**3
+# Of a logit: itself, a copy of 32 bits, and its gradient.
+_LOGIT_BYTES = 10.0
+# An estimate that is so much above the memory does not fit.
+_CERTAIN = 1.25
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What a rank keeps.
+
+    ``whole`` and ``sharded`` are the bytes of a parameter's weight, gradient and optimizer state, the latter divided
+    among ``shards`` ranks. ``activations`` is the part of a layer's activations that is not computed again: 1 for all,
+    0 where only the layer's input is kept.
+    """
+
+    whole: float
+    sharded: float
+    shards: int
+    activations: float
+
+
+class Estimate(t.NamedTuple):
+    """GiB on one accelerator: of weights, gradients and optimizer, of activations, and of logits."""
+
+    states: float
+    activations: float
+    logits: float
+
+    @property
+    def total(self) -> float:
+        """Return the sum."""
+        return sum(self)
+
+
+def estimated(shape: Architecture, parameters: Parameters, keeping: Keeping, narrow: bool) -> Estimate:
+    """Return how much a training takes; ``narrow`` tells whether inputs of matrix products are kept in FP8."""
+    tensor, pipeline = parameters["tensor_parallelism"] or 1, parameters["pipeline_parallelism"] or 1
+    context = parameters.get("context_parallelism") or 1
+    experts = parameters.get("expert_parallelism") or 1
+    tokens = (parameters["micro_batch_size"] or 0) * (parameters["sequence_length"] or 0) / context
+    held = parameters_of(shape) / (tensor * pipeline * (experts if shape.experts else 1))
+    states = held * (keeping.whole + keeping.sharded / keeping.shards)
+    # The first stage of a pipeline holds the micro batches of as many as there are stages.
+    layer, inputs = _layer_bytes(shape, narrow) / tensor, 2.0 * shape.hidden_size / tensor
+    kept = shape.layers * (inputs + keeping.activations * (layer - inputs)) + (1 - keeping.activations) * layer
+    logits = _LOGIT_BYTES * shape.vocabulary_size / tensor if pipeline == 1 else 0.0
+    return Estimate(*(size / _GIB for size in (states, tokens * kept, tokens * logits)))
+
+
+def _layer_bytes(shape: Architecture, narrow: bool) -> float:
+    """Return the bytes that one token leaves in one layer for the backward pass."""
+    product, hidden = 1.0 if narrow else 2.0, shape.hidden_size
+    width = shape.attention_heads * shape.head_size
+    attention = product * hidden + 2.0 * (width + 2 * shape.query_groups * shape.head_size) + product * width
+    forward = shape.feed_forward_size
+    if shape.experts:
+        forward = shape.experts.per_token * shape.experts.feed_forward_size + shape.experts.shared_size
+    matrices = 2 if shape.gated else 1
+    # The inputs of both norms, those of the products, and what lies between them.
+    return 2 * 2.0 * hidden + attention + product * hidden + 2.0 * matrices * forward + product * forward
+
+
+def warn_of_memory(
+    shape: Architecture | str,
+    parameters: Parameters,
+    keeping: Keeping | None,
+    gpu: str,
+    chips: float,
+    key: str,
+    findings: Findings,
+) -> None:
+    """Warn of a training that certainly does not fit into the memory of its accelerators; ``key`` is its branch."""
+    known = accelerator_of(gpu)
+    if keeping is None or not isinstance(shape, Architecture) or known is None:
+        return
+    there = _MEMORY_GIB[known] * chips
+    found = estimated(shape, parameters, keeping, "fp8" in parameters["precision"])
+    if found.total <= _CERTAIN * there:
+        return
+    findings.warn(
+        key,
+        None,
+        f"It will not fit: a training needs about {number(found.total)} GiB on each GPU, of which {gpu} has "
+        f"{there:g}: {number(found.states)} for weights, gradients and optimizer, {number(found.activations)} for "
+        f"activations, {number(found.logits)} for logits.",
+        _remedy(found, keeping),
+    )
+
+
+def _remedy(found: Estimate, keeping: Keeping) -> str:
+    if found.states > found.activations + found.logits:
+        return "Shard it further: raise tensor or pipeline parallelism, or use FSDP or more nodes."
+    recompute = ", compute activations again (recompute, remat_policy)" if keeping.activations else ""
+    return f"Lower the micro batch size{recompute}, or raise tensor or context parallelism."
