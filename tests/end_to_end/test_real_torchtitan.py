@@ -32,7 +32,7 @@ warmup_steps = 2
 dataset = "c4_test"
 dataset_path = "{folder}/dataset"
 local_batch_size = 2
-seq_len = 128
+seq_len = 32
 steps = {steps}
 [parallelism]
 # gloo lacks the reduction that FSDP needs.

@@ -38,7 +38,7 @@ def read_toml(text: str, source: str, findings: Findings) -> TomlConfig | None:
     try:
         values = _plain(tomllib.loads(text.removeprefix("\ufeff")))
     except tomllib.TOMLDecodeError as error:
-        reason, _line, place = str(error).partition(f" {_LINE}")
+        reason, _at, place = str(error).partition(f" {_LINE}")
         lines = text.splitlines()
         number = int(place.partition(",")[0]) if place[:1].isdigit() else len(lines)
         found = lines[number - 1].strip() if 0 < number <= len(lines) else ""

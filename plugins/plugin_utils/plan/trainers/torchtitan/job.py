@@ -35,6 +35,8 @@ _MASTER_PORT = 29500
 _FILE = "torchtitan.toml"
 _RUN = "trainops"
 _ENVIRONMENT = {
+    # torchrun itself writes to a file, and would keep the lines of its ranks until it has many.
+    "PYTHONUNBUFFERED": "1",
     "PYTORCH_ALLOC_CONF": "expandable_segments:True",
     # Otherwise lines begin with the rank within the node.
     "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": "[rank${rank}]:",
