@@ -200,7 +200,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    options = module.params
+    # The action has dealt with it on the controller.
+    options = {name: value for name, value in module.params.items() if name != "report_unreachable"}
     relative = [path for path in options["paths"] if not path.startswith("/")]
     if relative:
         module.fail_json(msg=f"paths contains {relative[0]}, but must contain only absolute paths")
