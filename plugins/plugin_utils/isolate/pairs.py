@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What pairs of nodes say of each node and of each link: a pair takes what its two nodes and its link make it take.
 
-The model is additive in logarithms, *cost = usual + node + node + link*, and fitted by medians (Tukey's median polish),
-so that neither a bad node nor a bad link shifts what is found for the others.
+The model is additive in logarithms, *cost = usual + node + node + link*. It is fitted by medians first (Tukey's median
+polish), so that neither a bad node nor a bad link shifts what is found for the others, and then by least squares that
+leave out what medians show to be far off (Tukey's biweight): medians of a few partners alone are too far off too often.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from .robust import Values
 
 _PASSES = 10
 _DONE = 1e-6
+# Where the biweight begins to leave out, in standard deviations: 95 % as precise as the mean of normal values.
+_BIWEIGHT = 4.685
+_MAD = 1.4826
+_LEAST_SCALE = 1e-4
+_LEAST_WEIGHT = 0.5
 
 
 class PairFit(t.NamedTuple):
@@ -60,7 +66,22 @@ class Meetings:
             nodes = nodes + step
             if np.abs(step).max() < _DONE:
                 break
-        return PairFit(usual, nodes, self._links(table, nodes))
+        weights = self._weights(table - nodes[self.partner] - nodes[:, None])
+        for _number in range(_PASSES):
+            nodes = (nodes + self._means(weights, table - nodes[self.partner], nodes)) / 2
+        return PairFit(usual, nodes, self._links(weights, table, nodes))
+
+    def _weights(self, rest: Values) -> Values:
+        """Return how much each pair counts for each of its nodes, by what the nodes leave unexplained of it."""
+        scale = max(_MAD * float(np.nanmedian(np.abs(rest))), _LEAST_SCALE)
+        off = np.clip(np.abs(np.nan_to_num(rest, nan=np.inf)) / (_BIWEIGHT * scale), 0, 1)
+        return t.cast("Values", (1 - off**2) ** 2)
+
+    def _means(self, weights: Values, rest: Values, otherwise: Values) -> Values:
+        """Return the weighted mean of each row, or what stands for a row in which next to nothing counts."""
+        sums = weights.sum(axis=-1)
+        means = (weights * np.nan_to_num(rest)).sum(axis=-1) / np.maximum(sums, _LEAST_WEIGHT)
+        return np.where(sums >= _LEAST_WEIGHT, means, otherwise)
 
     def _medians(self, table: Values) -> Values:
         if self.is_full:
@@ -70,17 +91,15 @@ class Meetings:
         medians[there] = np.nanmedian(table[there], axis=1)
         return medians
 
-    def _links(self, table: Values, nodes: Values) -> Values:
+    def _links(self, weights: Values, table: Values, nodes: Values) -> Values:
         """Return how much each pair exceeds what its nodes add according to their other partners."""
         rest = table - nodes[self.partner]
-        width = table.shape[1]
-        without = np.zeros_like(table)
-        for column in range(width):
-            others = np.delete(rest, column, axis=1)
-            without[:, column] = self._medians(others) if width > 1 else 0.0
-        expected = np.zeros(len(self.ends))
-        there = self.pair >= 0
-        np.add.at(expected, self.pair[there], without[there])
-        measured = np.zeros(len(self.ends))
-        measured[self.pair[there]] = table[there]
-        return t.cast("Values", measured - expected)
+        expected, measured = np.zeros(len(self.ends)), np.zeros(len(self.ends))
+        for column in range(table.shape[1]):
+            others = weights.copy()
+            others[:, column] = 0
+            there = self.pair[:, column] >= 0
+            pairs = self.pair[there, column]
+            np.add.at(expected, pairs, self._means(others, rest, nodes)[there])
+            measured[pairs] = table[there, column]
+        return measured - expected

@@ -20,6 +20,8 @@ _LEAST_UNITS = 3
 _BROKEN = math.log(100.0)
 _IS_BROKEN = _BROKEN / 2
 LINK = "link"
+# What pairs say of nodes and links has longer tails than a normal distribution, by benchmarks/isolate_power.py.
+_OF_PAIRS = 1.15
 
 
 class Scored(t.NamedTuple):
@@ -45,11 +47,11 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
     }
 
 
-def _spread_and_needed(effects: Values, rate: float) -> tuple[float, float]:
+def _spread_and_needed(effects: Values, rate: float, tails: float = 1.0) -> tuple[float, float]:
     """Return the robust standard deviation of effects, and how many of them are needed."""
     if len(effects) < _LEAST_UNITS:
         return LEAST_SPREAD, math.inf
-    return spread(effects), deviations_needed(len(effects), rate)
+    return spread(effects), tails * deviations_needed(len(effects), rate)
 
 
 def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
@@ -79,12 +81,12 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     of_nodes = fit.nodes - np.median(fit.nodes)
     of_links = fit.links - np.median(fit.links)
     problems = {name: one.problem for one in found if one.problem for name in one.nodes}
-    band = _spread_and_needed(of_nodes, rate)
+    band = _spread_and_needed(of_nodes, rate, _OF_PAIRS)
     scores = [
         Score(probe, Unit((name,), LINK), float(effect), *band, problems.get(name, "") if effect > _IS_BROKEN else "")
         for name, effect in zip(names, of_nodes, strict=True)
     ]
-    band = _spread_and_needed(of_links, rate)
+    band = _spread_and_needed(of_links, rate, _OF_PAIRS)
     scores += [
         Score(probe, Unit(one.nodes, LINK), float(effect), *band, one.problem)
         for one, effect in zip(found, of_links, strict=True)
