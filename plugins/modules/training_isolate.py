@@ -40,12 +40,6 @@ options:
     description: Name of the isolation. By default, its time.
     type: str
     default: ""
-  run_id:
-    description:
-      - A run in O(output_dir) that was slow or failed. Its nodes are tested, the ones that it blamed first, and its
-        verdict is part of the report.
-    type: str
-    default: ""
   budget:
     description: Maximum minutes for all tests. Fewer minutes mean fewer rounds of pairs, but at least 3.
     type: float
