@@ -13,8 +13,8 @@ version_added: 1.0.0
 author:
   - The trainops.cluster maintainers (@trainops)
 description:
-  - Without C(-v), shows what changed, failed or warned in a line each, and leaves out tasks that changed nothing. Hosts
-    with the same counts share a line of the recap.
+  - Without C(-v), shows what changed, failed or warned in a line each. Tasks that changed nothing are left out, but
+    messages of M(ansible.builtin.debug) are shown. Hosts with the same counts share a line of the recap.
   - With C(-v), the output is that of P(ansible.builtin.default#callback), all of whose options apply.
   - The C(ansible.cfg) of this collection's repository selects it. Elsewhere, set C(stdout_callback), for example with
     C(ANSIBLE_STDOUT_CALLBACK=trainops.cluster.training_output).
@@ -36,6 +36,7 @@ if t.TYPE_CHECKING:
     from ansible.playbook.task import Task
 
 _HIDDEN = ("display_ok_hosts", "display_skipped_hosts")
+_MESSAGE = "ansible.builtin.debug"
 _OURS = "trainops.cluster."
 # The counts of a host, by the name that the recap has for them.
 _COUNTS = {
@@ -57,9 +58,13 @@ class CallbackModule(Default):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "trainops.cluster.training_output"
 
+    # Whether the result that is being shown is there to be read, like a message of debug.
+    _in_full = False
+
     def get_option(self, option: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
         """Return an option of the default callback; what is not shown here is never shown there."""
-        return False if self._is_short() and option in _HIDDEN else super().get_option(option, hostvars)
+        hidden = option in _HIDDEN and self._is_short() and not self._in_full
+        return False if hidden else super().get_option(option, hostvars)
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
         """Keep the heading of a play until something is shown below it."""
@@ -79,11 +84,14 @@ class CallbackModule(Default):
             super().v2_playbook_on_include(included_file)
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
-        """Show what a task changed as a line with the name of the task."""
+        """Show what a task changed as a line with the name of the task, and what a task says in full."""
         changed = result.result.get("changed", False)
-        if not self._is_short() or (changed and result.task.loop):
+        self._in_full = result.task.resolved_action == _MESSAGE and self._run_is_verbose(result)
+        if self._in_full or not self._is_short() or (changed and result.task.loop):
             super().v2_runner_on_ok(result)
-        if not self._is_short() or not changed or result.task.loop:
+            self._in_full = False
+            return
+        if not changed or result.task.loop:
             return
         self._handle_warnings_and_exception(result)
         self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)

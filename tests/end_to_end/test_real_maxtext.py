@@ -115,7 +115,7 @@ def test_a_lost_peer_is_noticed_before_jax_notices_it(bench, run):
     os.kill(trainer_of("node1", port), signal.SIGKILL)
     output, _errors = playing.communicate(timeout=240)
     assert playing.returncode != 0
-    assert re.search(r"\nnode1 .* failed=1 ", output), output
+    assert re.search(r"\nnode1 .* failed=1\b", output), output
     first = json.loads(next(bench.runs.glob("*/summary.json")).read_text())["first_failure"]
     assert (first["node"], first["class"]) == ("node1", "killed")
     assert "import_error" not in output

@@ -24,7 +24,8 @@ PLAY = [
         "gather_facts": False,
         "tasks": [
             {"name": "Change nothing", "ansible.builtin.meta": "noop"},
-            {"name": "Say it", "ansible.builtin.debug": {"msg": "said"}},
+            {"name": "Change nothing here", "ansible.builtin.assert": {"that": True}},
+            {"name": "Say it", "ansible.builtin.debug": {"msg": "said"}, "run_once": True},
             {"name": "Skip it", "ansible.builtin.debug": {"msg": "skipped"}, "when": False},
             {
                 "name": "Fail the host",
@@ -57,6 +58,10 @@ def shown(bench: Bench, tmp_path: Path):
 
 def test_without_v_changes_and_failures_are_a_line_each_and_the_recap_is_folded(shown) -> None:
     lines = [line.rstrip() for line in shown() if line]
+    output = "\n".join(lines)
+    assert "msg: said" in output
+    assert "Change nothing" not in output
+    lines = lines[next(number for number, line in enumerate(lines) if line.startswith("failed:")) :]
     assert lines[:2] == [f"failed: [gpu2] Fail the host: {REASON}", "changed: [gpu0] Change the host"]
     assert lines[2].startswith("PLAY RECAP")
     recap = dict(line.split(" : ") for line in lines[3:])

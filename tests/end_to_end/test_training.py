@@ -96,7 +96,7 @@ def test_a_rank_that_is_killed_stops_the_others_and_is_named(bench):
                 os.kill(pid, signal.SIGKILL)
     output, _ = run.communicate(timeout=60)
     assert run.returncode != 0
-    assert re.search(r"\nnode1 .* failed=1 ", output), output
+    assert re.search(r"\nnode1 .* failed=1\b", output), output
     assert bench.trainings() == []
     summary = json.loads(next(bench.runs.glob("*/summary.json")).read_text())
     assert summary["verdict"] == "FAIL"
@@ -113,7 +113,7 @@ def test_a_rank_that_hangs_is_stopped_when_another_fails_even_if_it_ignores_sigt
     assert done.status != 0
     first = done.summary["first_failure"]
     assert (first["node"], first["node_rank"], first["class"]) == ("node1", 1, "out_of_memory")
-    assert re.search(r"\nnode1 .* failed=1 ", done.output)
+    assert re.search(r"\nnode1 .* failed=1\b", done.output)
     assert bench.trainings() == []
 
 
@@ -244,7 +244,7 @@ def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_runni
     bench.lose("node1")
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0
-    assert re.search(r"\nnode1 .* unreachable=1 ", output), output
+    assert re.search(r"\nnode1 .* unreachable=1\b", output), output
     summary = json.loads((bench.runs / "lost/summary.json").read_text())
     assert summary["verdict"] in ("FAIL", "ERROR")
     assert summary["first_failure"]["node"] == "node1"
@@ -423,7 +423,7 @@ def test_of_a_training_that_hangs_the_rank_that_holds_the_others_up_is_named(ben
             os.kill(pid, signal.SIGSTOP)
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0
-    assert re.search(r"\nnode1 .* failed=1 ", output), output
+    assert re.search(r"\nnode1 .* failed=1\b", output), output
     summary = json.loads(next(bench.runs.glob("*/summary.json")).read_text())
     assert summary["verdict"] == "FAIL"
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("node1", "stalled")

@@ -97,7 +97,7 @@ def test_a_node_that_fails_ends_the_others_though_jax_ignores_sigterm(play):
     assert done.status != 0
     first = done.summary["first_failure"]
     assert (first["node"], first["node_rank"], first["class"]) == ("node1", 1, "out_of_memory")
-    assert re.search(r"\nnode1 .* failed=1 ", done.output)
+    assert re.search(r"\nnode1 .* failed=1\b", done.output)
     assert processes_of(done.run_dir.name) == []
 
 

@@ -56,7 +56,13 @@ class Cluster(ClusterCommand):
                 *("ansible-playbook", str(ROOT / "playbooks" / playbook), "-i", str(inventory or self.state / "hosts")),
                 *("-e", json.dumps(variables), *arguments),
             ],
-            {**of_all, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_INJECT_FACT_VARS": "false"},
+            {
+                **of_all,
+                "ANSIBLE_NOCOLOR": "1",
+                "ANSIBLE_INJECT_FACT_VARS": "false",
+                # It names each task before what the task changes.
+                "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
+            },
             apart=True,
             packages=(),
             seconds=1200,

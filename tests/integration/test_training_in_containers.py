@@ -194,7 +194,7 @@ def test_a_container_that_is_killed_is_named_and_stops_the_others(job):
     job.cluster.on("node2", "podman", "kill", "--signal", "KILL", "megatron_tiny")
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0
-    assert re.search(r"\nnode2 .* failed=1 ", output), output
+    assert re.search(r"\nnode2 .* failed=1\b", output), output
     first = json.loads((job.runs / "killed/summary.json").read_text())["first_failure"]
     assert (first["node"], first["class"]) == ("node2", "killed")
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]

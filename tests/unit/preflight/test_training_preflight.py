@@ -62,5 +62,5 @@ def test_what_is_no_plan_and_what_are_no_facts_is_refused(bench, tmp_path: Path)
     status, output = play(tmp_path, *no_plans, *no_facts)
     assert status == 2
     told = " ".join(output.split())
-    assert told.count("msg: plan must be a plan without faults") == len(no_plans)
-    assert told.count("msg: nodes must map each node to what trainops.cluster.node_inspect returned") == len(no_facts)
+    assert told.count("plan must be a plan without faults") == len(no_plans)
+    assert told.count("nodes must map each node to what trainops.cluster.node_inspect returned") == len(no_facts)
