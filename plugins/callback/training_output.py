@@ -86,7 +86,7 @@ class CallbackModule(Default):
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
         """Show what a task changed as a line with the name of the task, and what a task says in full."""
         changed = result.result.get("changed", False)
-        self._in_full = result.task.resolved_action == _MESSAGE and self._run_is_verbose(result)
+        self._in_full = self._is_message(result)
         if self._in_full or not self._is_short() or (changed and result.task.loop):
             super().v2_runner_on_ok(result)
             self._in_full = False
@@ -95,6 +95,12 @@ class CallbackModule(Default):
             return
         self._handle_warnings_and_exception(result)
         self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)
+
+    def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
+        """Show an item that a task changed, or says."""
+        self._in_full = self._is_message(result)
+        super().v2_runner_item_on_ok(result)
+        self._in_full = False
 
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
         """Show why a task of this collection failed once; of others all is shown that may explain it."""
@@ -133,6 +139,9 @@ class CallbackModule(Default):
             result.pop("exception", None)
         else:
             super()._handle_exception(result, use_stderr)
+
+    def _is_message(self, result: CallbackTaskResult) -> bool:
+        return result.task.resolved_action == _MESSAGE and self._run_is_verbose(result)
 
     def _is_short(self) -> bool:
         return bool(self._display.verbosity == 0)

@@ -38,13 +38,16 @@ def test_a_node_whose_clock_is_wrong_is_red(bench: Bench) -> None:
 
 def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
     inventory = bench.inventory(node0={}, node1={"ansible_python_interpreter": "/nowhere/python3"})
-    done = bench.play("preflight.yml", inventory, bench.config(), training_config="")
+    without = {"training_config": "", "training_gpu": "cpu"}
+    done = bench.play("preflight.yml", inventory, bench.config(), **without)
     shown = " ".join(done.output.split())
     assert done.status != 0
     assert "Preflight of machines (no training config)" in shown
     assert "mounts, cache, image on node0: no training config (set -e training_config=FILE)" in shown
     assert "Not ready: 1 red cell on 1 of 2 nodes." in shown
-    done = bench.play("preflight.yml", inventory, bench.config(), "--limit", "node0", training_config="")
+    done = bench.play(
+        "preflight.yml", inventory, bench.config(), "--limit", "node0", training_config="", training_gpu="cpu"
+    )
     assert done.status == 0, done.output
     assert "Ready: nothing is red on 1 node." in done.output
     done = bench.play("preflight.yml", bench.inventory(), bench.config(), training_config="")

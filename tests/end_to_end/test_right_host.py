@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 
+from ClusterShell.NodeSet import NodeSet
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from test_runner_job import Job, answers
 
@@ -18,13 +19,14 @@ PLAYBOOK = "megatron_multinode.yml"
 
 def recap(output: str) -> dict[str, tuple[int, int]]:
     """How often each host failed, and was unreachable."""
-    rows = re.findall(r"^(\w+) +: ok=\d+ .*unreachable=(\d+) +failed=(\d+)", output, re.MULTILINE)
-    return {host: (int(failed), int(unreachable)) for host, unreachable, failed in rows if host != "localhost"}
+    rows = re.findall(r"^([\w,\[\]-]+) +: ok=\d+ .*unreachable=(\d+) +failed=(\d+)", output, re.MULTILINE)
+    counts = {host: (int(failed), int(dark)) for hosts, dark, failed in rows for host in NodeSet(hosts)}
+    return {host: found for host, found in counts.items() if host != "localhost"}
 
 
 def blamed(output: str) -> set[str]:
     """The hosts that a line of a task names as fatal."""
-    return set(re.findall(r"^fatal: \[(\w+)\]", output, re.MULTILINE))
+    return set(re.findall(r"^(?:fatal|failed): \[(\w+)\]", output, re.MULTILINE))
 
 
 def three(bench: Bench, **changes) -> tuple:

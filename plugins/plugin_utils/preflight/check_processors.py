@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..plan.config.words import listed
+from ..plan.config.words import counted, listed
 from .cells import Cell, by_hand, green, grey, red
 from .facts import Gpus, Process
 from .look import Look
@@ -17,7 +17,7 @@ _LONGEST_COMMAND = 80
 def check_gpus(look: Look) -> Cell:
     """As many GPUs as the plan uses, of the model that it is for."""
     if look.plan["gpu"] == "cpu":
-        return grey("the plan trains on CPUs")
+        return grey("the plan trains on CPUs" if look.has_config else "the inventory has CPUs (training_gpu)")
     device = look.plan["parameters"].get("device", "GPU")
     if device != "GPU":
         return grey(f"the inspection does not support {device}s")
@@ -34,7 +34,7 @@ def _check_wanted_gpus(look: Look, gpus: Gpus, wanted: int) -> Cell:
     found = gpus_in_words(gpus)
     if len(gpus["devices"]) < wanted:
         on_bus = f"; the PCI bus shows {gpus['on_bus']}" if gpus["on_bus"] else ""
-        reason = f"{by} {wanted} GPUs per node, but the driver reports {len(gpus['devices'])}{on_bus}"
+        reason = f"{by} {counted(wanted, 'GPU')} per node, but the driver reports {len(gpus['devices'])}{on_bus}"
         return red(found, reason, _command_for_missing(gpus))
     model = look.plan["gpu"].casefold().removesuffix("x")
     strangers = sorted(name for name in names if model not in name.casefold())
