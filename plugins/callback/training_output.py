@@ -141,7 +141,7 @@ class CallbackModule(Default):
             super()._handle_exception(result, use_stderr)
 
     def _is_message(self, result: CallbackTaskResult) -> bool:
-        return result.task.resolved_action == _MESSAGE and self._run_is_verbose(result)
+        return bool(result.task.resolved_action == _MESSAGE and self._run_is_verbose(result))
 
     def _is_short(self) -> bool:
         return bool(self._display.verbosity == 0)

@@ -34,7 +34,8 @@ def test_the_demo_passes_and_names_its_report(demo):
 
 
 def test_a_good_run_is_shown_on_a_screen(demo):
-    assert len(demo.output.splitlines()) <= 50
+    # How many lines follow the steps depends on how fast the machine is.
+    assert len([line for line in demo.output.splitlines() if not line.startswith("step ")]) <= 45, demo.output
     assert "TASK [" not in demo.output
 
 
