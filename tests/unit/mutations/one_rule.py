@@ -31,7 +31,7 @@ ONE_RULE = [
     ("attempts-maxtext-another checkpoint", "other_log"),
     ("copies-nxdt-node1 is node0", "same_log"),
     ("order-megatron-two runs interleaved", "steps_conflict"),
-    ("order-maxtext-twice", "two_runs"),
+    ("order-maxtext-twice", "clock_back two_runs"),
     ("attempts-megatron-ended at 30", "other_log"),
     ("clock-megatron-backwards", "clock_back"),
     ("loss-nxdt-rising", "loss_rises"),
