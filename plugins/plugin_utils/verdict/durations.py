@@ -6,10 +6,14 @@ from __future__ import annotations
 from ..plan.config.words import counted
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+# A log may claim any time; no calendar has more days than this.
+_MOST_DAYS = 1e7
 
 
 def duration(seconds: float) -> str:
     """Return a time such as ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
+    if not abs(seconds) < _MOST_DAYS * _DAY:
+        return f"{seconds:.3g} s"
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:

@@ -17,6 +17,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.durations
         (7500.0, "2 h 5 min"),
         (86400.0, "24 h 0 min"),
         (2592000.0, "30 days"),
+        (1e308, "1e+308 s"),
+        (float("inf"), "inf s"),
     ],
 )
 def test_a_time_has_two_units_at_most(seconds: float, words: str) -> None:
