@@ -61,10 +61,10 @@ class CallbackModule(Default):
     # Whether the result that is being shown is there to be read, like a message of debug.
     _in_full = False
 
-    def get_option(self, option: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
+    def get_option(self, k: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
         """Return an option of the default callback; what is not shown here is never shown there."""
-        hidden = option in _HIDDEN and self._is_short() and not self._in_full
-        return False if hidden else super().get_option(option, hostvars)
+        hidden = k in _HIDDEN and self._is_short() and not self._in_full
+        return False if hidden else super().get_option(k, hostvars)
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
         """Keep the heading of a play until something is shown below it."""

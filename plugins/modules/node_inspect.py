@@ -53,7 +53,7 @@ options:
     default: {}
   report_unreachable:
     description:
-      - Let the task fail with the reason in RV(msg) where the node cannot be reached, instead of Ansible showing it as
+      - Let the task fail with the reason in C(msg) where the node cannot be reached, instead of Ansible showing it as
         unreachable, which takes many lines for many nodes.
     type: bool
     default: false
