@@ -53,7 +53,7 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             problems.append(str(error))
         if problems:
-            raise AnsibleActionFail("\n".join(f"{problem[0].upper()}{problem[1:]}." for problem in problems))
+            raise AnsibleActionFail("\n".join(f"{problem}." for problem in problems))
         show("\n".join(["", *(f"{line}." for line in planned_in_words(tests)), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
         return result if self._task.check_mode else result | self._isolated(options, tests)
@@ -83,7 +83,7 @@ class ActionModule(ControllerAction):
         try:
             asks, late = self._asks(plan, parts)
             prober = Prober(
-                nodes={host: ProbedNode(nodes[host], options.slowdowns.get(host, 1.0)) for host in options.hosts},
+                nodes={host: ProbedNode(nodes[host], options.slowdown(host)) for host in options.hosts},
                 ask=asks,
                 at_once=context.CLIARGS["forks"],
                 port=arguments["port"],

@@ -21,7 +21,7 @@ _OF_HOSTS = ("training_address", "training_node_environment", "training_topology
 _COLLECTION = Path(__file__).resolve().parents[3]
 _PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
 _NAMED_BY = ("register", "loop_var")
-# What an inventory says of connections, become and Python ("Connecting to hosts: behavioral inventory parameters").
+# Ansible's variables for connections, become and Python ("Connecting to hosts: behavioral inventory parameters").
 _OF_ANSIBLE = {
     *("ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_connection", "ansible_timeout"),
     *("ansible_become", "ansible_become_user", "ansible_become_method", "ansible_become_pass", "ansible_become_exe"),

@@ -29,15 +29,19 @@ class Options:
             return {}
         return {frozenset(_ends(link)): BAD_LINK for link in self.arguments["rehearsal_bad_links"]}
 
+    def slowdown(self, host: str) -> float:
+        """Return how many times as slow a host is made; an inventory may have it as text."""
+        return float(self.slowdowns.get(host, 1.0))
+
     def plan(self, tests: PlannedTests) -> dict[str, t.Any]:
         """Return what stands in plan.json: what will be done, on which nodes, with which options."""
-        slow = {host: float(by) for host, by in self.slowdowns.items() if float(by) != 1.0}
+        slow = {host: by for host in self.hosts if (by := self.slowdown(host)) != 1.0}
         asked = {name: value for name, value in self.arguments.items() if name != "name"}
         return {"nodes": self.hosts, "options": asked, "rehearsal_slowdowns": slow, "tests": tests}
 
 
 def wrong_options(options: Options) -> list[str]:
-    """Return every error in the options, as sentences without their first capital and full stop."""
+    """Return every error in the options, as sentences without their full stop."""
     arguments = options.arguments
     wrong = []
     if arguments["name"] and not _NAME.fullmatch(arguments["name"]):

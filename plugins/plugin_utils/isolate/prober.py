@@ -22,7 +22,7 @@ from .rounds import Pair
 
 SINGLES = [probe.name for probe in PROBES if not probe.of_pairs]
 OF_PAIRS = [probe.name for probe in PROBES if probe.of_pairs]
-# What a test takes at most, with the round trip that asks for it.
+# The most seconds that a test takes, including the round trip that asks for it.
 _ROUND_TRIP_SECONDS = 2
 COST = Cost(
     single=_ROUND_TRIP_SECONDS + sum(probe.seconds for probe in PROBES if not probe.of_pairs),

@@ -212,7 +212,7 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
         if goal is not None and earlier["step"].max() >= goal:
             message = f"The log of {node} reaches step {goal}, then begins again: it holds two runs."
             reasons.add(INCONCLUSIVE, "two_runs", message, node)
-        # The clock of bars begins anew with each process.
+        # Each process starts its progress bars, and their clock, at zero.
         _judge_clock(node, rows, earlier.iloc[:0] if seen.grammar.bars else earlier, reasons)
 
 

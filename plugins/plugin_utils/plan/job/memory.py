@@ -41,7 +41,7 @@ _MEMORY_GIB = {
     "trn2": 96.0,
 }
 _GIB = 1024.0**3
-# Of a logit: itself, a copy of 32 bits, and its gradient.
+# Each logit is kept in 16 bits, in 32 bits, and as a gradient.
 _LOGIT_BYTES = 10.0
 # An estimate that is so much above the memory does not fit.
 _CERTAIN = 1.25

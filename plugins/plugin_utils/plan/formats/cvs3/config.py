@@ -14,7 +14,7 @@ from ...config.field_types import Flag, FreeObject, Name
 from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import Words
 from ..cvs2.config import Checkpoint, Convergence, LaterConfig, LossCurve, ScalingBaseline
-from ..cvs2.maxtext_config import CheckpointResume
+from ..cvs2.maxtext_config import CheckpointResume, Paths
 
 # Checked under the keys of the first format, which they move to.
 MOVING = (
@@ -25,13 +25,9 @@ MOVING = (
 )
 
 
-class Paths(ConfigSection):
-    """The section ``paths``; ``{shared_fs}`` and ``{paths.log_dir}`` elsewhere stand for its values."""
+class CurrentPaths(Paths):
+    """The section ``paths``, with more folders."""
 
-    shared_fs: t.Any = optional("A folder that all nodes share.")
-    models_dir: t.Any = optional("Cache for downloads from the Hugging Face hub.")
-    log_dir: t.Any = optional("Log folder on each node.")
-    hf_token_file: t.Any = optional("File with the Hugging Face token.")
     scripts_dir: t.Any = optional("No effect; the launch script is in the run's folder.")
     data_cache_dir: t.Any = optional("Cache for the dataset index.")
     rocm_dir: t.Any = optional("No effect; ROCm is taken from the image.")
@@ -44,7 +40,7 @@ class CurrentConfig(LaterConfig):
     gpu_name: Name = key("Kind of GPU.", example="MI325X")
     gpus_per_node: t.Any = optional("GPUs of a node.")
     verify_network_errors: t.Any = optional("No effect; network counters are not compared.")
-    paths: Paths = key("Folders and files.", default_factory=Paths)
+    paths: CurrentPaths = key("Folders and files.", default_factory=CurrentPaths)
     smoke: FreeObject | None = optional("A short run of CVS before the others.")
     loss_curve: LossCurve = key("How CVS judges the loss.", default_factory=LossCurve)
     convergence: Convergence = key("A loss to reach.", default_factory=Convergence)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ...config.findings import Findings
 from ...config.words import listed
 
-# That of primus-cli.
+# primus-cli uses this port unless MASTER_PORT is set.
 MASTER_PORT = 1234
 # What base_env.sh sets where a variable is not set.
 _DEFAULTS = {

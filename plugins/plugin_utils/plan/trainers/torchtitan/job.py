@@ -30,7 +30,7 @@ from .precision import precision_of
 from .reading import TorchTitanReading
 from .sizes import check_sizes, sizes_of
 
-# That of multinode_trainer.slurm.
+# multinode_trainer.slurm of TorchTitan uses this port.
 _MASTER_PORT = 29500
 _FILE = "torchtitan.toml"
 _RUN = "trainops"

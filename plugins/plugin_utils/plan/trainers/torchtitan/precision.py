@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .reading import TorchTitanReading
 
-# What a converter trains in; of 0.2.2.
+# The precision that each converter of TorchTitan 0.2.2 trains in.
 CONVERTERS = {
     "quantize.linear.float8": "fp8",
     "quantize.grouped_mm.float8": "fp8",

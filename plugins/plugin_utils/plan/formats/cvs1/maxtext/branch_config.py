@@ -24,7 +24,7 @@ Attention = t.Annotated[str, OneOf(("autoselected", "dot_product", "flash", "cud
 Hardware = t.Annotated[str, OneOf(("gpu", "gpu_multiprocess", "tpu", "cpu"))]
 NumberFormat = t.Annotated[str, KEYS["dtype"].kind]
 Quantization = t.Annotated[str, KEYS["quantization"].kind]
-# Of the function get_remat_policy in MaxText's decoders, which stops at any other name.
+# get_remat_policy in MaxText's decoders accepts these names and stops at any other.
 RematPolicy = t.Annotated[
     str,
     OneOf(
