@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
-from .judge import Verdict, suspects_of, verdicts_of
-from .measured import Measured, Score, Suspect
+from .judge import Verdict, suspects_of, unproved_of, verdicts_of
+from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests
 from .prober import Prober
 from .score import Scored, scores_of
@@ -36,12 +36,16 @@ class NodeVerdict(TypedDict):
 class Isolation(TypedDict):
     """What tests of nodes have found.
 
-    ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction, None where it
-    could not be measured; ``links`` the same for pairs, as lists of two nodes and the fraction.
+    ``unproved`` were slow twice, but by less than what is proof among so few nodes: nobody is accused for that.
+    ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
+    would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
+    None where it could not be measured; ``links`` the same for pairs, as lists of two nodes and the fraction.
     """
 
     suspects: list[Suspect]
+    unproved: list[Unproved]
     nodes: dict[str, NodeVerdict]
+    proof: dict[str, float | None]
     probes: dict[str, dict[str, float | None]]
     links: dict[str, list[tuple[str, str, float | None]]]
     node_minutes: float
@@ -63,7 +67,9 @@ def isolate(prober: Prober, tests: PlannedTests, say: Say) -> Isolation:
     scored = scores_of(measured)
     return {
         "suspects": suspects,
+        "unproved": unproved_of(measured, suspects),
         "nodes": {node: _of_node(node, verdict, suspects, refused.get(node)) for node, verdict in verdicts.items()},
+        "proof": {probe: _proof(found) for probe, found in scored.items()},
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
         "node_minutes": prober.node_minutes,
@@ -103,6 +109,11 @@ def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: No
         "reason": own[0]["evidence"] if own else str(error or ""),
         "unreachable": isinstance(error, NodeLostError),
     }
+
+
+def _proof(found: Scored) -> float | None:
+    """Return what would prove a node slow; all nodes of a probe are compared alike."""
+    return next((score.proof for score in found.scores if len(score.unit.nodes) == 1), None)
 
 
 def _excess_of_nodes(found: Scored) -> dict[str, float | None]:

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .measured import Measured, Score, Suspect, Unit
+from .measured import Measured, Score, Suspect, Unit, Unproved
 from .robust import Values
 from .score import Scored, scores_of
 from .suspicion import suspected
 
 _ALONE = 0.7
+# What comes back at less than this part of what it was has gone.
+_CAME_BACK = 0.5
 _DRAWS = 1000
 _INTERVAL = (2.5, 97.5)
 Verdict: t.TypeAlias = t.Literal["good", "slow", "broken", "untested"]
@@ -31,6 +33,32 @@ def suspects_of(measured: Sequence[Measured]) -> list[Suspect]:
     again = [one for one in measured if one.stage == "confirmation"]
     found = [suspect for score in suspected(scored) if (suspect := _accused(score, scored, measured, again))]
     return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
+
+
+def unproved_of(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> list[Unproved]:
+    """Return who was slow both times without being one of the ``suspects``, the slowest first."""
+    scored = scores_of(measured)
+    again = [one for one in measured if one.stage == "confirmation"]
+    accused = {node for one in suspects for node in (one["node"], one["other"]) if node}
+    found: dict[Unit, Unproved] = {}
+    for score in suspected(scored):
+        effect_again = _effect_again(score, scored[score.probe], again)
+        if score.broken or effect_again is None or score.proof is None or accused & set(score.unit.nodes):
+            continue
+        if effect_again >= _CAME_BACK * score.effect:
+            node, *other = score.unit.nodes
+            found.setdefault(
+                score.unit,
+                {
+                    "node": node,
+                    "other": other[0] if other else None,
+                    "part": score.unit.part,
+                    "probe": score.probe,
+                    "slower_by": math.expm1((score.effect + effect_again) / 2),
+                    "proof": score.proof,
+                },
+            )
+    return sorted(found.values(), key=lambda one: -one["slower_by"])
 
 
 def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: Iterable[Suspect]) -> dict[str, Verdict]:
@@ -50,13 +78,12 @@ def _accused(
 ) -> Suspect | None:
     unit, of_probe = score.unit, scored[score.probe]
     failed = [one for one in again if _is_of(one, unit, score.probe) and one.problem]
-    own_again = _effects(unit, score.probe, again, of_probe, _usual_again(score, again, of_probe))
+    own_again = _again(score, of_probe, again)
+    effect_again = _effect_again(score, of_probe, again)
     if score.broken or failed:
-        return _broken(score, failed) if failed and not own_again.size else None
-    if not own_again.size:
+        return _broken(score, failed) if failed and effect_again is None else None
+    if effect_again is None:
         return None
-    # Each repeated test of a pair counts: what comes and goes is no reason to accuse anybody.
-    effect_again = float(np.min(own_again) if len(of_probe.nodes) else np.median(own_again))
     together, enough = (score.effect + effect_again) / 2, score.needed * score.spread
     if together < enough or effect_again < _ALONE * enough:
         return None
@@ -68,6 +95,19 @@ def _accused(
         f"{score.needed:.1f} would be enough"
     )
     return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
+
+
+def _again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> Values:
+    return _effects(score.unit, score.probe, again, of_probe, _usual_again(score, again, of_probe))
+
+
+def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> float | None:
+    """Return what a unit added to the usual cost when it was tested again, None if it was not."""
+    own_again = _again(score, of_probe, again)
+    if not own_again.size:
+        return None
+    # Each repeated test of a pair counts: what comes and goes is no reason to accuse anybody.
+    return float(np.min(own_again) if len(of_probe.nodes) else np.median(own_again))
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:

@@ -61,6 +61,11 @@ class Score:
     broken: str = ""
 
     @property
+    def proof(self) -> float | None:
+        """Return the least fraction by which the unit would have to be slower to be accused; None if nothing would."""
+        return math.expm1(self.needed * self.spread) if math.isfinite(self.needed) else None
+
+    @property
     def nearness(self) -> float:
         """Return the deviations from the others as a part of those that are needed: an accusation begins at 1."""
         return self.effect / self.spread / self.needed
@@ -81,3 +86,17 @@ class Suspect(TypedDict):
     slower_by: float | None
     interval: tuple[float, float] | None
     evidence: str
+
+
+class Unproved(TypedDict):
+    """A node or link that was slow in both tests, by too little to accuse it among so few nodes.
+
+    ``slower_by`` is a fraction of what the others take, and ``proof`` the least that would be proof.
+    """
+
+    node: str
+    other: str | None
+    part: str
+    probe: str
+    slower_by: float
+    proof: float

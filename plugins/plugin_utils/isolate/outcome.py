@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from .isolation import Isolation
-from .measured import Suspect
+from .measured import Suspect, Unproved
+
+# With less than this an operator hardly sends a node away; where only more can be proved, nobody is called good.
+_ACCEPTED = 0.1
 
 
 def blame_of(isolation: Isolation) -> dict[str, Blame]:
@@ -23,12 +26,36 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
 
 def in_words(suspect: Suspect) -> str:
     """Return what is wrong: ``node3 is 31 % slower (30 to 33 %)``."""
-    node, other = suspect["node"], suspect["other"]
-    what = f"The link {node}–{other}" if other else f"{node} ({suspect['part']})"
+    what = _what(suspect)
     if suspect["slower_by"] is None or suspect["interval"] is None:
         return f"{what} is broken"
     low, high = (100 * bound for bound in suspect["interval"])
     return f"{what} is {100 * suspect['slower_by']:.1f} % slower ({low:.1f} to {high:.1f} %)"
+
+
+def unproved_in_words(one: Unproved) -> str:
+    """Return what was slow without being proved."""
+    return (
+        f"{_what(one)} took {100 * one['slower_by']:.1f} % longer both times; among these nodes only "
+        f"{100 * one['proof']:.0f} % would be proof"
+    )
+
+
+def proof_in_words(isolation: Isolation) -> str:
+    """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
+    least = (
+        f"{'nothing' if by is None else f'{100 * by:.0f} %'} ({probe})" for probe, by in isolation["proof"].items()
+    )
+    return f"Proof that a node is slower begins at {', '.join(least)}"
+
+
+def is_coarse(isolation: Isolation) -> bool:
+    """Return whether a node could be slower than anybody would accept without being accused."""
+    return any(by is None or by > _ACCEPTED for by in isolation["proof"].values())
+
+
+def _what(one: Suspect | Unproved) -> str:
+    return f"The link {one['node']}–{one['other']}" if one["other"] else f"{one['node']} ({one['part']})"
 
 
 def passing_nodes(isolation: Isolation) -> list[str]:

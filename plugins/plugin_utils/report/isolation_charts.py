@@ -59,4 +59,9 @@ def _tile(name: str, column: str, row: Mapping[str, Excess]) -> Markup:
     if excess is None:
         return _TILE.format(_BROKEN, title, "broken")
     colour = [shade for least, shade in _SHADES.items() if excess >= least or least == 0][-1]
-    return _TILE.format(colour, title, f"{100 * excess:+.1f} %")
+    return _TILE.format(colour, title, _percent(excess))
+
+
+def _percent(excess: float) -> str:
+    text = f"{100 * excess:+.1f}"
+    return f"{'0.0' if text == '-0.0' else text.replace('-', '−')} %"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
-from ..isolate.outcome import failing_nodes, in_words, passing_nodes
+from ..isolate.outcome import failing_nodes, in_words, is_coarse, passing_nodes, proof_in_words, unproved_in_words
 from ..isolate.planned import PlannedTests, planned_in_words
 from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
@@ -33,7 +33,7 @@ def write_isolation(folder: Path, name: str, isolation: Isolation, tests: Planne
     ``isolation.json`` has all that is known; ``passing_nodes.txt`` and ``failing_nodes.txt`` are lists with a name a
     line, and ``slurm_exclude.txt`` is what ``--exclude`` of Slurm takes, empty where there is nobody to exclude.
     """
-    verdict = "suspects" if isolation["suspects"] else "incomplete" if _untested(isolation) else "good"
+    verdict = _verdict(isolation)
     failing = failing_nodes(isolation)
     write_whole(folder / PAGE, _page(name, isolation, tests, rehearsal))
     write_whole(folder / PASSING, "".join(f"{node}\n" for node in passing_nodes(isolation)))
@@ -47,8 +47,9 @@ def write_isolation(folder: Path, name: str, isolation: Isolation, tests: Planne
 def isolation_lines(isolation: Isolation) -> list[str]:
     """Return what was found as lines for a terminal."""
     lines = [f"  {in_words(one)}\n    {one['evidence']}" for one in isolation["suspects"]]
+    lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
-    return [f"{_title(isolation)}.", *lines]
+    return [f"{_title(isolation)}.", *lines, f"  {proof_in_words(isolation)}"]
 
 
 def _title(isolation: Isolation) -> str:
@@ -61,7 +62,21 @@ def _title(isolation: Isolation) -> str:
         return "No node was tested"
     if untested:
         return f"{counted(good, 'node')} good, {len(untested)} not tested"
+    if isolation["unproved"]:
+        return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
+    if is_coarse(isolation):
+        return f"Nothing is proved to be slow. {proof_in_words(isolation)}"
     return f"{all_of(good, 'node')} and their links are good"
+
+
+def _verdict(isolation: Isolation) -> str:
+    if isolation["suspects"]:
+        return "suspects"
+    return "incomplete" if _untested(isolation) else "unproved" if _is_unproved(isolation) else "good"
+
+
+def _is_unproved(isolation: Isolation) -> bool:
+    return bool(isolation["unproved"]) or is_coarse(isolation)
 
 
 def _untested(isolation: Isolation) -> list[str]:
@@ -81,13 +96,16 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         name=name,
         rehearsal=rehearsal,
         suspects=isolation["suspects"],
+        good=_verdict(isolation) == "good",
+        proof=proof_in_words(isolation),
+        unproved=[unproved_in_words(one) for one in isolation["unproved"]],
         untested=untested,
         nodes=isolation["nodes"],
         links=[probe for probe, drawn in maps.items() if drawn is not None],
         planned=planned_in_words(tests),
         node_minutes=isolation["node_minutes"],
         headline={
-            "badge": "SUSPECTS" if isolation["suspects"] else "INCOMPLETE" if untested else "GOOD",
+            "badge": _verdict(isolation).upper(),
             "title": _title(isolation),
             "subtitle": f"Isolation {name} · {nodes}",
         },

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from isolate_power import COST, PAIR, SINGLE, Fleet, accused, rates
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of, verdicts_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    suspects_of,
+    unproved_of,
+    verdicts_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
@@ -71,6 +75,22 @@ def test_who_is_slow_in_the_sweep_and_not_when_tested_again_is_accused_of_nothin
     assert suspected(scores_of(once))
     assert suspects_of(once + again) == []
     assert suspects_of(once) == []
+
+
+def test_what_few_nodes_cannot_prove_is_reported_without_accusing_anybody() -> None:
+    few = NODES[:4]
+    of = Fleet(few, np.random.default_rng(1), {"node2": np.log(1.2)}, {})
+    measured = of.measured(few, plan_tests(few, COST, 60)["pairs"], "sweep")
+    measured += of.measured(few, [[("node2", "node0")], [("node2", "node1")]], "confirmation")
+    assert suspects_of(measured) == []
+    unproved = unproved_of(measured, [])
+    assert {(one["node"], one["other"]) for one in unproved} == {("node2", None)}
+    assert all(one["slower_by"] < one["proof"] for one in unproved)
+
+
+def test_who_is_accused_is_not_reported_as_unproved_as_well() -> None:
+    measured = sweep_and_confirmation(fleet({"node5": np.log(1.3)}))
+    assert unproved_of(measured, suspects_of(measured)) == []
 
 
 def test_a_node_whose_tests_fail_again_is_broken_and_a_link_that_fails_is_none_of_its_nodes() -> None:

@@ -31,6 +31,8 @@ def isolation(*suspects: dict[str, t.Any], **verdicts: tuple[str, str, bool]) ->
     nodes = {node: verdicts.get(node, ("good", "", False)) for node in NODES}
     return {
         "suspects": list(suspects),
+        "unproved": [],
+        "proof": {"cpu": 0.03},
         "nodes": {
             node: {"verdict": verdict, "slower_by": None, "reason": reason, "unreachable": lost}
             for node, (verdict, reason, lost) in nodes.items()
@@ -96,3 +98,24 @@ def test_links_of_many_nodes_are_no_map_and_an_isolation_is_not_overwritten(tmp_
     write_plan(tmp_path / "one", "one", {"tests": TESTS})
     with pytest.raises(FileExistsError):
         write_plan(tmp_path / "one", "one", {})
+
+
+def test_who_was_slow_twice_without_proof_is_named_and_nobody_is_said_to_be_good(tmp_path: Path) -> None:
+    unproved = {"node": "gpu1", "other": None, "part": "cpu", "probe": "cpu", "slower_by": 0.29, "proof": 0.45}
+    found = isolation() | {"unproved": [unproved]}
+    files = written(tmp_path, found)
+    assert json.loads(files["isolation.json"])["verdict"] == "unproved"
+    for shown in (files["report.html"], "\n".join(isolation_lines(found))):
+        assert "gpu1 (cpu) took 29.0 % longer" in shown
+        assert "45 %" in shown
+    assert "are good" not in isolation_lines(found)[0]
+    assert blame_of(found) == {}
+
+
+def test_where_only_large_differences_can_be_proved_nobody_is_said_to_be_good(tmp_path: Path) -> None:
+    for proof in (0.45, None):
+        found = isolation() | {"proof": {"cpu": proof}}
+        files = written(tmp_path, found)
+        assert json.loads(files["isolation.json"])["verdict"] == "unproved"
+        assert "are good" not in isolation_lines(found)[0]
+        assert ("45 %" if proof else "nothing") in files["report.html"]
