@@ -65,7 +65,7 @@ def _title(isolation: Isolation) -> str:
     if isolation["unproved"]:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):
-        return f"Nothing is proved to be slow. {proof_in_words(isolation)}"
+        return "Nothing is proved to be slow, but some differences are too uncertain to call all nodes good"
     return f"{all_of(good, 'node')} and their links are good"
 
 
