@@ -48,7 +48,10 @@ def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[
     # The parser's time grows with the square of the number of parts of a key, which are on one line.
     table = _parsed(tomllib.loads, text) if max(map(len, text.split("\n"))) <= _LONGEST_LINE_OF_TOML else None
     if table and not recognized:
-        return "is TOML, which no supported framework reads", _GIVE_ONE
+        return (
+            "is TOML, but not TorchTitan's: that has at least two tables such as [model], [training] and [parallelism]",
+            _GIVE_ONE,
+        )
     return _kind_of_yaml(text, left_alone=named or recognized)
 
 
