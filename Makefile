@@ -164,6 +164,18 @@ $(MEGATRON)/ready: requirements-megatron.txt
 	$(MEGATRON)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-megatron.txt
 	@touch $@
 
+TORCHTITAN := .venv-torchtitan
+
+test-torchtitan: $(VENV)/dev $(TORCHTITAN)/ready ## train with TorchTitan 0.2.2 from PyPI on CPUs (Python 3.11, 1.5 GB)
+	TORCHTITAN_PYTHON=$(abspath $(TORCHTITAN)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_torchtitan.py
+
+$(TORCHTITAN)/ready: requirements-torchtitan.txt
+	$(call need_python,$(MEGATRON_TRAINER_PYTHON),MEGATRON_TRAINER_PYTHON)
+	$(MEGATRON_TRAINER_PYTHON) -m venv $(TORCHTITAN)
+	$(TORCHTITAN)/bin/pip install --quiet --disable-pip-version-check --requirement requirements-torchtitan.txt
+	$(TORCHTITAN)/bin/pip install --quiet --disable-pip-version-check --no-deps torchtitan==0.2.2
+	@touch $@
+
 MAXTEXT := .venv-maxtext
 XPK := .venv-xpk
 TRAINER_PYTHON ?= $(call python_of,3.12)

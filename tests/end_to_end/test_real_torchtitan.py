@@ -15,7 +15,7 @@ from ports import free_port
 
 PYTHON = os.environ.get("TORCHTITAN_PYTHON")
 pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="TORCHTITAN_PYTHON names no Python with TorchTitan 0.2.2; see requirements-torchtitan.txt"
+    not PYTHON, reason="TORCHTITAN_PYTHON names no Python with TorchTitan 0.2.2; run `make test-torchtitan`"
 )
 TRAINER = ROOT / "tests/trainers/torchtitan"
 
