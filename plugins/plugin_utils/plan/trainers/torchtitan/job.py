@@ -11,12 +11,13 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
-from ....contracts import Bound, Parameters
+from ....contracts import Bound, OptionalParameters, Parameters
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.staged_secrets import check_secrets
-from ...config.toml_config import TomlConfig, written
+from ...config.toml_config import written
 from ...formats.torchtitan_toml.config import TorchTitanConfig
+from ...formats.torchtitan_toml.file import TitanFile
 from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
@@ -29,6 +30,7 @@ from .options import TorchTitanOptions
 from .precision import precision_of
 from .reading import TorchTitanReading
 from .sizes import check_sizes, sizes_of
+from .tokenizer import check_tokenizer, fetching, script_of
 
 # multinode_trainer.slurm of TorchTitan uses this port.
 _MASTER_PORT = 29500
@@ -43,7 +45,7 @@ _ENVIRONMENT = {
 }
 
 
-def engine_for(config: TomlConfig, options: TorchTitanOptions, findings: Findings) -> str:
+def engine_for(config: TitanFile, options: TorchTitanOptions, findings: Findings) -> str:
     """Return ``none`` if neither an engine nor an image is set."""
     run = config.values.get(_RUN)
     named = options.training_image or (isinstance(run, dict) and run.get("container_image") is not None)
@@ -53,13 +55,14 @@ def engine_for(config: TomlConfig, options: TorchTitanOptions, findings: Finding
     return "none"
 
 
-def plan_job(config: TomlConfig, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
+def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
-    mode = "multi_node" if options.training_mode == "auto" else options.training_mode
+    mode = config.mode if options.training_mode == "auto" else options.training_mode
     reading = TorchTitanReading(_typed(config.values, options, findings), mode, nodes, options, findings)
     sizes = sizes_of(reading)
-    check_secrets(config.values, "", findings)
+    check_secrets(_staged(config), "", findings)
     check_config(reading)
+    check_tokenizer(reading)
     check_sizes(sizes, reading)
     if reading.get("model.name") and reading.get("model.flavor"):
         check_name(_model(reading), "model.flavor", findings)
@@ -78,16 +81,20 @@ def _typed(values: dict[str, t.Any], options: TorchTitanOptions, findings: Findi
     return typed(TorchTitanConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
+def _staged(config: TitanFile) -> dict[str, t.Any]:
+    """Return what TorchTitan reads."""
+    return {name: table for name, table in config.values.items() if name != _RUN}
+
+
 def _model(reading: TorchTitanReading) -> str:
     return f"{reading.get('model.name')}-{reading.get('model.flavor')}"
 
 
-def _job(reading: TorchTitanReading, config: TomlConfig, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
+def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
     options, run = reading.options, reading.config.trainops
     port = options.training_master_port or _MASTER_PORT
     path = f"{_RUN}.container_config.env_dict"
     users = variables_of_user(run.container_config.env_dict, _ENVIRONMENT, path, reading.findings)
-    staged = {name: table for name, table in config.values.items() if name != _RUN}
     return Job(
         branch=Branch(reading.mode, _model(reading), options.training_gpu or run.gpu or "", _RUN, {}),
         parameters=_parameters(reading, sizes),
@@ -100,7 +107,7 @@ def _job(reading: TorchTitanReading, config: TomlConfig, master: str, sizes: Siz
         environment=_ENVIRONMENT | users,
         token_file=run.hf_token_file,
         token_variable="HF_TOKEN",
-        command=_command(reading, master, port),
+        command=fetching(reading, _command(reading, master, port)),
         working_dir=reading.root or "/",
         log_dir=run.log_dir,
         mounts=run.container_config.volume_dict,
@@ -108,7 +115,7 @@ def _job(reading: TorchTitanReading, config: TomlConfig, master: str, sizes: Siz
         container_options=container_options(
             run.container_name, run.shm_size, options.container_profile, multi_node=reading.nnodes > 1
         ),
-        files={_FILE: config.text if _RUN not in config.values else written(staged)},
+        files={_FILE: config.text if _RUN not in config.values else written(_staged(config)), **script_of(reading)},
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         checkpoints=_checkpoints(reading),
@@ -124,6 +131,7 @@ def _checkpoints(reading: TorchTitanReading) -> str:
 
 def _parameters(reading: TorchTitanReading, sizes: Sizes) -> Parameters:
     config = reading.config
+    cards: OptionalParameters = {"nic_type": config.trainops.nic_type} if config.trainops.nic_type else {}
     return {
         "nnodes": len(reading.nodes),
         "gpus_per_node": reading.options.training_gpus_per_node,
@@ -141,12 +149,13 @@ def _parameters(reading: TorchTitanReading, sizes: Sizes) -> Parameters:
         "fsdp": (sizes.data_parallelism or 1) > config.parallelism.data_parallel_replicate_degree,
         "iterations": config.training.steps,
         "steps_per_line": config.metrics.log_freq,
+        **cards,
     }
 
 
 def _command(reading: TorchTitanReading, master: str, port: int) -> list[str]:
     gpus, config = reading.options.training_gpus_per_node, reading.config
-    python = reading.options.training_torchtitan_python or config.trainops.python
+    python = reading.python
     # Only the last stage of a pipeline knows the loss, and only the first rank says the end.
     shown = f"0,{gpus - 1}" if config.parallelism.pipeline_parallel_degree > 1 and gpus > 1 else "0"
     folder = config.job.dump_folder or ""

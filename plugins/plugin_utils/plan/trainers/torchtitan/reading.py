@@ -20,3 +20,8 @@ class TorchTitanReading(ConfigReading[TorchTitanConfig, TorchTitanOptions]):
     def root(self) -> str | None:
         """Return the folder to start in, None without one."""
         return self.options.training_torchtitan_root or self.get("trainops.torchtitan_root")
+
+    @property
+    def python(self) -> str | None:
+        """Return the Python that has TorchTitan, None where it is the one in PATH."""
+        return self.options.training_torchtitan_python or self.get("trainops.python")

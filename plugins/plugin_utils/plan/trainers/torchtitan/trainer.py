@@ -13,10 +13,10 @@ from ..face import Trainer
 from .options import TorchTitanOptions
 
 if t.TYPE_CHECKING:
-    from ...config.toml_config import TomlConfig
+    from ...formats.torchtitan_toml.file import TitanFile
 
 
-class TorchTitan(Trainer["TomlConfig", TorchTitanOptions]):
+class TorchTitan(Trainer["TitanFile", TorchTitanOptions]):
     """TorchTitan."""
 
     name = "torchtitan"
@@ -27,14 +27,14 @@ class TorchTitan(Trainer["TomlConfig", TorchTitanOptions]):
     launcher = "torchrun"
     uses_nccl = False
 
-    def engine_for(self, config: TomlConfig, options: TorchTitanOptions, findings: Findings) -> str:
+    def engine_for(self, config: TitanFile, options: TorchTitanOptions, findings: Findings) -> str:
         """Return ``none`` if neither an engine nor an image is set."""
         from .job import engine_for  # noqa: PLC0415
 
         return engine_for(config, options, findings)
 
     def plan_job(
-        self, config: TomlConfig, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings
+        self, config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings
     ) -> Job | None:
         """Return the job to run, or None if there is any fault."""
         from .job import plan_job  # noqa: PLC0415
