@@ -9,6 +9,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     TitanConfig,
     TitanParameters,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torchtitan_run.config import RunFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torchtitan_toml.config import (
     TorchTitanConfig,
 )
@@ -19,6 +20,7 @@ def values() -> dict[str, str]:
     return {
         "top": table(TorchTitanConfig, variable),
         "sections": "\n".join(sections(TorchTitanConfig, "")),
+        "by_name": table(RunFile, variable),
         "cvs_config": table(TitanConfig, variable),
         "cvs_parameters": table(TitanParameters, variable),
     }

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """TorchTitan: from its TOML file to what each node runs.
 
-TorchTitan's own run_train.sh is for one node, and its multinode_trainer.slurm leaves the ranks to torchrun's
-rendezvous. A plan holds the same command with static ranks, so that rank 0 is on the first node.
 Source: run_train.sh and torchtitan/config/manager.py of pytorch/torchtitan 0.2.2.
 """
 
@@ -19,40 +17,21 @@ from ...config.toml_config import written
 from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
 from ...job.branch import Branch, check_name
-from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
-from ...job.thresholds import ExpectedResults, expected_in
+from ...job.thresholds import expected_in
 from .architecture import architecture_of
 from .checks import check_config
+from .launch import RUN, of_run, torchrun, unused_keys
 from .options import TorchTitanOptions
 from .precision import precision_of
 from .reading import TorchTitanReading
 from .sizes import check_sizes, sizes_of
 from .tokenizer import check_tokenizer, fetching, script_of
 
-# multinode_trainer.slurm of TorchTitan uses this port.
-_MASTER_PORT = 29500
 _FILE = "torchtitan.toml"
-_RUN = "trainops"
-_ENVIRONMENT = {
-    # torchrun itself writes to a file, and would keep the lines of its ranks until it has many.
-    "PYTHONUNBUFFERED": "1",
-    "PYTORCH_ALLOC_CONF": "expandable_segments:True",
-    # Otherwise lines begin with the rank within the node.
-    "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": "[rank${rank}]:",
-}
-
-
-def engine_for(config: TitanFile, options: TorchTitanOptions, findings: Findings) -> str:
-    """Return ``none`` if neither an engine nor an image is set."""
-    run = config.values.get(_RUN)
-    named = options.training_image or (isinstance(run, dict) and run.get("container_image") is not None)
-    if options.container_engine != "auto" or named:
-        return options.container_engine
-    findings.note("No image is set (training_image), so the training runs directly on the hosts.")
-    return "none"
+_ASSETS = "model.hf_assets_path"
 
 
 def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
@@ -62,28 +41,27 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
     sizes = sizes_of(reading)
     check_secrets(_staged(config), "", findings)
     check_config(reading)
-    check_tokenizer(reading)
+    check_tokenizer(reading, reading.get(_ASSETS), _ASSETS)
     check_sizes(sizes, reading)
     if reading.get("model.name") and reading.get("model.flavor"):
         check_name(_model(reading), "model.flavor", findings)
-    master = reading.master_address(f"{_RUN}.master_address")
-    expected = expected_in(reading, f"{_RUN}.result_dict")
+    master = reading.master_address(f"{RUN}.master_address")
+    expected = expected_in(reading, f"{RUN}.result_dict")
     return None if findings.faults else _job(reading, config, master, sizes, expected)
 
 
 def _typed(values: dict[str, t.Any], options: TorchTitanOptions, findings: Findings) -> TorchTitanConfig:
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    if options.training_record_only or options.training_thresholds:
-        unused |= {*ExpectedResults.model_fields}
     job = values.get("job")
     has_own_keys = isinstance(job, dict) and bool(job.get("custom_config_module"))
     lower_unknown = options.training_unknown_keys == "warn" or has_own_keys
-    return typed(TorchTitanConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
+    return typed(
+        TorchTitanConfig, values, "", findings, unused=unused_keys(options), lower_unknown=lower_unknown, notes=False
+    )
 
 
 def _staged(config: TitanFile) -> dict[str, t.Any]:
     """Return what TorchTitan reads."""
-    return {name: table for name, table in config.values.items() if name != _RUN}
+    return {name: table for name, table in config.values.items() if name != RUN}
 
 
 def _model(reading: TorchTitanReading) -> str:
@@ -91,31 +69,17 @@ def _model(reading: TorchTitanReading) -> str:
 
 
 def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
-    options, run = reading.options, reading.config.trainops
-    port = options.training_master_port or _MASTER_PORT
-    path = f"{_RUN}.container_config.env_dict"
-    users = variables_of_user(run.container_config.env_dict, _ENVIRONMENT, path, reading.findings)
     return Job(
-        branch=Branch(reading.mode, _model(reading), options.training_gpu or run.gpu or "", _RUN, {}),
+        **of_run(reading),
+        branch=Branch(
+            reading.mode, _model(reading), reading.options.training_gpu or reading.config.trainops.gpu or "", RUN, {}
+        ),
         parameters=_parameters(reading, sizes),
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
         expected=expected,
-        nnodes=reading.nnodes,
         master_address=master,
-        master_port=port,
-        image=run.container_image if options.container_engine != "none" else None,
-        environment=_ENVIRONMENT | users,
-        token_file=run.hf_token_file,
-        token_variable="HF_TOKEN",
-        command=fetching(reading, _command(reading, master, port)),
-        working_dir=reading.root or "/",
-        log_dir=run.log_dir,
-        mounts=run.container_config.volume_dict,
-        devices=run.container_config.device_list,
-        container_options=container_options(
-            run.container_name, run.shm_size, options.container_profile, multi_node=reading.nnodes > 1
-        ),
-        files={_FILE: config.text if _RUN not in config.values else written(_staged(config)), **script_of(reading)},
+        command=fetching(reading, reading.get(_ASSETS), _command(reading, master)),
+        files={_FILE: config.text if RUN not in config.values else written(_staged(config)), **script_of(reading)},
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         checkpoints=_checkpoints(reading),
@@ -153,18 +117,9 @@ def _parameters(reading: TorchTitanReading, sizes: Sizes) -> Parameters:
     }
 
 
-def _command(reading: TorchTitanReading, master: str, port: int) -> list[str]:
-    gpus, config = reading.options.training_gpus_per_node, reading.config
-    python = reading.python
-    # Only the last stage of a pipeline knows the loss, and only the first rank says the end.
-    shown = f"0,{gpus - 1}" if config.parallelism.pipeline_parallel_degree > 1 and gpus > 1 else "0"
+def _command(reading: TorchTitanReading, master: str) -> list[str]:
+    config = reading.config
     folder = config.job.dump_folder or ""
     outputs = [] if folder.startswith("/") else ["--job.dump_folder={run-folder}/outputs"]
-    return [
-        *([python, "-m", "torch.distributed.run"] if python else ["torchrun"]),
-        *("--nnodes", str(reading.nnodes), "--node_rank", "{node-rank}", "--nproc_per_node", str(gpus)),
-        *("--master_addr", master, "--master_port", str(port)),
-        *("--local-ranks-filter", shown, "--role", "rank", "--tee", "3"),
-        *("-m", config.trainops.module, f"--job.config_file={{run-folder}}/{_FILE}"),
-        *outputs,
-    ]
+    start = torchrun(reading, master, pipeline=config.parallelism.pipeline_parallel_degree > 1)
+    return [*start, f"--job.config_file={{run-folder}}/{_FILE}", *outputs]
