@@ -81,8 +81,22 @@ _UNKNOWN = "Check that the node is up and its management network works (ssh USER
 
 def why_unreachable(said: str) -> tuple[str, str]:
     """Return a sentence about why a node cannot be reached, without a full stop, and what to do about it."""
-    plain = " ".join(_AROUND.sub("", said).split()).rstrip(".")
-    found = next((cause for cause in _CAUSES if cause.said.search(plain)), None)
+    plain, found = _plain(said), _cause_of(said)
     if found is None:
         return f"The node did not answer: {plain or 'nothing more is known'}", _UNKNOWN
-    return f"{found.sentence}: {plain}", found.remedy
+    return f"{found.sentence} ({plain})", found.remedy
+
+
+def unreachable_because(said: str) -> str:
+    """Return why a node cannot be reached, to stand in a sentence that says so; empty if nothing is known."""
+    plain, found = _plain(said), _cause_of(said)
+    return f"{found.sentence[0].lower()}{found.sentence[1:]} ({plain})" if found else plain
+
+
+def _cause_of(said: str) -> Cause | None:
+    return next((cause for cause in _CAUSES if cause.said.search(_plain(said))), None)
+
+
+def _plain(said: str) -> str:
+    """Return what ssh said, without Ansible's words around it."""
+    return " ".join(_AROUND.sub("", said).split()).rstrip(".")
