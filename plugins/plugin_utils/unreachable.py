@@ -15,6 +15,11 @@ _AROUND = re.compile(
     r"|Data could not be sent to remote host ['\"][^'\"]*['\"]\. Make sure this host can be reached over ssh: )",
     re.IGNORECASE,
 )
+# What ssh and sshd print in addition to a command; it is not why that failed.
+_ASIDE = re.compile(
+    r"ControlSocket .* already exists|Could not chdir to home directory|Warning: Permanently added|mux_client_"
+    r"|Pseudo-terminal will not be allocated|Shared connection to .* closed|\*\* "
+)
 
 
 class Cause(t.NamedTuple):
@@ -100,3 +105,9 @@ def _cause_of(said: str) -> Cause | None:
 def _plain(said: str) -> str:
     """Return what ssh said, without Ansible's words around it."""
     return " ".join(_AROUND.sub("", said).split()).rstrip(".")
+
+
+def told_by_a_command(said: str) -> list[str]:
+    """Return the lines that a command printed over ssh, without what ssh and sshd add; all of them if it is all."""
+    lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
+    return [line for line in lines if not _ASIDE.match(line)] or lines

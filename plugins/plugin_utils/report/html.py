@@ -27,7 +27,7 @@ from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, reasons_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import causes_of_no_start, never_began, others_in_words, was_stopped
+from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all, was_stopped
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
@@ -114,6 +114,7 @@ def render(
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
         began=began,
+        remedy=remedy_of_all(summary),
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)) if began else [],
         ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,

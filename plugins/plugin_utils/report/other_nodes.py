@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from ..contracts import FirstFailure, NodeSummary, Reason, Summary
+from ..contracts import NodeSummary, Reason, Summary
 from ..inventory.folded_names import alike, folded, nameless
 from ..plan.config.words import all_of, counted
 from ..run.blame import nobody_is_blamed
+from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
 from .messages import reasons_of
 
@@ -35,6 +36,13 @@ def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
     return [*reasons_of(first), *reasons_of([reason for reason in reasons if reason not in first])]
 
 
+def remedy_of_all(summary: Summary) -> str:
+    """Return what to do where every node refused to start, so that none is at fault; empty otherwise."""
+    causes = [] if summary["first_failure"] else causes_of_no_start(summary)
+    refused = [message for message, code in causes if code == "node_not_started" and ": " in message]
+    return remedy_of(refused[0]) if refused else ""
+
+
 def _common(reason: Reason) -> str:
     """Return what a reason has in common with those of other nodes with the same cause."""
     node = reason.get("node")
@@ -50,7 +58,7 @@ def others_in_words(summary: Summary) -> str:
     if nobody_is_blamed(failure):
         return _silent(summary)
     if never_began(summary):
-        return _could_have_started(summary, failure)
+        return _could_have_started(summary)
     echoes: dict[str, list[str]] = {}
     for echo in failure["echoes"]:
         echoes.setdefault(echo["class"], []).append(echo["node"])
@@ -67,9 +75,9 @@ def others_in_words(summary: Summary) -> str:
     return " ".join(sentences)
 
 
-def _could_have_started(summary: Summary, failure: FirstFailure) -> str:
-    at_fault = {failure["node"], *(echo["node"] for echo in failure["echoes"])}
-    able = [node["node"] for node in summary["nodes"] if node["node"] not in at_fault]
+def _could_have_started(summary: Summary) -> str:
+    kept = {reason.get("node") for reason in summary["reasons"]}
+    able = [node["node"] for node in summary["nodes"] if node["node"] not in kept]
     if not able:
         return ""
     which = f"The other {counted(len(able), 'node')}" if len(able) > 1 else able[0]

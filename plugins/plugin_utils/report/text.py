@@ -17,7 +17,7 @@ from .leads import leads_of
 from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import causes_of_no_start, never_began, others_in_words
+from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
 from .readable import duration, retry_label
 
 _WIDTH = 118
@@ -46,6 +46,8 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
     lines = [Line(title_line(summary), "verdict")]
     if failure := telling_failure(summary):
         lines += map(Line, _failure(summary, failure, verbose=verbose))
+    elif remedy := remedy_of_all(summary):
+        lines.append(Line(f"  What to do: {remedy}"))
     lines += [Line(f"  {lead.strong} {lead.rest}".rstrip(), "warning") for lead in leads_of(summary)]
     lines += [Line(f"  {message}") for message, _code in open_reasons(summary)]
     lines += [Line(f"  {text}") for text in _numbers(summary)]

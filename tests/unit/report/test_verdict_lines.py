@@ -79,6 +79,27 @@ def test_of_a_run_that_never_began_there_is_the_cause_and_nothing_that_follows_f
         assert not any(word in text for word in ("INCONCLUSIVE", "checks", "Evidence", "is off"))
 
 
+def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run, told: t.Any) -> None:
+    nodes = [{**node, "state": "not_started", "last_step": None} for node in summary["nodes"]]
+    said = "did not start training: port 6000 is not free (Address already in use)"
+    reasons = [
+        {"code": "node_not_started", "message": f"{node['node']} {said}.", "verdict": "ERROR", "node": node["node"]}
+        for node in nodes
+    ]
+    never = {
+        "verdict": "ERROR",
+        "reasons": reasons,
+        "nodes": nodes,
+        "started_at": None,
+        "ended_at": None,
+        "metrics": {},
+    }
+    first, second, *_others = told(**never)
+    assert first == f"ERROR  run-7: node-[000-001] {said}"
+    assert "What to do" in second
+    assert "6000" in second
+
+
 def test_unusual_last_lines_are_told_to_who_asks(told: t.Any) -> None:
     notes = [{"code": "unusual_last_lines", "message": "", "node": "node-000", "evidence": {"lines": ["retrying"]}}]
     assert "retrying" not in "\n".join(told(notes=notes))
