@@ -79,7 +79,7 @@ generated: $(VENV)/dev ## write the generated files: schemas, training config pa
 docs: generated pictures $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py
 
-pictures: $(VENV)/run ## take the pictures of reports in docs/ anew, if the page has changed (needs chromium)
+pictures: $(VENV)/run ## retake the pictures of reports in docs/ if the page has changed (needs chromium)
 	$(BIN)/python tools/pictures.py
 
 execution-environment: $(VENV)/dev ## write the build context of the AWX job image to .execution-environment

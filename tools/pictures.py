@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes the pictures of reports in docs/ anew if the pages that they show have changed; with --check it lists those.
+"""Retakes the pictures of reports in docs/ if the pages that they show have changed; with --check it lists those.
 
 A picture holds the SHA-256 of the page that it was taken of. Only taking one needs Chromium.
 """

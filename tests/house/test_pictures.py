@@ -32,7 +32,7 @@ def test_a_picture_knows_the_page_that_it_was_taken_of(tmp_path: Path) -> None:
     assert picture.read_bytes() == SIGNATURE + chunk(b"IHDR", bytes(13)) + text + chunk(b"IEND")
 
 
-def test_every_picture_of_the_docs_can_be_taken_anew() -> None:
+def test_every_picture_of_the_docs_can_be_retaken() -> None:
     assert set(pictures.PICTURES) == set((ROOT / "docs").glob("*.png"))
 
 

@@ -313,7 +313,7 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),
         "ERROR",
         "node_gone",
-        "How the training on gpu01 ended is not known: the run's folder is gone.",
+        "It is unknown how the training on gpu01 ended: the run's folder is gone.",
     ),
     (
         Node("gpu01", ALL, told={"log_problem": "train.log was cut"}),
