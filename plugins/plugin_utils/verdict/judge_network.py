@@ -96,7 +96,9 @@ def _judge_unproven(
         return
     if len(unknown) < len(nodes):
         for node in unknown:
-            message = f"Could not tell whether {node} uses RDMA: only other nodes have counters, or name NCCL's network."
+            message = (
+                f"Could not tell whether {node} uses RDMA: only other nodes have counters, or name NCCL's network."
+            )
             reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=dict(networks_of))
         return
     message = "Could not tell whether RDMA was used: no RDMA device that the plan names has counters, "
