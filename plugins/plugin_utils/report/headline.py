@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..contracts import FirstFailure, Reason, Summary
+from ..contracts import FirstFailure, NodeSummary, Reason, Summary
 from ..inventory.folded_names import folded
 from ..plan.config.words import counted
 from ..run.blame import nobody_is_blamed
@@ -11,7 +11,7 @@ from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import causes_of_no_start
 from .readable import exact, in_a_sentence, is_nothing, machine_name, measured, percent, scaled, with_unit
-from .thresholds import margin_of, missed_bounds
+from .thresholds import margin_in_words, missed_bounds
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
@@ -105,11 +105,11 @@ def _speed(summary: Summary) -> str:
     how = "at" if metric == "tokens_per_sec_per_gpu" else "with a step time of"
     text = f"{who} {how} {with_unit(value, metric)}"
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one.get("met")), None)
-    margin = margin_of(bound) if bound else None
-    if bound and margin is not None and (bound["least"] is None) != (bound["greatest"] is None):
+    margin = margin_in_words(bound, signed=False) if bound else ""
+    if bound and margin and (bound["least"] is None) != (bound["greatest"] is None):
         limit = bound["least"] if bound["greatest"] is None else bound["greatest"]
-        side = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
-        text += f", {percent(margin)} {side[0]} the {exact(scaled(limit, metric))} {side[1]}"
+        side, asked = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
+        text += f", {f'{margin} {side}' if margin.endswith('%') else margin} the {exact(scaled(limit, metric))} {asked}"
     return text
 
 
@@ -143,8 +143,7 @@ def _not_passed(summary: Summary) -> set[str]:
 
 def _failed(summary: Summary, failure: FirstFailure) -> str:
     node = next((one for one in summary["nodes"] if one["node"] == failure["node"]), None)
-    last, total = (node.get("last_step"), node.get("steps_total")) if node else (None, None)
-    step = f"at step {last}{f' of {total}' if total else ''}" if last is not None else ""
+    step = _step_of(summary, node)
     if nobody_is_blamed(failure):
         return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
     title = failure_title(failure["class"])
@@ -153,6 +152,21 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
     rank = f", rank {failure['rank']}" if failure.get("rank") is not None else ""
     before = "before the first step" if node else ""
     return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")
+
+
+def _step_of(summary: Summary, node: NodeSummary | None) -> str:
+    """Return at which step a node failed, such as ``at step 11 of 60``; empty before the first one.
+
+    Nodes of one job take their steps together, so a node that prints none was where the others were.
+    """
+    telling = [one for one in (node,) if one and one.get("last_step") is not None]
+    if not telling and summary.get("mode") != "single_node":
+        telling = [one for one in summary["nodes"] if one.get("last_step") is not None]
+    if not telling:
+        return ""
+    furthest = max(telling, key=lambda one: one["last_step"] or 0)
+    last, total = furthest["last_step"], furthest.get("steps_total")
+    return f"at step {last}{f' of {total}' if total else ''}"
 
 
 def telling_failure(summary: Summary) -> FirstFailure | None:

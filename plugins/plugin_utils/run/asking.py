@@ -80,7 +80,7 @@ class Asker:
         if self._given_up or self._looks < self._allowed:
             return None
         self._given_up = NodeEndedError(
-            f"its connection is up, but nothing has arrived for {self._looks} s; a file system there may hang"
+            f"connected, but no answer for {self._looks} s; a file system there may be hanging"
         )
         return self._given_up
 

@@ -24,7 +24,7 @@ _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
     "killed": (FAIL, "node_killed", "The training on {node} was killed."),
     "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
     "bad_answer": (ERROR, "node_bad_answer", "{node} gave an unusable answer{message}."),
-    "gone": (ERROR, "node_gone", "How the training on {node} ended is not known{message}."),
+    "gone": (ERROR, "node_gone", "It is unknown how the training on {node} ended{message}."),
     "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
     "running": (ERROR, "node_running", "{node} was still training when it last answered."),
     "stopped": (ERROR, "node_stopped", "{node} was stopped before it finished{message}."),
@@ -102,7 +102,7 @@ def judge_log_only(seen: Seen, reasons: Reasons) -> None:
         where, lacking = (
             (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
         )
-        message = f"How the training on {where} ended is not known: {lacking} the exit status."
+        message = f"It is unknown how the training on {where} ended: {lacking} the exit status."
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
@@ -133,7 +133,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")
     if reached.goal is None:
-        what = "The planned number of steps is not known: neither a log nor a training config states it."
+        what = "The planned number of steps is unknown: neither a log nor a training config states it."
         reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:

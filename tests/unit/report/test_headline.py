@@ -45,6 +45,21 @@ def test_a_run_that_passed_says_how_fast_it_was_on_what_and_by_how_much_it_met_i
     assert "MFU 34.2 %" in numbers(fast)
 
 
+def test_a_threshold_that_is_met_many_times_over_is_told_as_a_factor(fast: Run) -> None:
+    fast["thresholds"][0] |= {"least": 16.1, "value": 16.1}
+    assert headline(fast).endswith("9,263 tokens/s per GPU, 575 times the 16.1 required")
+    (row,) = threshold_rows(fast)
+    (tile, *_others) = tiles_of(fast | {"mfu": None})
+    assert row["margin"] == "575 times"
+    assert "required ≥ 16.1 · 575 times" in tile.lines
+
+
+def test_a_value_many_times_what_is_allowed_has_no_margin_of_many_thousand_percent(summary: Run) -> None:
+    summary["thresholds"][0] |= {"measured": 5_750.0, "greatest": 10.0, "met": False}
+    (row,) = threshold_rows(summary)
+    assert row["margin"] == "575 times"
+
+
 def test_a_run_without_a_throughput_is_told_by_its_step_time_and_one_without_any_by_its_steps(summary: Run) -> None:
     assert "10,123 ms" in headline(summary)
     assert "20 steps" in headline(summary | {"metrics": {}})
@@ -64,6 +79,16 @@ def test_a_failure_is_told_with_node_rank_and_step_and_what_follows_from_it_is_n
     failed = summary | {"verdict": "FAIL", "reasons": reasons, "first_failure": FAILURE | {"node": "node-001"}}
     assert headline(failed) == "Out of memory on node-001, rank 9, at step 20 of 20"
     assert open_reasons(failed) == [("A loss is NaN.", "not_finite")]
+
+
+def test_a_node_that_prints_no_steps_failed_at_that_of_its_job(summary: Run) -> None:
+    first, second = summary["nodes"]
+    second["last_step"] = None
+    failed = summary | {"verdict": "FAIL", "first_failure": FAILURE | {"node": "node-001"}}
+    assert headline(failed) == "Out of memory on node-001, rank 9, at step 20 of 20"
+    assert "before the first step" in headline(failed | {"mode": "single_node"})
+    first["last_step"] = None
+    assert "before the first step" in headline(failed)
 
 
 def test_nodes_that_ended_early_with_exit_status_0_are_told_by_how_far_they_came(summary: Run) -> None:
