@@ -41,7 +41,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         "is MaxText's own config",
     ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
-    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
+    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is a shell script, not a training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
     "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
     "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
@@ -55,7 +55,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
 
 
 # Where a framework is named, these are left to it.
-UNCERTAIN = ("an empty object", "other YAML", "a shell script", "something else")
+UNCERTAIN = ("an empty object", "other YAML", "something else")
 
 
 @pytest.mark.parametrize("asked", ["auto", "megatron", "nxdt"])

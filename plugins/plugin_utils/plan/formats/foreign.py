@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ..config.findings import Findings
 from ..config.words import listed, shown
 from .cvs2.frameworks import FRAMEWORKS
+from .launch_scripts import kind_of_script
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
@@ -40,6 +41,8 @@ def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, re
 def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[str, str] | None:
     if not text.strip("\ufeff \t\r\n"):
         return "is empty", _GIVE_ONE
+    if not recognized and (script := kind_of_script(text, source, _GIVE_ONE)):
+        return script
     data = _parsed(json.loads, text.removeprefix("\ufeff"))
     if isinstance(data, dict):
         return _kind_of_json(data, left_alone=named or recognized)
