@@ -23,6 +23,7 @@ _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
 )
+_SHAPES = re.compile(r"^(base_emb_dim|base_num_query_heads|base_num_decoder_layers|base_mlp_dim)\s*:", re.MULTILINE)
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
@@ -63,6 +64,11 @@ def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
         return (
             "is MaxText's own config, not a CVS config for MaxText",
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
+        )
+    if len(set(_SHAPES.findall(text))) > 1:
+        return (
+            "is MaxText's preset of a model, not a training config",
+            f"Give the name of the model as model_name in a branch of model_params; {_EXAMPLES}",
         )
     return None if left_alone else ("is not a known kind of training config", _GIVE_ONE)
 

@@ -29,7 +29,9 @@ _STARTS = (
         "Give the experiment file that it passes as --config or EXP; examples/primus has one.",
     ),
     _Starts(
-        re.compile(r"\bscripts/(training|performance)/(run_recipe|setup_experiment|train)\b|\brun_recipe\.py"),
+        re.compile(
+            r"\bscripts/(training|performance)/(run_recipe|setup_experiment|train)\b|\b(run_recipe|setup_experiment)\.py"
+        ),
         "starts a recipe of Megatron Bridge",
         "Give a file with the recipe's name and its overrides; examples/megatron_bridge has one.",
     ),
