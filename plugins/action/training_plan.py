@@ -289,7 +289,7 @@ class ActionModule(ControllerAction):
     def _refuse(faults: list[t.Any], what: str) -> None:
         if faults:
             raise AnsibleActionFail(
-                f"The {what} has {counted(len(faults), 'fault')}, listed above. No node has been touched."
+                f"The {what} has {counted(len(faults), 'error')}, listed above. No node has been touched."
             )
 
     def _note_token(self, options: dict[str, t.Any], token: t.Any) -> list[Finding]:

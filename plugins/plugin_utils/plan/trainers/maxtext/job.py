@@ -7,6 +7,7 @@ every key of the branch on unchanged.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import typing as t
 
@@ -24,6 +25,7 @@ from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.memory import Keeping
+from ...job.recomputation import INPUT, OF_POLICY, XLA_LOGIT
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
@@ -44,15 +46,6 @@ from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
 _WEIGHT_BYTES = {"bfloat16": 2.0, "float16": 2.0}
-# The part of a layer's activations that a policy keeps on the device, by the products that get_remat_policy names.
-_KEPT = {
-    **dict.fromkeys(("none", "minimal", "minimal_flash", "minimal_with_context"), 0.9),
-    "save_dot_with_context_except_mlp": 0.25,
-    "save_dot_except_mlpwi": 0.25,
-    "save_dot_except_mlp": 0.2,
-    "save_qkv_proj": 0.1,
-    "save_out_proj": 0.1,
-}
 # libyaml, if available, is ten times as fast; it only folds lines of more than 1,000 characters differently.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # What CVS passes to every MaxText: nothing here uses Google Cloud, and GSPMD shards as in the measured runs.
@@ -210,8 +203,10 @@ def _job(
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
     """Return what a device keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
     weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
-    shards = sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1)
-    return Keeping(0.0, 4 * weight, shards, _KEPT.get(reading.parameters.remat_policy or "full", 0.0))
+    # The axis of the experts shards all weights (logical_axis_rules of base.yml).
+    shards = math.prod(sizes.axes.get(axis, 1) for axis in ("fsdp", "fsdp_transpose", "expert"))
+    kept = OF_POLICY.get(reading.parameters.remat_policy or "full", INPUT)
+    return Keeping(0.0, 4 * weight, shards, kept, XLA_LOGIT)
 
 
 FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(

@@ -20,7 +20,9 @@ from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
 from ...job.job import Job
+from ...job.memory import Keeping
 from ...job.ranks import Node
+from ...job.recomputation import ALL, INPUT, SELECTIVE
 from ...job.sizes import Sizes
 from ...job.thresholds import ExpectedResults, expected_in
 from .architecture import architecture_of
@@ -34,6 +36,8 @@ from .sizes import check_sizes, sizes_of
 _MASTER_PORT = 29500
 _FILE = "torchtitan.toml"
 _RUN = "trainops"
+# By activation_checkpoint.mode.
+_KEPT = {"none": ALL, "selective": SELECTIVE, "memory_budget": SELECTIVE, "full": INPUT}
 _ENVIRONMENT = {
     # torchrun itself writes to a file, and would keep the lines of its ranks until it has many.
     "PYTHONUNBUFFERED": "1",
@@ -112,7 +116,17 @@ def _job(reading: TorchTitanReading, config: TomlConfig, master: str, sizes: Siz
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         checkpoints=_checkpoints(reading),
+        keeping=_kept(reading, sizes),
     )
+
+
+def _kept(reading: TorchTitanReading, sizes: Sizes) -> Keeping:
+    """Return what a rank keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
+    parallelism = reading.config.parallelism
+    weight = 4.0 if reading.config.training.dtype == "float32" else 2.0
+    shards = (sizes.data_parallelism or 1) // parallelism.data_parallel_replicate_degree
+    shards *= parallelism.context_parallel_degree
+    return Keeping(0.0, 4 * weight, max(1, shards), _KEPT[reading.config.activation_checkpoint.mode])
 
 
 def _checkpoints(reading: TorchTitanReading) -> str:

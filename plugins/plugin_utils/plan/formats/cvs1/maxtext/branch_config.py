@@ -35,6 +35,7 @@ RematPolicy = t.Annotated[
                 "minimal",
                 "minimal_flash",
                 "minimal_with_context",
+                "minimal_with_quantization",
                 "minimal_with_context_and_quantization",
             ),
             *("save_dot_with_context_except_mlp", "save_dot_except_mlpwi", "save_dot_except_mlp", "save_qkv_proj"),
