@@ -15,6 +15,7 @@ from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
 from .files import json_text
 from .isolation_charts import links_map, probes_map
+from .isolation_telemetry import COLUMNS, telemetry_rows
 from .pages import page_of
 
 PLAN, JSON, PAGE = "plan.json", "isolation.json", "report.html"
@@ -103,6 +104,8 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         nodes=isolation["nodes"],
         links=[probe for probe, drawn in maps.items() if drawn is not None],
         planned=planned_in_words(tests),
+        telemetry=telemetry_rows(isolation.get("telemetry", {}), [one["node"] for one in isolation["suspects"]]),
+        telemetry_columns=COLUMNS,
         node_minutes=isolation["node_minutes"],
         headline={
             "badge": _verdict(isolation).upper(),
