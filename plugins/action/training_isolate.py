@@ -43,7 +43,7 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
         from ..plugin_utils.isolate.planned import planned_in_words
-        from ..plugin_utils.isolate.settling import planned_with
+        from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
         arguments = self.arguments()
@@ -62,7 +62,8 @@ class ActionModule(ControllerAction):
             problems.append(str(error).rstrip("."))
         if problems:
             raise AnsibleActionFail("\n".join(f"{problem}." for problem in problems))
-        show("\n".join(["", *(f"{line}." for line in planned_in_words(tests)), ""]))
+        lines = [*planned_in_words(tests), *more_in_words(arguments)]
+        show("\n".join(["", *(f"{line}." for line in lines), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
         return result if self._task.check_mode else result | self._isolated(options, tests)
 

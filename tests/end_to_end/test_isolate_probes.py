@@ -18,8 +18,7 @@ def isolated(bench: Bench, hosts: dict[str, dict], **variables: object) -> Finis
         bench.config(),
         isolate_name="test",
         isolate_node_dir=str(bench.nodes),
-        isolate_rehearsal=True,
-        **variables,
+        **{"isolate_rehearsal": True, **variables},
     )
 
 
@@ -61,3 +60,15 @@ def test_a_node_whose_gpus_fail_in_a_probe_is_broken_and_says_how(bench: Bench) 
     (suspect,) = found(bench)["suspects"]
     assert (suspect["node"], suspect["verdict"]) == ("node3", "broken")
     assert "unhandled cuda error" in suspect["evidence"]
+
+
+def test_without_names_the_nodes_are_asked_and_do_what_all_of_them_can_do(bench: Bench) -> None:
+    hosts = hosts_with_gpus(bench)
+    for host in hosts.values():
+        # So that no PyTorch of this machine takes part.
+        host["training_node_environment"]["PATH"] = host["training_node_environment"]["PATH"].replace(
+            "$PATH", "/usr/bin:/bin"
+        )
+    done = isolated(bench, hosts, isolate_rehearsal=False, isolate_rounds=1)
+    assert found(bench)["tests"]["probes"] == ["cpu", "memory", "tcp", "nccl_tests"], done.output
+    assert "torch_pairs" in done.output

@@ -27,6 +27,14 @@ def planned_with(choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence
     return {**tests, "probes": list(choice.names)}
 
 
+def more_in_words(arguments: Mapping[str, t.Any]) -> list[str]:
+    """Return which probes are added once nodes were asked for their programs, as a line, where any are."""
+    more = [] if arguments["probes"] else looked_for([], arguments["rehearsal"])
+    return (
+        [f"With more probes if all nodes can do them and isolate_budget allows it: {', '.join(more)}"] if more else []
+    )
+
+
 def settled(prober: Prober, nodes: Sequence[str], options: Options, say: Callable[[str], None]) -> PlannedTests:
     """Return the tests with the probes that all the nodes can do, or those that are named, and say what is new.
 

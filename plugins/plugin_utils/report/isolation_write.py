@@ -85,7 +85,8 @@ def _untested(isolation: Isolation) -> list[str]:
 
 
 def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool) -> str:
-    worst_first = [one["node"] for one in isolation["suspects"] if one["other"] is None]
+    of_nodes = [one for one in isolation["suspects"] if one["other"] is None]
+    worst_first = [name for one in of_nodes for name in (one["node"], f"{one['node']} {one['part']}")]
     charts = {"probes": probes_map(isolation["probes"], worst_first)}
     maps = {probe: links_map(found) for probe, found in isolation["links"].items()}
     charts |= {probe: drawn for probe, drawn in maps.items() if drawn is not None}

@@ -11,9 +11,6 @@ from __future__ import annotations
 import time
 import typing as t
 
-if t.TYPE_CHECKING:
-    from .programs import Programs
-
 SAMPLES = 5
 _TRIES = 6
 
@@ -37,8 +34,7 @@ class Found(t.NamedTuple):
     units: t.List[str] = []  # noqa: RUF012 - nobody changes it
 
 
-Measure = t.Callable[[t.Any, "Programs"], t.List[Reading]]
-Find = t.Callable[["Programs"], Found]
+Measure = t.Callable[[t.Any, t.Any], t.List[Reading]]
 
 
 def processor_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:
