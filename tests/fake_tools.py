@@ -20,6 +20,18 @@ _FAILING = """#!/bin/sh
 echo "gpu07: Test NCCL failure common.cu:1279 'unhandled cuda error'"
 exit 3
 """
+# A Python that knows our script alone, and has eight GPUs.
+_PYTORCH = """#!{python}
+import json, sys
+if "--count" in sys.argv:
+    print(8)
+else:
+    for gpu in range(8):
+        by = {slower} if gpu == {slow} else 1.0
+        # Healthy GPUs differ by a little, too.
+        samples = [0.0015 * by * (1 + 0.001 * (gpu % 3)) for _sample in range(5)]
+        print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": {{"gemm": samples}}, "problem": ""}}))
+"""
 _IB_WRITE_BW = """#!{python}
 import socket, sys, time
 given = sys.argv[1:]
@@ -48,6 +60,12 @@ def with_gpus(folder: Path, slower: float = 1.0, output: str = "nccl_tests_2_19.
     _program(folder / "nvidia-smi", _NVIDIA_SMI)
     text = _FAILING if fails else _ALL_REDUCE.format(slower=slower, output=DATA / output)
     _program(folder / "all_reduce_perf", text)
+    return f"{folder}:$PATH"
+
+
+def with_pytorch(folder: Path, slow: int = 0, slower: float = 1.0) -> str:
+    """Make a folder with a Python whose PyTorch has eight GPUs, of which one may be slower; return its PATH."""
+    _program(folder / "python3", _PYTORCH.format(python=sys.executable, slow=slow, slower=slower))
     return f"{folder}:$PATH"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from fake_tools import with_gpus
+from fake_tools import with_gpus, with_pytorch
 from playbook_bench import Bench, Finished
 
 NODES = [f"node{number}" for number in range(4)]
@@ -60,6 +60,16 @@ def test_a_node_whose_gpus_fail_in_a_probe_is_broken_and_says_how(bench: Bench) 
     (suspect,) = found(bench)["suspects"]
     assert (suspect["node"], suspect["verdict"]) == ("node3", "broken")
     assert "unhandled cuda error" in suspect["evidence"]
+
+
+def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
+    paths = {node: with_pytorch(bench.folder / "tools" / node) for node in NODES}
+    with_pytorch(bench.folder / "tools/node1", slow=5, slower=1.1)
+    hosts = {node: {"training_node_environment": {"PATH": path}} for node, path in paths.items()}
+    done = isolated(bench, hosts, isolate_probes=["torch"])
+    (suspect,) = found(bench)["suspects"]
+    assert (suspect["node"], suspect["part"], suspect["probe"]) == ("node1", "GPU 5", "torch_gemm"), done.output
+    assert found(bench)["probes"]["torch_gemm"].keys() == {f"{node} GPU {gpu}" for node in NODES for gpu in range(8)}
 
 
 def test_without_names_the_nodes_are_asked_and_do_what_all_of_them_can_do(bench: Bench) -> None:
