@@ -69,6 +69,14 @@ def with_pytorch(folder: Path, slow: int = 0, slower: float = 1.0) -> str:
     return f"{folder}:$PATH"
 
 
+def with_dcgm(folder: Path, output: str = "") -> str:
+    """Make a folder with a dcgmi that finds what an output says, by default no failure; return its PATH."""
+    what = f"sed s/Fail/{'Fail' if output else 'Pass'}/ {DATA / (output or 'dcgm_4.json')}"
+    status = 1 if output else 0
+    _program(folder / "dcgmi", f'#!/bin/sh\ntest "$1" = discovery && exit 0\n{what}\nexit {status}\n')
+    return f"{folder}:$PATH"
+
+
 def with_adapters(folder: Path, output: str = "ib_write_bw.txt") -> None:
     """Make a folder with an ib_write_bw that meets its other end as the real one does."""
     _program(folder / "ib_write_bw", _IB_WRITE_BW.format(python=sys.executable, output=str(DATA / output)))

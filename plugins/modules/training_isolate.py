@@ -50,10 +50,11 @@ options:
     default: 0
   probes:
     description:
-      - Names of the probes, V(cpu), V(memory), V(tcp), V(torch), V(torch_pairs), V(nccl_tests), V(nccl_tests_pairs) and
-        V(ib_write_bw).
+      - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
+        V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows. Only
-        V(nccl_tests_pairs) is done by name alone, as it needs SSH between the nodes.
+        by name are V(disk) done, as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and
+        V(dcgm), as it fails for settings, too.
     type: list
     elements: str
     default: []

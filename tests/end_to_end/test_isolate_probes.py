@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from fake_tools import with_gpus, with_pytorch
+from fake_tools import with_dcgm, with_gpus, with_pytorch
 from playbook_bench import Bench, Finished
 
 NODES = [f"node{number}" for number in range(4)]
@@ -70,6 +70,16 @@ def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
     (suspect,) = found(bench)["suspects"]
     assert (suspect["node"], suspect["part"], suspect["probe"]) == ("node1", "GPU 5", "torch_gemm"), done.output
     assert found(bench)["probes"]["torch_gemm"].keys() == {f"{node} GPU {gpu}" for node in NODES for gpu in range(8)}
+
+
+def test_a_gpu_that_fails_in_dcgm_is_broken(bench: Bench) -> None:
+    paths = {node: with_dcgm(bench.folder / "tools" / node) for node in NODES}
+    with_dcgm(bench.folder / "tools/node2", "dcgm_3.json")
+    hosts = {node: {"training_node_environment": {"PATH": path}} for node, path in paths.items()}
+    done = isolated(bench, hosts, isolate_probes=["cpu", "dcgm"])
+    (suspect,) = found(bench)["suspects"]
+    assert (suspect["node"], suspect["part"], suspect["verdict"]) == ("node2", "GPU 3", "broken"), done.output
+    assert "row remapping failed" in suspect["evidence"]
 
 
 def test_without_names_the_nodes_are_asked_and_do_what_all_of_them_can_do(bench: Bench) -> None:

@@ -36,7 +36,7 @@ class Chosen:
         return seconds + _ROUND_TRIP_SECONDS if probes else 0
 
 
-BUILT_IN = Chosen(tuple(probe.name for probe in PROBES.values() if not probe.needs))
+BUILT_IN = Chosen(tuple(probe.name for probe in PROBES.values() if probe.by_default and not probe.needs))
 
 
 def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm.output import failures_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.output import bits_per_second
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
@@ -70,6 +71,19 @@ def test_the_bandwidth_of_an_adapter_is_the_same_in_each_unit(name: str) -> None
 def test_an_output_without_a_bandwidth_is_no_result() -> None:
     with pytest.raises(ValueError, match="no bandwidth"):
         bits_per_second(" Failed to modify QP 295 to RTR\n")
+
+
+@pytest.mark.parametrize("name", ["dcgm_3.json", "dcgm_4.json"])
+def test_a_gpu_that_fails_in_dcgm_is_named_with_what_it_says(name: str) -> None:
+    (found,) = failures_in(text(name)).items()
+    assert found[0] == "GPU 3"
+    assert "row remapping failed" in found[1]
+
+
+def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
+        failures_in("Error: unable to establish a connection to the specified host: localhost\n")
+    assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from fake_tools import with_adapters, with_gpus
 from local_nodes import prober
 from ports import free_port
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.disk import probe as disk
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import probe as ib_write_bw
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests import pairs as nccl_tests_pairs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.programs import Programs
@@ -117,6 +118,16 @@ def test_each_adapter_of_a_pair_is_measured_and_one_that_a_node_lacks_does_not_h
     assert found["b"][0].samples == [pytest.approx(8 / 393.62)]
     assert "ACTIVE" in found["b"][1].problem
     assert [one.part for one in found["a"]] == ["HCA mlx5_1"]
+
+
+def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) -> None:
+    here = programs(tmp_path / "a")
+    found = disk.measure(t.cast("t.Any", {}), here)
+    assert [(one.probe, one.part, len(one.samples)) for one in found] == [
+        ("disk_write", "disk", 5),
+        ("disk_read", "disk", 5),
+    ]
+    assert list((tmp_path / "a").iterdir()) == []
 
 
 def torch_folder() -> str:

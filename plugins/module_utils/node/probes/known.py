@@ -37,9 +37,11 @@ PROBES = {
     for probe in (
         Probe("cpu", "cpu.probe", False, "cpu", "cpu", 5, needs=False),
         Probe("memory", "memory.probe", False, "memory", "memory", 10, needs=False),
+        Probe("disk", "disk.probe", False, "disk_write", "disk", 30, by_default=False, needs=False),
         Probe("tcp", "tcp.probe", True, "tcp_throughput", "link", 10, needs=False),
         Probe("torch", "torch.probe", False, "torch_gemm", "GPUs", 40),
         Probe("nccl_tests", "nccl_tests.probe", False, "nccl_all_reduce", "GPUs", 30),
+        Probe("dcgm", "dcgm.probe", False, "dcgm", "GPUs", 60, by_default=False),
         Probe("ib_write_bw", "ib_write_bw.probe", True, "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
         Probe("torch_pairs", "torch.pairs", True, "torch_all_reduce", "link", 35),
         Probe("nccl_tests_pairs", "nccl_tests.pairs", True, "nccl_all_reduce_pairs", "link", 30, by_default=False),
