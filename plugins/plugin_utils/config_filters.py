@@ -14,14 +14,12 @@ from ansible.utils.display import Display
 
 from ..module_utils.node.interfaces import AUTO, VARIABLES
 from .contracts import NodePlan, Plan
-from .controller_action import needed_packages, node_from, plain, reason_of, refuse_missing
-
-with needed_packages(__name__):
-    from .plan.config.budget import text_of
-    from .plan.config.words import nearest
-    from .plan.job.ranks import Node
-    from .plan.options import PLAN_ARGUMENTS
-    from .plan.plan import make_plan
+from .controller_action import node_from, plain, reason_of
+from .plan.config.budget import text_of
+from .plan.config.words import nearest
+from .plan.job.ranks import Node
+from .plan.options import PLAN_ARGUMENTS
+from .plan.plan import make_plan
 
 
 def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.Any) -> Plan:
@@ -30,20 +28,19 @@ def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.An
     ``source`` is a plan, or a config as its path, its text or its data. ``nodes`` are names of hosts, or their
     variables; ``options`` the variables of a plan, with or without their prefix.
     """
-    refuse_missing(__name__)
     source = plain(source)
     if isinstance(source, Mapping) and {"run_id", "nodes", "expected"} <= source.keys():
         if nodes is not None or options:
             raise AnsibleFilterError("nodes and options belong to a training config, but this is a plan already")
         plan = t.cast("Plan", source)
         if not plan["nodes"]:
-            raise AnsibleFilterError("the plan has no nodes: it has faults, or it is for another platform")
+            raise AnsibleFilterError("the plan has no nodes: it has errors, or it is for another platform")
         return plan
     text, path = _text_of(source)
     plan = make_plan(text, path, _named(plain(options)), [_node(node) for node in nodes or ["localhost"]])
     if plan["faults"]:
         faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]
-        raise AnsibleFilterError("\n".join(["the training config has faults:", *faults]))
+        raise AnsibleFilterError("\n".join(["the training config has errors:", *faults]))
     return plan
 
 

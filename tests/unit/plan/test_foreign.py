@@ -35,8 +35,13 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
         "base_config: base.yml\nper_device_batch_size: 4\n",
         "is MaxText's own config",
     ),
+    "MaxText's preset": (
+        "llama9-8b.yml",
+        "base_emb_dim: 4096\nbase_num_query_heads: 32\nvocab_size: 9\n",
+        "is MaxText's preset of a model",
+    ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
-    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
+    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is a shell script, not a training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
     "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
     "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
@@ -50,7 +55,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
 
 
 # Where a framework is named, these are left to it.
-UNCERTAIN = ("an empty object", "other YAML", "a shell script", "something else")
+UNCERTAIN = ("an empty object", "other YAML", "something else")
 
 
 @pytest.mark.parametrize("asked", ["auto", "megatron", "nxdt"])

@@ -83,9 +83,9 @@ def test_the_plan_says_its_generation_and_where_it_comes_from() -> None:
         (
             {"config/container_image": "my/megatron:nightly"},
             {},
-            "the tag of my/megatron:nightly does not say",
+            "the tag of my/megatron:nightly does not say which",
         ),
-        ({}, {"container_engine": "none"}, "no image has a tag that says"),
+        ({}, {"container_engine": "none"}, "no image tag says which"),
     ],
 )
 def test_a_generation_that_is_taken_for_granted_is_said(
@@ -94,7 +94,7 @@ def test_a_generation_that_is_taken_for_granted_is_said(
     plan = planned(filled(DISTRIBUTED, changes), **options)
     assert plan["parameters"]["script_generation"] == V26_1
     assert plan["notes"][:1] == [
-        f"{LLAMA3} is treated as generation v26.1, an assumption, since {reason}; set training_megatron_release to "
+        f"{LLAMA3} is treated as generation v26.1, assumed because {reason}; set training_megatron_release to "
         "change it."
     ]
 

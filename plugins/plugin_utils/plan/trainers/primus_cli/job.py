@@ -35,6 +35,7 @@ from ...job.ranks import Node
 from ...job.thresholds import ExpectedResults, expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added
+from .keeping import keeping_of
 from .options import PrimusOptions
 from .reading import PrimusReading
 from .scale import Scale, scale_of
@@ -121,6 +122,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
     users = variables_of_user(given, environment, f"{RUN}.container_config.env_dict", reading.findings)
     note_added(users, gpus, reading.findings)
     _note_unknown(reading, scale)
+    shape = _architecture_of(reading, model)
     return Job(
         branch=Branch(reading.mode, model, options.training_gpu or _gpu_of(config.source), RUN, {}),
         parameters=_parameters(reading, scale, model),
@@ -144,8 +146,9 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
         ),
         files={} if config.in_image else {_STAGED: config.text},
         script=_SCRIPT,
-        architecture=_architecture_of(reading, model),
+        architecture=shape,
         checkpoints=_checkpoints(reading),
+        keeping=keeping_of(reading, scale, shape),
     )
 
 

@@ -19,12 +19,16 @@ from .reading import PrimusReading
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes of a job, its number of steps, its precision, and how many steps there are to a line of its log."""
+    """The sizes of a job, its number of steps, its precision, and how many steps there are to a line of its log.
+
+    ``shards`` is how many ranks share the weights, where axes of a mesh say so.
+    """
 
     sizes: Sizes
     steps: int | None
     precision: str
     steps_per_line: int | None = None
+    shards: int = 1
 
 
 def scale_of(reading: PrimusReading) -> Scale:
@@ -167,7 +171,9 @@ def _of_maxtext(reading: PrimusReading) -> Scale:
         expert_parallelism=within["expert"] * between["expert"],
     )
     named = keys.text("quantization") or keys.text("dtype") or "bfloat16"
-    return Scale(sizes, keys.get("steps", COUNT), {"bfloat16": "bf16", "float32": "fp32"}.get(named, named))
+    precision = {"bfloat16": "bf16", "float32": "fp32"}.get(named, named)
+    shards = math.prod(within[axis] * between[axis] for axis in ("fsdp", "fsdp_transpose", "expert"))
+    return Scale(sizes, keys.get("steps", COUNT), precision, shards=shards)
 
 
 def _axes(kind: str, available: int, what: str, reading: PrimusReading) -> dict[str, int]:

@@ -18,7 +18,9 @@ from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
 from ...job.branch import Branch, check_name
 from ...job.job import Job
+from ...job.memory import Keeping
 from ...job.ranks import Node
+from ...job.recomputation import ALL, INPUT, SELECTIVE
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .architecture import architecture_of
@@ -32,6 +34,8 @@ from .tokenizer import check_tokenizer, fetching, script_of
 
 _FILE = "torchtitan.toml"
 _ASSETS = "model.hf_assets_path"
+# By activation_checkpoint.mode.
+_KEPT = {"none": ALL, "selective": SELECTIVE, "memory_budget": SELECTIVE, "full": INPUT}
 
 
 def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
@@ -83,7 +87,17 @@ def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Size
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         checkpoints=_checkpoints(reading),
+        keeping=_kept(reading, sizes),
     )
+
+
+def _kept(reading: TorchTitanReading, sizes: Sizes) -> Keeping:
+    """Return what a rank keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
+    parallelism = reading.config.parallelism
+    weight = 4.0 if reading.config.training.dtype == "float32" else 2.0
+    shards = (sizes.data_parallelism or 1) // parallelism.data_parallel_replicate_degree
+    shards *= parallelism.context_parallel_degree
+    return Keeping(0.0, 4 * weight, max(1, shards), _KEPT[reading.config.activation_checkpoint.mode])
 
 
 def _checkpoints(reading: TorchTitanReading) -> str:
