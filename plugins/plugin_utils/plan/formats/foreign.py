@@ -111,7 +111,12 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
         "is the plan of a run",
         "Give the training config it was made from, which its config_file names.",
     ),
-    (_holds_thresholds, "is a thresholds file", "Give it as training_thresholds, together with a training config."),
+    (
+        _holds_thresholds,
+        "is a thresholds file, which says how runs are judged but not what they train",
+        "Give the training config that names it in threshold_json, or a training config and this file as "
+        "training_thresholds.",
+    ),
     (
         lambda data: "username" in data and not {"node_dict", "nodes"}.isdisjoint(data),
         "is a cluster file",
