@@ -38,10 +38,17 @@ def test_all_that_cvs_delivers_in_a_file_for_torchtitan_is_known() -> None:
     # The other keys of mi355x_torchtitan_*.json in ROCm/cvs at 194cbd77.
     of_paths = {"scripts_dir": "/home/{user-id}/SCRIPTS", "data_cache_dir": "/home/{user-id}/cache", "rocm_dir": ""}
     parameters = {
-        **{"tokenizer_path": "meta-llama/Llama-3.1-70B", "tokenizer_model": "meta-llama/Llama-3.1-70B"},
-        **{"model_size": "70b", "pipeline_parallel_degree": "1", "context_parallel_degree": "1"},
-        **{"expert_parallel_degree": "1", "enable_async_tensor_parallel": "false", "global_batch_size": "512"},
-        **{"precompute_float8_dynamic_scale_for_fsdp": "false", "micro_batch_size": "1", "precision": "BF16"},
+        "tokenizer_path": "meta-llama/Llama-3.1-70B",
+        "tokenizer_model": "meta-llama/Llama-3.1-70B",
+        "model_size": "70b",
+        "pipeline_parallel_degree": "1",
+        "context_parallel_degree": "1",
+        "expert_parallel_degree": "1",
+        "enable_async_tensor_parallel": "false",
+        "global_batch_size": "512",
+        "precompute_float8_dynamic_scale_for_fsdp": "false",
+        "micro_batch_size": "1",
+        "precision": "BF16",
         "result_dict": {},
     }
     changes = {
