@@ -17,8 +17,6 @@ from .launch_scripts import kind_of_script
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
 _ANOTHER = f"Give a config of CVS for another trainer; {_EXAMPLES}"
-_TITAN = "a config for TorchTitan in JSON, which is not supported"
-_TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
 _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
@@ -97,9 +95,7 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
         held = f"it holds {listed(data)}" if data else "it holds nothing"
         what = f"has neither a config nor a model_params section: {held}"
         return None if left_alone else (what, _GIVE_ONE)
-    config = data.get("config")
-    is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
-    return (f"is {_TITAN}", _ANOTHER) if is_titan else None
+    return None
 
 
 def _holds_thresholds(data: _Data) -> bool:

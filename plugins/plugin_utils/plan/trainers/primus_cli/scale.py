@@ -47,7 +47,9 @@ def _of_megatron(reading: PrimusReading) -> Scale:
         "micro_batch_size": "micro_batch_size",
         "sequence_length": "seq_length",
     }
-    given = {name: keys.get(key, COUNT, 1 if "parallelism" in name else None) for name, key in names.items()}
+    unsaid = {name: None if reading.in_image or "parallelism" not in name else 1 for name in names}
+    given = {name: keys.get(key, COUNT, unsaid[name]) for name, key in names.items()}
+    given["expert_parallelism"] = given["expert_parallelism"] or 1
     parallel = keys.get("sequence_parallel", FLAG, False)
     sizes = Sizes(reading.nnodes, reading.options.training_gpus_per_node, sequence_parallel=parallel, **given)
     check_sizes(sizes, None, {name: keys.where(key) for name, key in names.items()}, reading.findings)
