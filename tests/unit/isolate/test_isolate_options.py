@@ -6,7 +6,8 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options, wrong_options
 
-RIGHT: dict[str, t.Any] = {"name": "", "port": 29700, "rounds": 0, "rehearsal": True, "rehearsal_bad_links": []}
+RIGHT: dict[str, t.Any] = {"name": "", "port": 29700, "rounds": 0, "rehearsal": True, "quarantine_days": 0.0}
+RIGHT["rehearsal_bad_links"] = []
 
 
 def wrong(slowdowns: dict[str, t.Any] | None = None, **arguments: t.Any) -> list[str]:
@@ -18,9 +19,10 @@ def test_what_is_right_is_not_wrong() -> None:
 
 
 def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
-    found = wrong({"a": 0.5, "b": "fast"}, name="../x", port=70000, rounds=-1, rehearsal_bad_links=["a", "a,d", "a,a"])
-    assert len(found) == 8
-    for named in ("'../x'", "70000", "-1", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
+    bad = {"name": "../x", "port": 70000, "rounds": -1, "quarantine_days": -2.0}
+    found = wrong({"a": 0.5, "b": "fast"}, **bad, rehearsal_bad_links=["a", "a,d", "a,a"])
+    assert len(found) == 9
+    for named in ("'../x'", "70000", "-1", "-2", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
         assert any(named in one for one in found), named
 
 

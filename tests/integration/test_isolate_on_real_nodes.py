@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""isolate.yml on real nodes: one gets little of the processor, and one link little of the network. Each is named.
+
+Times are those of clocks, of nodes that share the processors of this machine: so what is bad is bad by far.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster_command import COMMAND, nodes_up
+from conftest import Cluster
+from not_run import need
+
+NODES = 6
+# Of one processor; and in Mbit/s.
+SHARE, RATE = 0.1, 200
+
+if t.TYPE_CHECKING:
+    from _cgroups import Hierarchy
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return nodes whose partners reach them over the fabric."""
+    cluster = Cluster(tmp_path_factory.mktemp("isolated"))
+    with nodes_up(cluster, NODES):
+        inventory = json.loads(cluster.inventory.read_text())
+        for hosts in (group["hosts"] for group in inventory.values()):
+            for number, variables in enumerate(hosts.values(), 1):
+                variables["training_address"] = running(cluster)[f"node{number}"].fabric_address
+        cluster.inventory.write_text(json.dumps(inventory))
+        yield cluster
+
+
+def running(cluster: Cluster) -> dict[str, t.Any]:
+    import _cluster  # noqa: PLC0415 - the path to it is set by the command
+
+    return {node.name: node for node in _cluster.running(_cluster.Cluster(cluster.state, COMMAND.parent))}
+
+
+@pytest.fixture
+def throttled(nodes: Cluster) -> Iterator[str]:
+    """Let a node have a tenth of a processor by its control group, and return its name."""
+    import _cgroups  # noqa: PLC0415
+
+    node = running(nodes)["node2"]
+    tree = next((one for one in _cgroups.hierarchies() if _limits_processors(one)), None)
+    if tree is None:
+        pytest.skip("this machine has no control groups that limit processors")
+    group = tree.folder / node.network.name / node.name
+    period = 100_000
+    of_version_2 = tree.file_system == "cgroup2"
+    limit, none = (f"{int(SHARE * period)} {period}", "max") if of_version_2 else (f"{int(SHARE * period)}", "-1")
+    file = group / ("cpu.max" if of_version_2 else "cpu.cfs_quota_us")
+    if not file.exists():
+        pytest.skip(f"this kernel limits no processors of control groups: there is no {file}")
+    file.write_text(limit)
+    yield node.name
+    file.write_text(none)
+
+
+def _limits_processors(tree: Hierarchy) -> bool:
+    return tree.file_system == "cgroup2" or "cpu" in tree.options.split(",")
+
+
+@pytest.fixture
+def slow_link(nodes: Cluster) -> Iterator[set[str]]:
+    """Let two nodes say little to each other, and all to the others; return their names."""
+    need("tc")
+    ends = [running(nodes)[name] for name in ("node3", "node5")]
+    for node, other in (ends, ends[::-1]):
+        for words in (
+            "qdisc add dev fab0 root handle 1: htb default 1",
+            "class add dev fab0 parent 1: classid 1:1 htb rate 100gbit",
+            f"class add dev fab0 parent 1: classid 1:2 htb rate {RATE}mbit",
+            f"filter add dev fab0 parent 1: protocol ip u32 match ip dst {other.fabric_address}/32 flowid 1:2",
+        ):
+            done = tc(node, words)
+            if done.returncode:
+                pytest.skip(f"this kernel shapes no traffic: tc {words}: {done.stderr.strip()}")
+    yield {node.name for node in ends}
+    for node in ends:
+        tc(node, "qdisc delete dev fab0 root")
+
+
+def tc(node: t.Any, words: str) -> subprocess.CompletedProcess[str]:
+    namespace = node.network.namespace(node.name)
+    return subprocess.run(["tc", "-n", namespace, *words.split()], capture_output=True, text=True, check=False)
+
+
+def isolated(nodes: Cluster, folder: Path) -> tuple[dict[str, t.Any], str]:
+    done = nodes.play("isolate.yml", training_output_dir=str(folder), isolate_name="test")
+    found = folder / "isolation/test/isolation.json"
+    assert found.exists(), done.stdout
+    return json.loads(found.read_text()), done.stdout
+
+
+def test_a_node_with_a_tenth_of_a_processor_is_named(nodes: Cluster, throttled: str, tmp_path: Path) -> None:
+    found, output = isolated(nodes, tmp_path)
+    of_processor = [one for one in found["suspects"] if one["probe"] == "cpu"]
+    assert [(one["node"], one["verdict"]) for one in of_processor] == [(throttled, "slow")], output
+    assert of_processor[0]["slower_by"] > 1
+    assert found["nodes"][throttled]["verdict"] == "slow"
+    assert (tmp_path / "isolation/test/failing_nodes.txt").read_text().split() == [throttled]
+
+
+def test_a_link_with_little_throughput_is_named_and_its_nodes_are_good(
+    nodes: Cluster, slow_link: set[str], tmp_path: Path
+) -> None:
+    found, output = isolated(nodes, tmp_path)
+    named = [one for one in found["suspects"] if one["other"] is not None]
+    assert [{one["node"], one["other"]} for one in named] == [slow_link], output
+    assert named[0]["probe"] == "tcp_throughput"
+    assert {found["nodes"][node]["verdict"] for node in slow_link} == {"good"}
