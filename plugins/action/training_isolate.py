@@ -157,7 +157,8 @@ class ActionModule(ControllerAction):
         plan, parts = held_nodes(name, dict.fromkeys(held, ""), planned["options"]["node_dir"], 0)
         with self._asked(plan, parts, board.nonce()) as (asks, askers):
             nodes = {node: ProbedNode("") for node in held}
-            errors = Prober(nodes=nodes, ask=asks, at_once=context.CLIARGS["forks"], port=0, late=lambda: _late(askers)).let_go()
+            at_once = context.CLIARGS["forks"]
+            errors = Prober(nodes=nodes, ask=asks, at_once=at_once, port=0, late=lambda: _late(askers)).let_go()
         if errors:
             raise AnsibleActionFail("\n".join(f"{node}: {error}." for node, error in errors.items()))
         show(f"Isolation {name} is stopped, and {counted(len(held), 'node')} free.")
