@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """isolate.yml on real nodes: one gets little of the processor, and one link little of the network. Each is named.
 
-Times are those of clocks, of nodes that share the processors of this machine: so what is bad is bad by far.
+Times are those of clocks, of nodes that share the processors of this machine. So the nodes come before whatever else it
+does, and what is bad is bad by far.
 """
 
 from __future__ import annotations
@@ -19,10 +20,7 @@ from not_run import need
 
 NODES = 6
 # Of one processor; and in Mbit/s.
-SHARE, RATE = 0.1, 200
-
-if t.TYPE_CHECKING:
-    from _cgroups import Hierarchy
+SHARE, RATE = 0.02, 20
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +33,10 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             for number, variables in enumerate(hosts.values(), 1):
                 variables["training_address"] = running(cluster)[f"node{number}"].fabric_address
         cluster.inventory.write_text(json.dumps(inventory))
+        if group := _group_of_processors():
+            of_version_2 = (group / "cgroup.controllers").exists()
+            weight = running(cluster)["node1"].network.name, "cpu.weight" if of_version_2 else "cpu.shares"
+            group.joinpath(*weight).write_text("2000" if of_version_2 else "20480")
         yield cluster
 
 
@@ -44,29 +46,29 @@ def running(cluster: Cluster) -> dict[str, t.Any]:
     return {node.name: node for node in _cluster.running(_cluster.Cluster(cluster.state, COMMAND.parent))}
 
 
-@pytest.fixture
-def throttled(nodes: Cluster) -> Iterator[str]:
-    """Let a node have a tenth of a processor by its control group, and return its name."""
+def _group_of_processors() -> Path | None:
+    """Return the root of the control groups that limit processors, if there is one."""
     import _cgroups  # noqa: PLC0415
 
-    node = running(nodes)["node2"]
-    tree = next((one for one in _cgroups.hierarchies() if _limits_processors(one)), None)
-    if tree is None:
+    trees = (one for one in _cgroups.hierarchies() if one.file_system == "cgroup2" or "cpu" in one.options.split(","))
+    return next((one.folder for one in trees), None)
+
+
+@pytest.fixture
+def throttled(nodes: Cluster) -> Iterator[str]:
+    """Let a node have a fiftieth of a processor by its control group, and return its name."""
+    node, group = running(nodes)["node2"], _group_of_processors()
+    if group is None:
         pytest.skip("this machine has no control groups that limit processors")
-    group = tree.folder / node.network.name / node.name
-    period = 100_000
-    of_version_2 = tree.file_system == "cgroup2"
-    limit, none = (f"{int(SHARE * period)} {period}", "max") if of_version_2 else (f"{int(SHARE * period)}", "-1")
-    file = group / ("cpu.max" if of_version_2 else "cpu.cfs_quota_us")
+    of_node, period = group / node.network.name / node.name, 100_000
+    file, quota, none = of_node / "cpu.max", f"{int(SHARE * period)} {period}", "max"
+    if not (group / "cgroup.controllers").exists():
+        file, quota, none = of_node / "cpu.cfs_quota_us", f"{int(SHARE * period)}", "-1"
     if not file.exists():
         pytest.skip(f"this kernel limits no processors of control groups: there is no {file}")
-    file.write_text(limit)
+    file.write_text(quota)
     yield node.name
     file.write_text(none)
-
-
-def _limits_processors(tree: Hierarchy) -> bool:
-    return tree.file_system == "cgroup2" or "cpu" in tree.options.split(",")
 
 
 @pytest.fixture
@@ -94,26 +96,26 @@ def tc(node: t.Any, words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["tc", "-n", namespace, *words.split()], capture_output=True, text=True, check=False)
 
 
-def isolated(nodes: Cluster, folder: Path) -> tuple[dict[str, t.Any], str]:
-    done = nodes.play("isolate.yml", training_output_dir=str(folder), isolate_name="test")
-    found = folder / "isolation/test/isolation.json"
+def isolated(nodes: Cluster, folder: Path, name: str) -> tuple[dict[str, t.Any], str]:
+    done = nodes.play("isolate.yml", training_output_dir=str(folder), isolate_name=name)
+    found = folder / f"isolation/{name}/isolation.json"
     assert found.exists(), done.stdout
     return json.loads(found.read_text()), done.stdout
 
 
-def test_a_node_with_a_tenth_of_a_processor_is_named(nodes: Cluster, throttled: str, tmp_path: Path) -> None:
-    found, output = isolated(nodes, tmp_path)
+def test_a_node_with_little_of_a_processor_is_named(nodes: Cluster, throttled: str, tmp_path: Path) -> None:
+    found, output = isolated(nodes, tmp_path, "processor")
     of_processor = [one for one in found["suspects"] if one["probe"] == "cpu"]
     assert [(one["node"], one["verdict"]) for one in of_processor] == [(throttled, "slow")], output
     assert of_processor[0]["slower_by"] > 1
     assert found["nodes"][throttled]["verdict"] == "slow"
-    assert (tmp_path / "isolation/test/failing_nodes.txt").read_text().split() == [throttled]
+    assert (tmp_path / "isolation/processor/failing_nodes.txt").read_text().split() == [throttled]
 
 
 def test_a_link_with_little_throughput_is_named_and_its_nodes_are_good(
     nodes: Cluster, slow_link: set[str], tmp_path: Path
 ) -> None:
-    found, output = isolated(nodes, tmp_path)
+    found, output = isolated(nodes, tmp_path, "link")
     named = [one for one in found["suspects"] if one["other"] is not None]
     assert [{one["node"], one["other"]} for one in named] == [slow_link], output
     assert named[0]["probe"] == "tcp_throughput"
