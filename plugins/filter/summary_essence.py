@@ -53,15 +53,15 @@ from collections.abc import Callable, Mapping
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.contracts import Summary
+from ..plugin_utils.controller_action import late_imports
 
 
 def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:
     """Return the essence of a summary."""
     if not isinstance(summary, Mapping):
         raise AnsibleFilterError(f"a summary is a mapping, not {type(summary).__name__}")
-    # It needs packages that Ansible itself does not have; where there is a summary, they are installed.
-    from ..plugin_utils.report.essence import essence  # noqa: PLC0415
-
+    with late_imports():
+        from ..plugin_utils.report.essence import essence
     try:
         return essence(t.cast(Summary, summary), str(report))
     except KeyError as error:

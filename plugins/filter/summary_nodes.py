@@ -44,15 +44,15 @@ from collections.abc import Callable, Mapping
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.contracts import Summary
+from ..plugin_utils.controller_action import late_imports
 
 
 def summary_nodes(summary: t.Any) -> list[dict[str, t.Any]]:
     """Return what became of each node of a summary."""
     if not isinstance(summary, Mapping):
         raise AnsibleFilterError(f"a summary is a mapping, not {type(summary).__name__}")
-    # It needs packages that Ansible itself does not have; where there is a summary, they are installed.
-    from ..plugin_utils.report.essence import nodes_of  # noqa: PLC0415
-
+    with late_imports():
+        from ..plugin_utils.report.essence import nodes_of
     try:
         return nodes_of(t.cast(Summary, summary))
     except KeyError as error:

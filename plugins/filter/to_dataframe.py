@@ -45,18 +45,18 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.controller_action import needed_packages, plain, refuse_missing
-
-with needed_packages(__name__):
-    import pandas as pd
+from ..plugin_utils.controller_action import late_imports, plain
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pandas as pd
+
 
 def to_dataframe(records: t.Any) -> pd.DataFrame:
     """Return records as one row per attempt and step, with a column per metric; NaN where a step has no value."""
-    refuse_missing(__name__)
+    with late_imports():
+        import pandas as pd
     try:
         rows = [(row["attempt"], row["step"], row["metric"], float(row["value"])) for row in plain(records)]
     except (KeyError, TypeError, ValueError):

@@ -40,7 +40,7 @@ _value:
 
 import typing as t
 
-from ..plugin_utils.config_filters import node_of, plan_of, without_auto
+from ..plugin_utils.controller_action import late_imports
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,8 @@ def training_env(
     source: t.Any, node: str | int = 0, nodes: Sequence[t.Any] | None = None, interface: str = "", **options: t.Any
 ) -> dict[str, str]:
     """Return the environment of a node."""
+    with late_imports():
+        from ..plugin_utils.config_filters import node_of, plan_of, without_auto
     return without_auto(node_of(plan_of(source, nodes, **options), node), interface)[0]
 
 

@@ -39,7 +39,7 @@ _value:
 
 import typing as t
 
-from ..plugin_utils.config_filters import plan_of
+from ..plugin_utils.controller_action import late_imports
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +47,8 @@ if t.TYPE_CHECKING:
 
 def training_plan(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.Any) -> dict[str, t.Any]:
     """Return the plan of a training config."""
+    with late_imports():
+        from ..plugin_utils.config_filters import plan_of
     return t.cast("dict[str, t.Any]", plan_of(source, nodes, **options))
 
 

@@ -43,10 +43,7 @@ _value:
 
 import typing as t
 
-from ..plugin_utils.controller_action import needed_packages, refuse_missing
-
-with needed_packages(__name__):
-    from ..plugin_utils.inventory.unknown_variables import unknown_variables as findings_of
+from ..plugin_utils.controller_action import late_imports
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +51,8 @@ if t.TYPE_CHECKING:
 
 def unknown_variables(hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """Return a sentence for each variable of these hosts that nothing reads."""
-    refuse_missing(__name__)
+    with late_imports():
+        from ..plugin_utils.inventory.unknown_variables import unknown_variables as findings_of
     found = findings_of({str(host): list(hostvars[host]) for host in hosts})
     return [f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found]
 

@@ -14,14 +14,12 @@ from ansible.utils.display import Display
 
 from ..module_utils.node.interfaces import AUTO, VARIABLES
 from .contracts import NodePlan, Plan
-from .controller_action import needed_packages, node_from, plain, reason_of, refuse_missing
-
-with needed_packages(__name__):
-    from .plan.config.budget import text_of
-    from .plan.config.words import nearest
-    from .plan.job.ranks import Node
-    from .plan.options import PLAN_ARGUMENTS
-    from .plan.plan import make_plan
+from .controller_action import node_from, plain, reason_of
+from .plan.config.budget import text_of
+from .plan.config.words import nearest
+from .plan.job.ranks import Node
+from .plan.options import PLAN_ARGUMENTS
+from .plan.plan import make_plan
 
 
 def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.Any) -> Plan:
@@ -30,7 +28,6 @@ def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.An
     ``source`` is a plan, or a config as its path, its text or its data. ``nodes`` are names of hosts, or their
     variables; ``options`` the variables of a plan, with or without their prefix.
     """
-    refuse_missing(__name__)
     source = plain(source)
     if isinstance(source, Mapping) and {"run_id", "nodes", "expected"} <= source.keys():
         if nodes is not None or options:

@@ -131,6 +131,18 @@ def needed_packages(plugin: str) -> Iterator[None]:
         _MISSING[plugin] = error
 
 
+@contextlib.contextmanager
+def late_imports() -> Iterator[None]:
+    """Import here what a filter needs when it is called; `AnsibleError` where a package is missing.
+
+    To find one filter of a collection, Ansible imports the files of them all, in each of its processes.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise missing_packages(error) from None
+
+
 def refuse_missing(plugin: str) -> None:
     """Fail where a plugin lacks packages."""
     if plugin in _MISSING:

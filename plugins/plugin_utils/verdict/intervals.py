@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, stdtrit
 
 from ..contracts import Interval
@@ -95,7 +92,10 @@ def _depth(worth: float, outside: float) -> float:
     middle = (worth + 1.0) / 2.0
     if above(middle) <= outside:
         return middle
-    place = t.cast(float, brentq(lambda place: above(place) - outside, 1e-9, middle))
+    # Halved until a double has no more digits: to import scipy.optimize takes longer than judging a run.
+    low, place = 0.0, middle
+    while low < (half := (low + place) / 2.0) < place:
+        low, place = (half, place) if above(half) <= outside else (low, half)
     whole = np.floor(place)
     if whole < 1.0 or whole + 1.0 > middle:
         return place

@@ -88,6 +88,7 @@ TEXTS: dict[str, list[Text]] = {
         "mkdir: cannot create directory '/out': Read-only file system",
     ],
     "checkpoint": [
+        "KeyError: MetadataIndex(fqn='module.odd', offset=torch.Size([2, 0]), index=24)",
         "ValueError: Requested shape: (7, 4) is not compatible with the stored shape: (6, 4). Odd",
         'ValueError: FAILED_PRECONDITION: Error opening "odd" driver: Expected "shape" of [7] but received: [8]',
         "ValueError: Size mismatch between saved torch.Size([7]) and current: torch.Size([8]) for odd",
@@ -720,6 +721,9 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "peer_died": [
+        "n1:15:91 [3] include/socket.h 398 NCCL WARN Call to recv failed : Connection reset by peer.\n"
+        "n1:15:91 [3] transport.cu:153 NCCL WARN transport.cu:153 ->2 [Proxy thread error]",
+        "n1:7:8 [2] proxy.cc:1494 NCCL WARN [Service thread] Accept failed Success",
         "2026-Jan-02 03:04:05.6 7:8 [1] odd.h:7 CCOM WARN RX, connection closed by remote peer n7<7>",
         ("UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n3\nThe tasks odd.", 3, None),
         ("UNAVAILABLE: Task 5 heartbeat timeout. Odd.", 5, None),

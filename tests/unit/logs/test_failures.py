@@ -194,6 +194,7 @@ def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> 
             "checkpoint",
         ),
         (["train.py", "site-packages/orbax/checkpoint/_src/handlers.py"], "checkpoint"),
+        (["scripts/megatron_lm_ckpt_to_odd.py"], "checkpoint"),
         (["megatron/training/training.py", "site-packages/torch/utils/checkpoint.py"], "python_error"),
         (["megatron/training/initialize.py", "megatron/training/arguments.py"], "settings_refused"),
         (["train.py", "MaxText/pyconfig.py", "lib/python3.12/json/decoder.py"], "settings_refused"),

@@ -56,7 +56,7 @@ TOPICS = (
         "checkpoint",
         rb"(?<!/utils)/(?:dist_|async_)?checkpoint(?:ing|ers?|s)?/"
         rb"|(?<!/utils)/(?!activation)\w{0,30}checkpoint(?!_wrapper)\w{0,30}\.py$"
-        rb"|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
+        rb"|/\w{0,30}_ckpt\w{0,30}\.py$|/orbax/|/zero_to_fp32\.py$|/serialization\.py$|/safetensors|/tensorstore/|/zarr/",
         rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b"
         rb"|latest_checkpointed|safetensors|optimizer state|\brestor(?:e|ing)\b|tensorstore|\bzarr\b|sharded tensor"
         rb"|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}|global_step\d{1,9})/",

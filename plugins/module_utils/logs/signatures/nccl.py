@@ -175,7 +175,7 @@ SIGNATURES = (
         rb"|(?<!')Connection reset by peer|Connection closed by peer|Software caused connection abort"
         rb"|gloo/transport/\w{1,12}/\w{1,30}\.cc:\d{1,6}\] (?:Socket (?:unexpectedly )?closed|Read timeout"
         rb"|Read error [^\r\n]{0,300}remote worker hanging|Write timeout|Application timeout caused)"
-        rb"|WARN [^\r\n]{0,200}failed : Broken pipe",
+        rb"|WARN (?:[^\r\n]{0,200}failed : Broken pipe|\[Service thread\] Accept failed)",
         sample="ConnectionResetError: [Errno 104] Connection reset by peer",
     ),
     Signature(
@@ -209,7 +209,8 @@ SIGNATURES = (
         "nccl",
         "NCCL or RCCL warns that an operation failed. Read the text after WARN, compare nodes, image and NCCL "
         "variables, and run again with NCCL_DEBUG=INFO.",
-        rb"[NR]CCL WARN (?!NET/OFI|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
+        rb"[NR]CCL WARN (?!NET/OFI|\S{1,60}:\d{1,6} -> ?\d"
+        rb"|[^\r\n]{0,200}(?:Too many open files|Thread creation failed|pthread_create"
         rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "
         rb"|not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to|set both to"
         rb"|\bdisabling\b))[^\r\n]",

@@ -51,16 +51,24 @@ SIGNATURES = (
     ),
     Signature(
         "image_pull",
-        "The job's image could not be fetched. Check its name, the registry login (enroot's .credentials) and the "
-        "network, or import it beforehand.",
+        "The job's image could not be fetched. Check its name (a squashfs file's begins with / or ./), the registry "
+        "login (enroot's .credentials) and the network, or import it beforehand.",
         rb"pyxis: (?:failed to import docker image|couldn't import )"
         rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )",
         sample="slurmstepd: error: pyxis: failed to import docker image",
     ),
     Signature(
+        "permission_denied",
+        "enroot cannot write where it unpacks images. Set ENROOT_RUNTIME_PATH, ENROOT_CACHE_PATH and ENROOT_DATA_PATH "
+        "in enroot.conf to folders that the job's user can write.",
+        rb"pyxis:\s{1,9}mkdir: cannot create directory",
+        nearness=BLAME["image_pull"] - 1,
+        sample="slurmstepd: error: pyxis:     mkdir: cannot create directory '/run/enroot': Permission denied",
+    ),
+    Signature(
         "container",
-        "pyxis or enroot could not start the container. Check the lines around this one for a missing mount, path or "
-        "hook, or for lack of space.",
+        "pyxis or enroot could not start the container. Check the lines around this one for a missing mount, path, "
+        "hook or /bin/bash (then: --no-container-entrypoint), or for lack of space.",
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",

@@ -47,8 +47,14 @@ SIGNATURES = (
         rb"Error\(s\) in loading state_dict for|size mismatch for \S{1,200}: copying a param with shape"
         rb"|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
-        rb"|Error: Size mismatch between saved ",
+        rb"|Error: Size mismatch between saved |KeyError: MetadataIndex\(",
         sample="_pickle.UnpicklingError: Weights only load failed.",
+    ),
+    Signature(
+        "checkpoint",
+        "A checkpoint cannot be written. Check that its folder exists on this node, is writable and has space.",
+        rb"RuntimeError: File [^\r\n]{1,300} cannot be opened\.",
+        sample="RuntimeError: File out/checkpoints/checkpoint_0.pt cannot be opened.",
     ),
     Signature(
         "compile",
