@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shlex
 import typing as t
 from pathlib import Path
 
-from playbook_bench import Bench, Finished, wait_until
+from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
@@ -95,6 +96,22 @@ def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Be
     assert list(found["nodes"]) == ["node1", "node2", "node5", "node6"]
     assert [one["node"] for one in found["suspicion"]] == ["node5"]
     assert json.loads((folder(bench) / "plan.json").read_text())["suspicion"].keys() == {"node5"}
+
+
+def test_a_slow_run_proposes_the_command_that_tests_its_nodes(bench: Bench) -> None:
+    hosts = bench.inventory(**{f"node{n}": {} for n in range(4)})
+    done = bench.play(
+        "megatron_multinode.yml", hosts, bench.config(tokens_per_gpu="1000000000", nnodes="4"), training_run_id="slow"
+    )
+    assert done.status != 0, done.output
+    proposed = done.summary["isolate"]
+    assert proposed["why"] == "slow"
+    assert proposed["command"] in done.output
+    words = shlex.split(proposed["command"])
+    assert (ROOT / words[1]).name == "isolate.yml"
+    assert (ROOT / words[1]).exists()
+    assert words[words.index("-i") + 1] == str(hosts)
+    assert {"training_run_id=slow", f"training_output_dir={bench.runs}"} <= set(words)
 
 
 def test_a_run_that_is_not_there_is_said_with_those_that_are(bench: Bench) -> None:
