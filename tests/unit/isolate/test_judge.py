@@ -66,6 +66,8 @@ def test_a_slow_link_is_named_and_its_nodes_are_good() -> None:
     (suspect,) = suspects_of(measured)
     assert {suspect["node"], suspect["other"]} == bad
     assert suspect["slower_by"] == pytest.approx(0.5, abs=0.08)
+    assert suspect["interval"] is not None
+    assert suspect["interval"][0] <= suspect["slower_by"] <= suspect["interval"][1]
     assert set(verdicts_of(NODES, measured, [suspect]).values()) == {"good"}
 
 
