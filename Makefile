@@ -76,12 +76,11 @@ hooks: $(VENV)/dev ## check every commit with the linters (pre-commit)
 generated: $(VENV)/dev ## write the generated files: schemas, training config pages, options and AWX surveys
 	$(BIN)/python tools/write_docs.py
 
-docs: generated $(VENV)/docs ## build the site, docs/_build/html/index.html
+docs: generated pictures $(VENV)/docs ## build the site, docs/_build/html/index.html
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/build_site.py
 
-picture: ## take the picture in docs/ from the report of the newest run here (needs chromium)
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,860 \
-	  --screenshot=docs/report.png "file://$$(ls -td $(CURDIR)/runs/*/report.html | head -n 1)"
+pictures: $(VENV)/run ## retake the pictures of reports in docs/ if the page has changed (needs chromium)
+	$(BIN)/python tools/pictures.py
 
 execution-environment: $(VENV)/dev ## write the build context of the AWX job image to .execution-environment
 	rm -f trainops-cluster-*.tar.gz

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What long runs, and many in a row, cost and leave: memory, descriptors, sockets, processes, on controller and nodes.
 
-The nodes are processes of this machine. A long run is looked at when it has begun, in the middle and shortly before its
-end; of many runs the first, the middle and the last one are. What lasts must not grow, and nothing may be left.
+The nodes are processes of this machine. A long run is measured after its start, in the middle and shortly before its
+end; of many runs, the first, the middle and the last one. What lasts must not grow, and nothing may be left.
 """
 
 from __future__ import annotations

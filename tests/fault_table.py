@@ -10,13 +10,13 @@ from pathlib import Path
 _PATH = os.environ.get("TRAINOPS_FAULTS")
 IS_WRITTEN = bool(_PATH)
 _MOST_CHARACTERS = 180
-_PAGE = """# What is said of each fault
+_PAGE = """# What you see when something breaks
 
 One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors.
-Each row is what a test saw on nodes of that machine: how many seconds after the fault what was said, the verdict, and
-what was left. Long messages are cut.
+Each row is what a test saw on nodes of that machine: after how many seconds which message came, the verdict, and what
+was left. Long messages are cut.
 
-| fault | seconds until noticed | what is said | verdict | what is left |
+| fault | seconds until noticed | what you see | verdict | what is left |
 |---|---|---|---|---|
 {rows}"""
 

@@ -22,7 +22,7 @@ description:
   - Nodes that name a rack are in a group for that rack, a child of the group C(racks), and get neighbouring ranks.
   - C({user-id}) becomes the user who runs Ansible. Keys that begin with C(_) are notes.
   - Passwords of nodes and switches are not used.
-  - All faults in the file are reported together.
+  - All errors in the file are reported together.
   - Pass the cluster file itself if the plugin is enabled (C(enable_plugins) in the section C(inventory) of
     C(ansible.cfg)), or else a file whose name ends in C(cvs_cluster.yml).
 extends_documentation_fragment:
@@ -102,7 +102,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         found = findings.as_dict()
         if found["faults"]:
             raise AnsibleParserError(
-                findings_text(f"{counted(len(found['faults']), 'fault')} in {source}:", found["faults"])
+                findings_text(f"{counted(len(found['faults']), 'error')} in {source}:", found["faults"])
             )
         for warning in found["warnings"]:
             self.display.warning(f"{source}: {warning['key']}: {warning['message']} {warning['remedy']}")

@@ -34,13 +34,13 @@ def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.An
             raise AnsibleFilterError("nodes and options belong to a training config, but this is a plan already")
         plan = t.cast("Plan", source)
         if not plan["nodes"]:
-            raise AnsibleFilterError("the plan has no nodes: it has faults, or it is for another platform")
+            raise AnsibleFilterError("the plan has no nodes: it has errors, or it is for another platform")
         return plan
     text, path = _text_of(source)
     plan = make_plan(text, path, _named(plain(options)), [_node(node) for node in nodes or ["localhost"]])
     if plan["faults"]:
         faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]
-        raise AnsibleFilterError("\n".join(["the training config has faults:", *faults]))
+        raise AnsibleFilterError("\n".join(["the training config has errors:", *faults]))
     return plan
 
 

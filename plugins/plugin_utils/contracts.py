@@ -142,7 +142,7 @@ class Chosen(t.TypedDict):
 
 
 class OptionalPlan(t.TypedDict, total=False):
-    """What only some plans have."""
+    """Fields that only some plans have."""
 
     overrides: dict[str, t.Any]
     gke: GkeLaunch

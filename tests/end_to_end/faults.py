@@ -177,7 +177,7 @@ FAULTS = [
         steps=60,
     ),
     Fault("every rank hangs", hang, "stalled", "FAIL"),
-    Fault("the node boots", boot, "rebooted", "FAIL", node1=kernel_of_its_own),
+    Fault("the node reboots", boot, "rebooted", "FAIL", node1=kernel_of_its_own),
     Fault(
         "a GPU falls off the bus, as the kernel logs, and its rank is killed",
         lose_a_gpu,

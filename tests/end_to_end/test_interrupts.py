@@ -85,12 +85,12 @@ def test_who_interrupts_a_run_learns_that_it_goes_on_and_how_to_come_back(bench:
     output, _ = run.communicate(timeout=60)
     said = time.monotonic() - began
     assert run.returncode != 0
-    assert "Run long goes on without you." in output
+    assert "Run long continues in the background." in output
     for playbook in ("attach", "stop"):
         there = f"-e training_output_dir={bench.runs} -e training_run_id=long"
         assert f"ansible-playbook playbooks/{playbook}.yml -i {inventory} {there}" in output
     stop(bench)
-    words = "Run long goes on without you, with the commands to follow it again and to stop it"
+    words = "Run long continues in the background, with the commands to follow it again and to stop it"
     add_row(f"whoever follows the run gets {number.name}", said, words, "none yet", "the training, until stop.yml")
 
 
@@ -102,9 +102,10 @@ def test_ctrl_c_in_a_terminal_which_reaches_every_process_ends_whoever_follows(b
     terminal.type("\x03")
     assert terminal.ended() != 0
     said = time.monotonic() - began
-    assert "Run long goes on without you." in terminal.words
+    assert "Run long continues in the background." in terminal.words
     stop(bench)
-    add_row("Ctrl-C in a terminal", said, "Run long goes on without you", "none yet", "the training, until stop.yml")
+    left = "the training, until stop.yml"
+    add_row("Ctrl-C in a terminal", said, "Run long continues in the background", "none yet", left)
 
 
 def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: Bench) -> None:
@@ -116,7 +117,7 @@ def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: B
     assert terminal.ended() != 0
     gone = time.monotonic() - began
     stop(bench)
-    add_row("the terminal goes away", gone, "nobody is there to be told", "none yet", "the training, until stop.yml")
+    add_row("the terminal goes away", gone, "nobody is watching", "none yet", "the training, until stop.yml")
 
 
 def test_a_run_that_is_to_stop_with_whoever_follows_it_is_stopped_and_judged(bench: Bench) -> None:

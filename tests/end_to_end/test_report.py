@@ -65,7 +65,7 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert status != 0
     # What AWX keeps as artifacts of the job.
     assert re.search(r"CUSTOM STATS.*training_summaries.*monday", output, re.DOTALL), output
-    assert "INCONCLUSIVE  monday: How the training on 2 nodes ended is not known" in output
+    assert "INCONCLUSIVE  monday: It is unknown how the training on 2 nodes ended" in output
     files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}
     assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
     (bench.runs / "index.html").write_text("Somebody's own page")

@@ -57,7 +57,7 @@ def test_an_account_a_qos_and_a_limit_that_are_against_the_job_are_faults(login:
     status, output = login.play("megatron_multinode.yml", "refused", **wrong)
     told = " ".join(output.split())
     assert status == 2
-    assert "2 faults" in told
+    assert "2 errors" in told
     assert "You have no access to account vision. Use one of llm" in told
     assert "You have no access to QOS urgent. Use one of normal, small" in told
     status, output = login.play("megatron_multinode.yml", "refused", **{**OURS, "training_slurm_qos": "small"})

@@ -104,7 +104,7 @@ def test_what_slurm_cannot_do_is_said_at_once_before_anything_is_submitted(login
     status, output = login.play("megatron_multinode.yml", "refused", **wrong)
     assert status == 2
     told = " ".join(output.split())
-    assert "3 faults" in told
+    assert "3 errors" in told
     assert "The cluster has no reservation week47. It currently has none." in told
     assert "Partition short ends jobs after 00:05:00" in told
     assert "No node in partition short has the feature h100." in told

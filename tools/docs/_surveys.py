@@ -17,7 +17,8 @@ _HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles
 _LONGEST = 1024
 _LARGEST = 2**31 - 1
 
-# Only what differs from run to run: an answer overrides the inventory, which describes the cluster.
+# Only what differs from run to run: an answer overrides the inventory, which describes the cluster. AWX passes an empty
+# text for an answer that is left out, so the GPU is asked only where no inventory says it.
 _PLANNED = ("training_config", "training_model")
 _RUN = (
     *_PLANNED,
@@ -52,6 +53,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "One Slurm job.",
         (
             *_RUN,
+            "training_gpu",
             *("training_slurm_partition", "training_slurm_account", "training_slurm_time_limit"),
             *("training_slurm_exclude", "training_retries"),
         ),
@@ -61,6 +63,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "A step of a running Slurm job.",
         (
             *_RUN,
+            "training_gpu",
             *("training_slurm_job", "training_slurm_nodes", "training_slurm_exclude", "training_retries"),
         ),
     ),

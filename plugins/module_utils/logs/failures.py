@@ -20,7 +20,7 @@ from .signatures.known import NEEDLES, SIGNATURES
 from .text import distinct_lines, line_end, line_start, without_digits
 
 _FEW = 3
-# What has less blame than this is a fault of the machine, or a number that is none.
+# Anything below this score is a machine fault or a non-finite number.
 _FIRST_OF_PROGRAM = 40
 _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 

@@ -66,8 +66,9 @@ class FoundSteps(t.NamedTuple):
 class StepRows:
     """Step rows in their order, as an iterable with a length.
 
-    They are kept as blocks, as to make a row takes longer than to read it. Token rates that a log lacks are filled in
-    with ``tokens_per_step_per_gpu``, see `blocks`; ``tokens_per_sequence_per_gpu`` is for who adds rows of sequences/s.
+    They are kept as blocks, because building a row costs more than reading it. Token rates that a log lacks are filled
+    in with ``tokens_per_step_per_gpu``, see `blocks`; ``tokens_per_sequence_per_gpu`` is for who adds rows of
+    sequences/s.
     """
 
     def __init__(

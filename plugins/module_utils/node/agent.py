@@ -41,7 +41,7 @@ def phase_of(name: str) -> t.Callable[[Request], Answer]:
 
 
 def main(request: Request, program: bytes | None = None, digest: str | None = None) -> None:
-    """Do the phase that the request names and print its answer after a mark, whatever a login shell prints, too.
+    """Run the requested phase and print its answer behind a marker, so that output of a login shell does not matter.
 
     ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its
     SHA-256, which is ``digest``, so that later phases need not send it.

@@ -129,7 +129,7 @@ def changes_since(before: Before, root: str = "/") -> MachineChanges:
 
 
 def _failures(lines: list[str]) -> list[Failure]:
-    # A kernel that said nothing is the rule, and hundreds of signatures take their time to load.
+    # Usually the kernel logged nothing, and loading hundreds of signatures is slow.
     from ..logs.failures import find_failures  # noqa: PLC0415
     from ..logs.find import Piece  # noqa: PLC0415
 

@@ -96,7 +96,7 @@ def process_text(pid: int) -> str:
 def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
     """Yield every live process of this user or root that carries our labels, with its owner and them.
 
-    Anybody can give labels to a process of his. Only those count of the cluster that this machine stands for, where it
+    Anybody can label their own processes. Only those count of the cluster that this machine stands for, where it
     stands for several: their environment says which.
     """
     cluster = _cluster(os.environ)

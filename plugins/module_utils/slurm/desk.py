@@ -45,7 +45,7 @@ _LOOK_MILLISECONDS = 1000
 _PIECE_BYTES = 64 << 10
 
 # What python3 -c is given where a node does not have the program. The file has no name on the node. A thread reads the
-# standard input to the end, which Python's own object for it would not bear as it exits.
+# standard input to the end, and Python's own object for it would fail on that at exit.
 STARTER = (
     "import base64,os,runpy,sys;sys.stdin=sys.stdin.detach();"
     'f=os.memfd_create("trainops");'

@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
+from .answers import Telemetry
 from .judge import Verdict, suspects_of, unproved_of, verdicts_of
 from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests
@@ -19,6 +21,7 @@ from .score import Scored, scores_of
 from .suspicion import confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
+Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], PlannedTests]
 
 
 class StoppedError(Exception):
@@ -52,8 +55,8 @@ class Isolation(TypedDict):
     ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
     None where it could not be measured, and ``seconds`` how long it took by itself; ``links`` are the same for pairs,
-    as lists of two nodes and the fraction.
-    ``suspicion`` is what became of the nodes that were suspects before.
+    as lists of two nodes and the fraction. ``suspicion`` is what became of the nodes that were suspects before, and
+    ``telemetry`` what accelerators said of themselves meanwhile, by node.
     """
 
     suspects: list[Suspect]
@@ -65,15 +68,24 @@ class Isolation(TypedDict):
     seconds: dict[str, dict[str, float]]
     links: dict[str, list[tuple[str, str, float | None]]]
     node_minutes: float
+    tests: t.NotRequired[PlannedTests]
+    telemetry: t.NotRequired[dict[str, list[Telemetry]]]
 
 
 def isolate(
-    prober: Prober, tests: PlannedTests, say: Say, before: Mapping[str, str], is_stopped: Callable[[], bool]
+    prober: Prober,
+    tests: PlannedTests,
+    say: Say,
+    settle: Settle | None = None,
+    *,
+    before: Mapping[str, str] = MappingProxyType({}),
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Isolation:
     """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
 
-    ``before`` are the suspects of a run, each with why: they are tested again whatever their first test says. Once it
-    ``is_stopped``, nothing more is tested, and as nodes are free already, what was measured says nothing: StoppedError.
+    ``settle`` chooses the probes once the nodes are held, and returns the tests with them. ``before`` are the suspects
+    of a run, each with why: they are tested again whatever their first test says. Once it ``is_stopped``, nothing more
+    is tested, and as nodes are free already, what was measured says nothing: StoppedError.
     """
 
     def goes_on(text: str = "") -> None:
@@ -87,6 +99,7 @@ def isolate(
         nodes = [node for node in tests["singles"] if node not in refused]
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
+        tests = settle(prober, nodes) if settle else tests
         measured = _sweep(prober, nodes, tests, goes_on)
         measured += _confirmation(prober, nodes, measured, tests["confirming"], goes_on, before)
         goes_on()
@@ -108,6 +121,8 @@ def isolate(
         "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if not found.nodes},
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
         "node_minutes": prober.node_minutes,
+        "tests": tests,
+        "telemetry": prober.telemetry,
     }
 
 

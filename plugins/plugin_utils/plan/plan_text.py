@@ -29,7 +29,7 @@ _MOST_SHOWN = 1000
 def plan_text(plan: Plan) -> str:
     """Return a plan as lines of text; with faults, the faults."""
     if plan["faults"]:
-        title = f"{counted(len(plan['faults']), 'fault')} in {plan['config_file'] or 'the plan'}:"
+        title = f"{counted(len(plan['faults']), 'error')} in {plan['config_file'] or 'the plan'}:"
         blocks = [findings_text(title, plan["faults"])]
     else:
         blocks = [_summary(plan), *_where(plan), *([_notes(plan["notes"])] if plan["notes"] else [])]

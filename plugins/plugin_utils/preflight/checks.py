@@ -71,7 +71,7 @@ _JUDGES: dict[str, Judge] = {
     "kernel": _alike("kernel"),
 }
 _OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
-# Without a training config: nobody says what there should be, so that nodes are held against each other.
+# Without a training config nothing says what there should be, so nodes are compared with each other.
 _JUDGES_OF_MACHINES = _JUDGES | {
     "gpus": _alike("gpus", check_gpus),
     "rdma": _alike("rdma", check_rdma),

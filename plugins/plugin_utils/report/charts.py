@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .drawing import COLOURS, HIGHLIGHT, NEUTRAL, SHADE, Chart, around
 from .plots import Bound
-from .readable import number
+from .readable import number, with_unit
 
 if t.TYPE_CHECKING:
     from markupsafe import Markup
@@ -79,7 +79,7 @@ def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> 
     chart.level(100.0, "ideal")
     chart.line([zip(places, shares, strict=True)], COLOURS[0])
     for place, share, point in zip(places, shares, points, strict=True):
-        rate = f"{number(point['value'])} tokens/s/GPU, median of {point['runs']} runs"
+        rate = f"{with_unit(point['value'], 'tokens_per_sec_per_gpu')}, median of {point['runs']} runs"
         if point["nnodes"] == marked:
             chart.dots([(place, share)], HIGHLIGHT, 15)
         chart.dots([(place, share)], COLOURS[0], 9, f"{point['nnodes']} nodes: {share:.1f} %\n{rate}")

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from ..contracts import FirstFailure, Reason, Summary
+from ..contracts import FirstFailure, NodeSummary, Reason, Summary
 from ..inventory.folded_names import folded
 from ..plan.config.words import counted
 from ..run.blame import nobody_is_blamed
 from .failure_titles import failure_title
 from .messages import reasons_of
-from .other_nodes import UNSTARTED
+from .other_nodes import causes_of_no_start
 from .readable import exact, in_a_sentence, is_nothing, machine_name, measured, percent, scaled, with_unit
-from .thresholds import margin_of, missed_bounds
+from .thresholds import margin_in_words, missed_bounds
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
@@ -28,6 +28,8 @@ def headline(summary: Summary) -> str:
 
 def _result(summary: Summary) -> str:
     failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
+    if causes := causes_of_no_start(summary):
+        return causes[0][0].rstrip(".")
     several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
     if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
         return _qualification(summary)
@@ -88,6 +90,8 @@ def open_reasons(summary: Summary) -> list[tuple[str, str]]:
     if summary["verdict"] == "PASS":
         return []
     told = headline(summary)
+    if causes := causes_of_no_start(summary):
+        return causes[1:]
     return [(message, code) for message, code in reasons_of(_untold(summary)) if message.rstrip(".") != told]
 
 
@@ -101,11 +105,11 @@ def _speed(summary: Summary) -> str:
     how = "at" if metric == "tokens_per_sec_per_gpu" else "with a step time of"
     text = f"{who} {how} {with_unit(value, metric)}"
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one.get("met")), None)
-    margin = margin_of(bound) if bound else None
-    if bound and margin is not None and (bound["least"] is None) != (bound["greatest"] is None):
+    margin = margin_in_words(bound, signed=False) if bound else ""
+    if bound and margin and (bound["least"] is None) != (bound["greatest"] is None):
         limit = bound["least"] if bound["greatest"] is None else bound["greatest"]
-        side = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
-        text += f", {percent(margin)} {side[0]} the {exact(scaled(limit, metric))} {side[1]}"
+        side, asked = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
+        text += f", {f'{margin} {side}' if margin.endswith('%') else margin} the {exact(scaled(limit, metric))} {asked}"
     return text
 
 
@@ -139,18 +143,30 @@ def _not_passed(summary: Summary) -> set[str]:
 
 def _failed(summary: Summary, failure: FirstFailure) -> str:
     node = next((one for one in summary["nodes"] if one["node"] == failure["node"]), None)
-    last, total = (node.get("last_step"), node.get("steps_total")) if node else (None, None)
-    step = f"at step {last}{f' of {total}' if total else ''}" if last is not None else ""
+    step = _step_of(summary, node)
     if nobody_is_blamed(failure):
         return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
-    if failure["class"] == "not_ready":
-        return f"{failure['node']} could not start: {failure['message'].rstrip('.')}"
     title = failure_title(failure["class"])
     if failure["class"] == "exit_status" and failure.get("exit_code"):
         title += f" with exit status {failure['exit_code']}"
     rank = f", rank {failure['rank']}" if failure.get("rank") is not None else ""
-    before = "before the first step" if node and node["state"] not in UNSTARTED else ""
+    before = "before the first step" if node else ""
     return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")
+
+
+def _step_of(summary: Summary, node: NodeSummary | None) -> str:
+    """Return at which step a node failed, such as ``at step 11 of 60``; empty before the first one.
+
+    Nodes of one job take their steps together, so a node that prints none was where the others were.
+    """
+    telling = [one for one in (node,) if one and one.get("last_step") is not None]
+    if not telling and summary.get("mode") != "single_node":
+        telling = [one for one in summary["nodes"] if one.get("last_step") is not None]
+    if not telling:
+        return ""
+    furthest = max(telling, key=lambda one: one["last_step"] or 0)
+    last, total = furthest["last_step"], furthest.get("steps_total")
+    return f"at step {last}{f' of {total}' if total else ''}"
 
 
 def telling_failure(summary: Summary) -> FirstFailure | None:

@@ -74,8 +74,9 @@ def against_earlier(
     quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / tests / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / count), _ROUNDING * abs(middle))
     outcome = NOISE if abs(value - middle) <= margin else REAL
-    at_once = f", for {tests} metrics at once" if tests > 1 else ""
-    test = f"95 % prediction interval (Student's t) of {of_what}, from {len(values)} runs of the same key{at_once}"
+    together = f" and {tests} metrics together" if tests > 1 else ""
+    judged = f"judged from {len(values)} runs of the same key{together}"
+    test = f"noise is where {of_what} would fall with 95 % probability, {judged} (prediction interval, Student's t)"
     return _change(metric, middle, value, outcome, middle - margin, middle + margin, test, runs=len(values))
 
 

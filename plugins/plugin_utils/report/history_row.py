@@ -40,7 +40,7 @@ NUMBERS = (
     "loss_step",
 )
 MEASURED = (*METRICS, "mfu")
-# Nothing measures so much; the square of such a number, as in a standard deviation, may be none any more.
+# No measurement is this large, and the square of such a number, as in a standard deviation, may overflow.
 _ENDLESS = 1e100
 
 # These change what is measured in no way, or only for how long.

@@ -27,7 +27,7 @@ from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, reasons_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import others_in_words, was_stopped
+from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
@@ -53,11 +53,15 @@ _LEAST_BARS = 3
 
 
 class Links(t.NamedTuple):
-    """Where a page leads to, relative to itself: logs by node, reports of earlier runs by name, and all runs."""
+    """Where a page leads to, relative to itself: logs by node, reports of earlier runs by name, and all runs.
+
+    They lead there only from a page that stands in the ``folder`` of its run; one that was sent on has none of them.
+    """
 
     logs: Mapping[str, str] = {}
     reports: Mapping[str, str] = {}
     all_runs: str = ""
+    folder: str = ""
 
 
 def render(
@@ -78,6 +82,7 @@ def render(
     links = links or Links()
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
+    began, causes = not never_began(summary), causes_of_no_start(summary)
     labels = {metric: (titled(metric), unit_of(metric)) for metric in PLOTTED}
     bounds = _bounds(thresholds)
     plots, traces = draw(steps, labels, bounds, stragglers)
@@ -107,12 +112,14 @@ def render(
         unusual=unusual_lines(summary),
         failure_title=failure_title,
         decisive=decisive_lines(failure) if failure and not nobody else [],
-        message_told=not failure or failure["message"].rstrip(".") in headline(summary),
+        message_told=not failure or bool(causes) or failure["message"].rstrip(".") in headline(summary),
         nobody_is_blamed=nobody,
         what_happened=what_happened(failure) if failure else "",
         others=others_in_words(summary),
-        echoes=echoes_of(failure["echoes"] if failure and not nobody else (), "class", "message"),
-        ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
+        echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
+        began=began,
+        remedy=remedy_of_all(summary),
+        ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)) if began else [],
         ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,
         tiles=tiles_of(summary, history),
@@ -164,20 +171,13 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
 
 
 def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
-    """Return by node and row of the ledger what the first failure and its echoes report of them."""
+    """Return by node and row of the ledger what the first failure and its echoes report of them, as a title says it."""
     failure = summary["first_failure"]
     if not failure:
         return {}
-    known: dict[tuple[str, LedgerRow], str] = {
-        (node["node"], "exit status"): f"stopped because {failure['node']} failed"
-        for node in summary["nodes"]
-        if was_stopped(node) and node["node"] != failure["node"]
-    }
     ends = [(failure["node"], failure["class"], failure["message"])]
     ends += [(echo["node"], echo["class"], echo["message"]) for echo in failure["echoes"]]
-    for node, failure_class, message in ends:
-        known[node, "failures"] = f"{failure_title(failure_class)}: {message}"
-    return known
+    return {(node, "failures"): f"{failure_title(failure_class)}: {message}" for node, failure_class, message in ends}
 
 
 def _telling_metrics(summary: Summary) -> list[str]:
@@ -221,7 +221,8 @@ def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
     bounds: dict[str, Bound] = {}
     for row in thresholds:
         if row["least"] is not None or row["greatest"] is not None:
-            bounds.setdefault(row["metric"], Bound(row["least"], row["greatest"], row["bound"]))
+            margin = f" ({row['margin']})" if row["margin"] else ""
+            bounds.setdefault(row["metric"], Bound(row["least"], row["greatest"], f"{row['bound']}{margin}"))
     return bounds
 
 

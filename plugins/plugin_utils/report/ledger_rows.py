@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping, Sequence
 
@@ -11,11 +10,10 @@ from ..contracts import LedgerOfNode, LedgerRow, Verdict
 from ..inventory.folded_names import folded, named, nameless
 from ..plan.config.words import all_of, counted
 from ..verdict.reasons import GRAVITY
+from .number_ranges import in_ranges
 
 # How many groups of nodes are shown before they are only counted.
 _SHOWN = 6
-# A number that stands by itself; one that is part of a name or of a time of day is text.
-_NUMBER = re.compile(r"(?<![\w.:/-])-?\d+(?:\.\d+)?(?![\w:/-]|\.\w)")
 
 
 class Group(t.NamedTuple):
@@ -60,20 +58,11 @@ def ledger_rows(ledger: Sequence[LedgerOfNode], told: Mapping[tuple[str, LedgerR
 
 def _in_ranges(found: Mapping[tuple[Verdict, str], list[str]]) -> list[tuple[Verdict, str, list[str]]]:
     """Return groups of nodes whose evidence differs only in numbers as one, each number as the range of its values."""
-    alike: dict[tuple[Verdict, str], list[tuple[list[str], list[str]]]] = {}
+    shared = in_ranges(text for _verdict, text in found)
+    merged: dict[tuple[Verdict, str], list[str]] = {}
     for (verdict, text), nodes in found.items():
-        alike.setdefault((verdict, _NUMBER.sub("\1", text)), []).append((_NUMBER.findall(text), nodes))
-    merged = []
-    for (verdict, pattern), members in alike.items():
-        ranges = iter([_range(values) for values in zip(*(numbers for numbers, _nodes in members), strict=True)])
-        text = re.sub("\1", lambda _mark: next(ranges), pattern)  # noqa: B023 - used up at once
-        merged.append((verdict, text, [node for _numbers, nodes in members for node in nodes]))
-    return merged
-
-
-def _range(values: Sequence[str]) -> str:
-    low, high = min(values, key=float), max(values, key=float)
-    return low if low == high else f"{low} – {high}"
+        merged.setdefault((verdict, shared[text]), []).extend(nodes)
+    return [(verdict, text, nodes) for (verdict, text), nodes in merged.items()]
 
 
 def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
@@ -84,7 +73,7 @@ def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
     if len(passed) == len(rows):
         return f"All {len(rows)} checks passed {on}"
     if not any(row.passed for row in rows):
-        return "No check could be made, as the training did not start"
+        return f"No check passed {on}"
     lacking = ", ".join(row.row for row in rows if row.verdict != "PASS")
     return f"{len(passed)} of {len(rows)} checks passed {on}; not {lacking}"
 

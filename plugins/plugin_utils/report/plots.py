@@ -25,7 +25,7 @@ MAX_MARKERS = 2_000
 
 @dataclass(frozen=True)
 class Bound:
-    """A threshold: its limits (None for an open side) and the words that label it, such as ``≥ 380``."""
+    """A threshold: its limits (None for an open side) and the words that label it, such as ``≥ 380 (+2.9 %)``."""
 
     least: float | None
     greatest: float | None

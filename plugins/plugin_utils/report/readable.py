@@ -76,8 +76,12 @@ def measured(value: t.Any, metric: str) -> str:
 
 def with_unit(value: t.Any, metric: str) -> str:
     """Return a value of a metric with its unit in words, such as ``9,263 tokens/s per GPU``."""
-    of_one = " per GPU" if metric.endswith("_per_gpu") else ""
-    return f"{measured(value, metric)} {unit_of(metric)}{of_one}".rstrip()
+    return f"{measured(value, metric)} {unit_in_words(metric)}".rstrip()
+
+
+def unit_in_words(metric: str) -> str:
+    """Return the unit of a metric in words, such as ``tokens/s per GPU``; empty if there is none."""
+    return unit_of(metric) + (" per GPU" if metric.endswith("_per_gpu") else "")
 
 
 def is_nothing(value: float | None, metric: str) -> bool:

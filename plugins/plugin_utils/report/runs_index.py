@@ -22,7 +22,7 @@ from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
 from .files import INDEX, ISOLATIONS, NODES_PAGE, PAGE, SUMMARY_ROW
 from .pages import page_of
-from .readable import unit_of
+from .readable import unit_in_words
 from .runs_page import RUNS_PAGE
 from .sweep import PAGE as SWEEP_PAGE
 
@@ -68,7 +68,7 @@ def write_index(folder: Path) -> bool:
             counts=dict(sorted(collections.Counter(row["verdict"] for row in rows).items(), key=_passes_first)),
             worse=sum(row["regression"] is not None for row in rows),
             others=_other_pages(folder),
-            units={metric: unit_of(metric) for metric in _METRICS},
+            units={metric: unit_in_words(metric) for metric in _METRICS},
         )
         if page == earlier:
             return False

@@ -19,8 +19,8 @@ def scaling_of(history: pd.DataFrame, row: Row) -> dict[str, list[dict[str, t.An
 
     In ``weak`` scaling each GPU keeps its share of the global batch, in ``strong`` scaling the global batch stays. The
     runs are those of the history that passed and differ from this one in nothing else; a run whose nodes or batch are
-    not known, as of logs without a config, is on none. A point has ``nnodes``,
-    ``runs``, ``value`` (tokens/s/GPU, the median of the runs) and ``efficiency``, value over that of the fewest nodes.
+    not known, as of logs without a config, is on none. A point has ``nnodes``, ``runs``, ``value`` (tokens/s per GPU,
+    the median of the runs) and ``efficiency``, value over that of the fewest nodes.
     """
     if not row["nnodes"] or not row["gpus_per_node"] or not row["global_batch_size"]:
         return {}

@@ -8,16 +8,9 @@ from collections.abc import Sequence
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import Summary
-from .readable import NOTHING, measured, percent
+from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words
 
 SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
-# As in the lines while a run goes on.
-_HEADINGS = {
-    "step_time_ms": "ms/step",
-    "tflops_per_gpu": "TFLOP/s/GPU",
-    "tokens_per_sec_per_gpu": "tokens/s/GPU",
-    "loss": "loss",
-}
 
 
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
@@ -26,7 +19,7 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     After a value comes by how much it differs from that of the first run (`change_of`).
     """
     metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
-    rows = [["run", "verdict", "nodes", "last step", *(_HEADINGS[metric] for metric in metrics)]]
+    rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
     for summary in summaries:
         last = last_step(summary)
         cells = [
@@ -67,6 +60,11 @@ def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
         return None
     change = (value - reference) / abs(reference) * 100
     return change if math.isfinite(change) else None
+
+
+def _heading(metric: str) -> str:
+    """Return a metric by its unit where that says what it is, as ``tokens/s per GPU`` does, else by its name."""
+    return unit_in_words(metric) if metric.endswith("_per_gpu") else in_a_sentence(titled(metric))
 
 
 def _cell(summary: Summary, first: Summary, metric: str) -> str:

@@ -27,7 +27,7 @@ def write_sweep_report(sweep_dir: str | Path) -> tuple[SweepFile, bool]:
 
     Writes ``sweep.json`` (what this returns), ``sweep.csv`` (one row per cell) and ``sweep.html``. Each cell has
     ``name``, ``values``, ``run_id``, ``verdict`` (NOT RUN where it was not judged), ``reason`` (None for a PASS),
-    ``metrics`` and ``mfu``; ``best`` is the name of the cell that passed with the most tokens/s/GPU, ``counts`` the
+    ``metrics`` and ``mfu``; ``best`` is the name of the cell that passed with the most tokens/s per GPU, ``counts`` the
     number of cells by verdict. Raises ValueError where the folder holds no sweep.
     """
     sweep = read_sweep(sweep_dir)

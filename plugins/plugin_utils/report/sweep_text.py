@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..run.sweep import read_sweep
-from .readable import number
+from .readable import with_unit
 
 # By what the cells are ranked.
 RANKED_BY = "tokens_per_sec_per_gpu"
@@ -21,7 +21,7 @@ def sweep_lines(page: str) -> list[str]:
     width = max(len(cell["name"]) for cell in sweep["cells"])
     for cell in sweep["cells"]:
         value = cell["metrics"][RANKED_BY]
-        speed = f"{number(value)} tokens/s/GPU" if value is not None else ""
+        speed = with_unit(value, RANKED_BY) if value is not None else ""
         mark = "  best" if cell["name"] == sweep["best"] else ""
         lines.append(f"  {cell['verdict']:<12}  {cell['name']:<{width}}  {speed}{mark}".rstrip())
         if cell["reason"]:

@@ -8,22 +8,26 @@ import typing as t
 
 from ..contracts import JudgedBound, Summary
 from ..inventory.folded_names import folded
+from ..plan.config.numbers import times
+from ..verdict.thresholds import nearest_limit
 from .readable import exact, percent, scaled
 
 Row = dict[str, t.Any]
+# From here on a factor is easier to read than a percentage.
+_TWICE = 2.0
 
 
 def threshold_rows(summary: Summary) -> list[Row]:
-    """Return a row per threshold of a summary: the bound as judged, with ``bound`` in words and ``margin`` in percent.
+    """Return a row per threshold of a summary: the bound as judged, with ``bound`` and ``margin`` in words.
 
-    A positive margin is on the good side of the nearer limit; None is unknown. ``lacking`` names the nodes without a
-    value that alone keep the threshold from being met; it is empty where the value itself misses.
+    A positive margin is on the good side of the nearer limit; an empty one is unknown. ``lacking`` names the nodes
+    without a value that alone keep the threshold from being met; it is empty where the value itself misses.
     """
     return [
         {
             **bound,
             "bound": limits_in_words(bound),
-            "margin": margin_of(bound),
+            "margin": margin_in_words(bound),
             "lacking": folded(bound["missing"]) if bound["met"] is False and not is_missed(bound) else "",
         }
         for bound in summary["thresholds"]
@@ -55,6 +59,18 @@ def margin_of(bound: JudgedBound) -> float | None:
     return min(margins, default=None)
 
 
+def margin_in_words(bound: JudgedBound, *, signed: bool = True) -> str:
+    """Return the margin of a bound as judged, such as ``+2.9 %``; from twice the limit on, ``575 times``.
+
+    Empty where there is none.
+    """
+    margin, limit = margin_of(bound), nearest_limit(bound)
+    if margin is None:
+        return ""
+    factor = (bound["measured"] or 0.0) / limit if limit else 0.0
+    return times(factor) if factor >= _TWICE else percent(margin, signed=signed)
+
+
 def missed_bounds(summary: Summary) -> list[JudgedBound]:
     """Return the thresholds that were measured and missed, if thresholds were judged."""
     return [bound for bound in summary["thresholds"] if summary["thresholds_judged"] and is_missed(bound)]
@@ -68,6 +84,5 @@ def is_missed(bound: JudgedBound) -> bool:
 
 def required(bound: JudgedBound) -> str:
     """Return what a threshold asks for in short, and the margin, such as ``required ≥ 9,000 · +2.9 %``."""
-    margin = margin_of(bound)
     word = "allowed" if bound["least"] is None else "required"
-    return f"{word} {limits_in_words(bound)}{'' if margin is None else f' · {percent(margin, signed=True)}'}"
+    return " · ".join(filter(None, [f"{word} {limits_in_words(bound)}", margin_in_words(bound)]))

@@ -125,7 +125,7 @@ def _write_files(
     if not telemetry.empty:
         with replacing(board.run_dir / TELEMETRY) as draft:
             telemetry.to_csv(draft, index=False)
-    links = Links(_logs(board, run), _reports(board, history), index)
+    links = Links(_logs(board, run), _reports(board, history), index, board.run_dir.resolve().name)
     page = render(summary, run.plan, steps, history, run.statuses, links, telemetry)
     write_whole(board.run_dir / PAGE, page)
     # They come last: where they say the same, all the others do.

@@ -282,5 +282,5 @@ def _not_finite(blocks: list[StepBlock]) -> str | None:
         if not math.isfinite(found.get("loss", 0.0)):
             return f"the loss is {found['loss']} at step {row['step']}"
         if found.get("nan_iterations"):
-            return f"step {row['step']} counts NaN iterations"
+            return f"the trainer reported a NaN iteration at step {row['step']}"
     return None

@@ -59,7 +59,7 @@ class InterruptHandler:
         handler = self._before[number]
         self.end()
         attach, stop = (self._command(name, self._board.run_dir) for name in ("attach", "stop"))
-        self._tell(f"Run {run_id} goes on without you.\n  Follow it again: {attach}\n  Stop it: {stop}")
+        self._tell(f"Run {run_id} continues in the background.\n  Follow it again: {attach}\n  Stop it: {stop}")
         if callable(handler):
             handler(number, frame)
         else:

@@ -240,12 +240,12 @@ class Phases:
         changes = _of_the_machine(answer)
         if before in UNENDED:
             ended, ended_at = answer["status"], time.time()
-            follows = known.get("interrupted", False)
+            # A rank whose peer failed or was stopped first ends with an error of its own, which is the stop's work too.
+            follows = known.get("interrupted", False) or began is None
             if began and ended in ("exited", "killed") and not follows:
                 heard = self._end_of(node)
                 ended_at = heard.get("ended_at") or ended_at
                 follows = self.plan["mode"] == "multi_node" and has_failed(heard) and ended_at > began
-            # A rank whose peer was stopped first ends with an error of its own, which is the stop's work too.
             changes |= {"status": "stopped" if follows else ended, "ended_at": ended_at}
         if changes:
             self.board.update(node, **changes)

@@ -28,7 +28,7 @@ _SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
 
 def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
-    """Return where a run is: steps, last step's time, tokens/s/GPU, loss, time left, or what is wrong.
+    """Return where a run is: steps, last step's time, tokens/s per GPU, loss, time left, or what is wrong.
 
     Of one job, the node that is furthest behind among those whose log shows steps stands for the run. Where each node
     trains by itself, the nodes are counted by their states. ``now`` is in seconds since the epoch, as the statuses'
@@ -92,9 +92,9 @@ def _of_node(plan: Plan, status: Status, *, moving: bool) -> list[str]:
     metrics = status["metrics"]
     step_time = metrics.get("step_time_ms")
     if step_time is not None:
-        parts.append(f"{step_time:,.1f} ms/step")
+        parts.append(f"{step_time:,.1f} ms")
     if "tokens_per_sec_per_gpu" in metrics:
-        parts.append(f"{metrics['tokens_per_sec_per_gpu']:,.0f} tokens/s/GPU")
+        parts.append(f"{metrics['tokens_per_sec_per_gpu']:,.0f} tokens/s per GPU")
     if "loss" in metrics:
         parts.append(f"loss {metrics['loss']:#.4g}")
     if step_time is not None and done < iterations:
@@ -121,7 +121,7 @@ def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
         at = statistics.median_low(_steps_done(plan, status) for status in steady)
         parts.append(f"{len(steady)} running at step {at}/{iterations}")
         speeds = [found for status in steady if (found := status["metrics"].get("tokens_per_sec_per_gpu"))]
-        parts += [f"{statistics.median(speeds):,.0f} tokens/s/GPU"] if speeds else []
+        parts += [f"{statistics.median(speeds):,.0f} tokens/s per GPU"] if speeds else []
     parts += [f"{done} done"] if done and len(failed) + done == len(statuses) else []
     parts += [f"{done} not running"] if done and len(failed) + done != len(statuses) else []
     parts += [f"{len(failed)} failed ({_folded([status['node'] for status in failed])})"] if failed else []

@@ -89,7 +89,7 @@ def write_new(path: Path, text: str) -> None:
         try:
             os.link(draft, path)
         except OSError:
-            # There are file systems without links; the file is whole soon there.
+            # Some file systems have no links; there, the file is complete only after a moment.
             with open(path, "x", encoding="utf-8") as stream:
                 stream.write(text)
 

@@ -42,7 +42,7 @@ class ConfigFaultsError(ValueError):
 
     def __init__(self, plan: Plan) -> None:
         """Keep the plan that has the faults."""
-        super().__init__(f"the training config has {counted(len(plan['faults']), 'fault')}")
+        super().__init__(f"the training config has {counted(len(plan['faults']), 'error')}")
         self.plan = plan
 
 

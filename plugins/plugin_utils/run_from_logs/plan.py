@@ -141,9 +141,9 @@ def _nodes(count: int, names: Sequence[str]) -> list[Node]:
 
 
 def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
-    there = f"There {'is the log of 1 node' if logs == 1 else f'are the logs of {logs} nodes'}"
+    there = f"The {'log of 1 node was' if logs == 1 else f'logs of {logs} nodes were'} found"
     if meant is None:
-        message = f"{there}; whether others took part is not known. Set training_nodes, or name the training config."
+        message = f"{there}; others may have taken part. Set training_nodes, or name the training config."
         return [{"code": "nodes_unknown", "message": message}]
     if logs < meant:
         return [{"code": "logs_missing", "message": f"{there}, but {meant} should have taken part."}]

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
-from ..run.status import has_failed
+from ..run.status import has_failed, never_began
+from ..unreachable import unreachable_because
 from .durations import duration
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -23,7 +24,7 @@ _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
     "killed": (FAIL, "node_killed", "The training on {node} was killed."),
     "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
     "bad_answer": (ERROR, "node_bad_answer", "{node} gave an unusable answer{message}."),
-    "gone": (ERROR, "node_gone", "How the training on {node} ended is not known{message}."),
+    "gone": (ERROR, "node_gone", "It is unknown how the training on {node} ended{message}."),
     "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
     "running": (ERROR, "node_running", "{node} was still training when it last answered."),
     "stopped": (ERROR, "node_stopped", "{node} was stopped before it finished{message}."),
@@ -37,6 +38,8 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     """
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
+    # Of a run that never began, those that could not start are the reason; the others only waited for them.
+    causes = never_began(seen.statuses) and any(map(_kept_from_starting, seen.statuses))
     ended_well = 0
     for status in seen.statuses:
         node, found, exit_status = status["node"], status["status"], status.get("exit_status")
@@ -47,6 +50,8 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
             continue
         if found == "exited" and exit_status is None and seen.first and seen.first["node"] != node:
             found = "stopped"
+        if causes and not _kept_from_starting(status):
+            continue
         verdict, code, text = _ENDS[found]
         if none_failed or code not in ("node_running", "node_stopped"):
             message = text.format(node=node, message=_with_message(status), exit_status=exit_status)
@@ -97,13 +102,22 @@ def judge_log_only(seen: Seen, reasons: Reasons) -> None:
         where, lacking = (
             (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
         )
-        message = f"How the training on {where} ended is not known: {lacking} the exit status."
+        message = f"It is unknown how the training on {where} ended: {lacking} the exit status."
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
+def _kept_from_starting(status: Status) -> bool:
+    return has_failed(status) or bool(_said(status))
+
+
 def _with_message(status: Status) -> str:
-    message = str(status.get("message") or "").strip().rstrip(".")
+    message = _said(status)
     return f": {message}" if message else ""
+
+
+def _said(status: Status) -> str:
+    said = str(status.get("message") or "").strip().rstrip(".")
+    return unreachable_because(said) if status["status"] == "unreachable" else said
 
 
 def judge_last_step(seen: Seen, reasons: Reasons) -> None:
@@ -114,10 +128,12 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         for status in seen.statuses
         if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
     }
+    if never_began(seen.statuses):
+        return
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")
     if reached.goal is None:
-        what = "The planned number of steps is not known: neither a log nor a training config states it."
+        what = "The planned number of steps is unknown: neither a log nor a training config states it."
         reasons.add(INCONCLUSIVE, "last_step_unknown", what)
     for node, step in reached.by_node.items():
         if step is None:

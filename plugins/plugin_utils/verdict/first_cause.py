@@ -131,7 +131,7 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
 def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] | None:
     """Return the most likely cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
-    texts = _texts(status)
+    texts = texts_of(status)
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
@@ -161,7 +161,7 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
     }
 
 
-def _texts(status: Status) -> list[Failure]:
+def texts_of(status: Status) -> list[Failure]:
     """Return the failures that may be the cause: of the log and the kernel, else what the log warns of or ends with."""
     changes = status.get("machine_changes")
     known = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]

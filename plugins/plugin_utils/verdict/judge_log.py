@@ -34,7 +34,7 @@ _NEW_YEAR = 300 * 86400.0
 _TOGETHER, _MOST_APART = 60.0, 0.05
 # Time zones are whole quarters of an hour apart.
 _ZONE = 900.0
-# Two nodes of a run have the same times of steps so rarely by chance that it is none.
+# Two nodes practically never share step times by chance.
 _CHANCE = 1e-3
 _TIMED = ("step_time_ms", "tokens_per_sec_per_gpu")
 

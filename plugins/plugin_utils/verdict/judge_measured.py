@@ -92,7 +92,8 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
             reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}{against}.", node, trend=trend)
         else:
-            message = f"Whether the loss falls is not known {over}{against}: {MIN_LOSSES_OF_FLAT} are needed to judge."
+            few = f"{trend['samples']} losses of {node} are too few to judge whether the loss is falling"
+            message = f"{few}{against}; {MIN_LOSSES_OF_FLAT} are needed."
             reasons.note("loss_not_judged", message, node, trend=trend)
 
 

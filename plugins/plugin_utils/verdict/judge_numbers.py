@@ -54,7 +54,7 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for (node,), rows in _groups(nan_iterations, "node"):
         step = int(rows["step"].min())
-        message = f"The trainer on {node} counts NaN iterations from step {step} on."
+        message = f"The trainer on {node} reported a NaN iteration at step {step}."
         reasons.add(FAIL, "nan_iterations", message, str(node), first_step=step)
     losses = taken[taken["metric"] == "loss"]
     with_loss = set(losses["node"])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Interval, JudgedBound
-from ..plan.config.numbers import exact, in_words, name_of, number, percent, scale_of, unit_of
+from ..plan.config.numbers import exact, in_words, margin, name_of, number, scale_of, unit_of
 from ..plan.job.bounds import threshold_in_words
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met, nearest_limit
@@ -67,9 +67,9 @@ def _what(bound: JudgedBound) -> str:
 
 
 def _margin(bound: JudgedBound) -> str:
-    """Return how far the value is from the threshold, in percent of it."""
+    """Return how far the value is from the threshold, in percent of it, or how often it is the threshold."""
     against = bound["value"] if bound["kind"] == "within" else nearest_limit(bound)
-    return f" ({percent(t.cast(float, bound['measured']) / against - 1)})" if against else ""
+    return f" ({margin(t.cast(float, bound['measured']) / against - 1)})" if against else ""
 
 
 def _within_noise(bound: JudgedBound) -> str:

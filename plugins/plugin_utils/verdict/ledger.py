@@ -16,9 +16,11 @@ from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
 from ..plan.config.numbers import number
 from ..plan.config.words import counted
+from ..run.blame import nobody_is_blamed
 from .checks import ROWS
+from .first_cause import texts_of
 from .judge_network import is_asked, rdma_traffic, traffic_in_words
-from .reasons import INCONCLUSIVE, PASS, Reasons
+from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +41,7 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
     ``agrees`` is what agrees with the planned workload, in words and by node.
     """
     against, passes = reasons.of_rows(), reasons.verdict() == PASS
+    failures, stopped = _failures_of(seen), _stopped(seen)
     none_of_its_own = _none_of_its_own(seen)
     ledger: list[LedgerOfNode] = []
     for status in seen.statuses:
@@ -52,8 +55,12 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
         entries: LedgerOfNode = {"node": node, "node_rank": status.get("node_rank"), "rows": {}}
         for row in ROWS:
             reason, found = against.get((row, node)) or against.get((row, None)), evidence[row]
-            if reason:
+            if row == "failures" and node in failures:
+                entries["rows"][row] = {"verdict": FAIL, "evidence": failures[node]}
+            elif reason:
                 entries["rows"][row] = {"verdict": reason["verdict"], "evidence": reason["message"]}
+            elif row == "exit status" and node in stopped:
+                entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": stopped[node]}
             elif found or (row in _OUTRANKED and reasons.complete):
                 found = found or "none of its own; the run was seen to train to its end"
                 entries["rows"][row] = {"verdict": PASS, "evidence": found}
@@ -63,6 +70,29 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
                     reasons.add_missing(row, node)
         ledger.append(entries)
     return ledger
+
+
+def _failures_of(seen: Seen) -> dict[str, str]:
+    """Return by node, with its class, what the first failure and its echoes found in logs and in the kernel's."""
+    first = seen.first
+    if not first:
+        return {}
+    found = {echo["node"]: (echo["class"], echo["message"]) for echo in first["echoes"]}
+    found[first["node"]] = (first["class"], first["message"])
+    lines = {status["node"]: {text["line"] for text in texts_of(status)} for status in seen.statuses}
+    return {node: f"{name}: {line}" for node, (name, line) in found.items() if line in lines[node]}
+
+
+def _stopped(seen: Seen) -> dict[str, str]:
+    """Return by node that it was stopped, if another one failed first."""
+    first = seen.first
+    if not first or not seen.together or nobody_is_blamed(first):
+        return {}
+    return {
+        status["node"]: f"stopped because {first['node']} failed"
+        for status in seen.statuses
+        if status["status"] == "stopped" and status["node"] != first["node"]
+    }
 
 
 def _none_of_its_own(seen: Seen) -> str | None:

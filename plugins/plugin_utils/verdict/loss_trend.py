@@ -13,11 +13,11 @@ from .late_climb import late_climb
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
-# Below this nothing is reported at all, below the next a flat loss does not fail a run: a smoke test is too short.
+# With fewer losses nothing is reported, with fewer than the next a flat loss is no reason: a smoke test is too short.
 MIN_LOSSES = 8
 MIN_LOSSES_OF_FLAT = 20
-# What is certain, but changes the loss by less than this part of it, is nothing: less for a fall, as the learning rate
-# may still warm up.
+# Significant changes smaller than this fraction of the loss are ignored: less for a fall, as the learning rate may
+# still warm up.
 _NEGLIGIBLE_RISE = 0.01
 _NEGLIGIBLE_FALL = 0.001
 # What fell fast at first, and has risen again since by more than this part of its fall, does not fall.

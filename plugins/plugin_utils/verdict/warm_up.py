@@ -27,7 +27,7 @@ _DEVIATIONS = 4.0
 _SMALLEST_BAND = 0.05
 # The warm-up ends where so many steps in a row are steady.
 _IN_A_ROW = 3
-# Either is inverse to the other; the first that a log has is looked at.
+# Rates are inverse to times; the first of these that a log has is used.
 _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 
 

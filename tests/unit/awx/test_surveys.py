@@ -72,13 +72,20 @@ def test_a_question_reads_as_text_and_is_answered_where_nothing_is_no_answer(que
     assert question["required"] or question["default"] == ""
 
 
-def test_no_answer_goes_before_what_an_inventory_says_of_its_cluster() -> None:
-    files = (ROOT / "inventories").glob("*/group_vars/*/*.yml")
+@pytest.mark.parametrize("name", SURVEYS)
+def test_no_answer_goes_before_what_an_inventory_says_of_its_cluster(name: str) -> None:
+    # That of Slurm stands for all nodes of a cluster, whatever their GPUs are.
+    files = (ROOT / "inventories").glob("slurm/group_vars/*/*.yml" if name in ("slurm", "srun") else "*/group_vars/*/*")
     of_clusters = {
-        name for path in files if "local" not in path.parts for name in yaml.safe_load(path.read_text()) or {}
+        variable for path in files if "local" not in path.parts for variable in yaml.safe_load(path.read_text()) or {}
     }
     assert of_clusters
-    assert of_clusters & {question["variable"] for survey in SURVEYS.values() for question in survey["spec"]} == set()
+    assert of_clusters & {question["variable"] for question in SURVEYS[name]["spec"]} == set()
+
+
+@pytest.mark.parametrize("name", ["slurm", "srun"])
+def test_where_no_inventory_says_the_gpu_it_is_asked(name: str) -> None:
+    assert "training_gpu" in {question["variable"] for question in SURVEYS[name]["spec"]}
 
 
 @pytest.mark.xdist_group("awx")

@@ -75,7 +75,7 @@ def test_what_is_wrong_with_it_is_told_at_once_and_fails(cluster_file: Path, nam
     done = run("ansible-playbook", "playbooks/plan.yml", "-i", str(cluster_file.with_name(name)))
     assert done.returncode != 0
     told = done.stdout + done.stderr
-    assert "3 faults in" in told
+    assert "3 errors in" in told
     assert "username still contains <changeme>" in told
     assert "{ip} is a placeholder" in told
     assert "Traceback" not in told

@@ -110,7 +110,7 @@ def test_a_lock_in_the_old_place_is_not_even_looked_at(run: Training, mallory: M
         assert answer["status"] == "staged"
         assert precious.read_text() == "precious\n"
         assert json.loads((trap / "state.json").read_text())["status"] == "running"
-        tried("writes a lock that names a run folder of his", answer, "not looked at; root's file is as it was")
+        tried("writes a lock that names a run folder of their own", answer, "ignored; root's file is untouched")
     finally:
         planted.unlink()
         if not was_there:
@@ -218,7 +218,7 @@ def test_an_engine_that_is_none_is_not_run_whoever_wrote_the_state(run: Training
         answer = phase(run, "start")
         assert refused(answer, "is not the state of run")
     assert not Path(f"{evil}.ran").exists()
-    tried("has a program of his named as the engine in a state", answer)
+    tried("plants a state file that names their own program as the container engine", answer)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_nobody_else_can_read_the_token_of_a_run(run: Training, mallory: Mallory
     tried("reads the token of a run", answer, "Permission denied")
 
 
-@pytest.mark.parametrize("setuid", [False, True], ids=["his own program", "a setuid program of root"])
+@pytest.mark.parametrize("setuid", [False, True], ids=["their own program", "a setuid program of root"])
 def test_a_process_of_somebody_else_holds_no_node_whatever_its_labels_are(
     setuid: bool,
     run: Training,
@@ -293,7 +293,7 @@ def test_stop_does_not_end_what_somebody_else_gave_the_labels_of_the_run(
     answer = phase(run, "stop")
     assert answer["status"] == "stopped"
     assert processes_with(run.mark) == {sleep.pid}
-    tried("gives a process of his the labels of this run, and it is stopped", answer, "only the run's own are ended")
+    tried("labels their process as part of this run, and stop.yml is called", answer, "only the run's own are ended")
 
 
 def test_the_token_is_gone_when_the_training_is_where_nobody_comes_to_stop_it(run: Training, token: Path) -> None:

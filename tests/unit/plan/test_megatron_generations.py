@@ -83,9 +83,9 @@ def test_the_plan_says_its_generation_and_where_it_comes_from() -> None:
         (
             {"config/container_image": "my/megatron:nightly"},
             {},
-            "the tag of my/megatron:nightly does not say",
+            "the tag of my/megatron:nightly does not say which",
         ),
-        ({}, {"container_engine": "none"}, "no image has a tag that says"),
+        ({}, {"container_engine": "none"}, "no image tag says which"),
     ],
 )
 def test_a_generation_that_is_taken_for_granted_is_said(
@@ -94,7 +94,7 @@ def test_a_generation_that_is_taken_for_granted_is_said(
     plan = planned(filled(DISTRIBUTED, changes), **options)
     assert plan["parameters"]["script_generation"] == V26_1
     assert plan["notes"][:1] == [
-        f"{LLAMA3} is treated as generation v26.1, an assumption, since {reason}; set training_megatron_release to "
+        f"{LLAMA3} is treated as generation v26.1, assumed because {reason}; set training_megatron_release to "
         "change it."
     ]
 
@@ -249,9 +249,10 @@ def test_which_scripts_tell_of_a_failure() -> None:
 @pytest.mark.parametrize("image", ["rocm/primus:v26.5", "registry.example/rocm/primus:v26.9.1"])
 def test_an_image_of_primus_without_the_scripts_is_refused_unless_they_are_mounted(image: str) -> None:
     config = {"config/container_image": image}
-    fault = only(planned(filled(DISTRIBUTED, config))["faults"])
+    scripts = {"training_trainer": "rocm_scripts"}
+    fault = only(planned(filled(DISTRIBUTED, config), **scripts)["faults"])
     assert (fault["key"], fault["value"]) == ("config.container_image", image)
     mounted = {"/home/{user-id}": "/home/{user-id}", "/opt/megatron": "/workspace/Megatron-LM"}
-    plan = planned(filled(DISTRIBUTED, {**config, "config/container_config/volume_dict": mounted}))
+    plan = planned(filled(DISTRIBUTED, {**config, "config/container_config/volume_dict": mounted}), **scripts)
     assert plan["faults"] == []
     assert planned(filled(DISTRIBUTED, {"config/container_image": "rocm/primus:v25.11"}))["faults"] == []

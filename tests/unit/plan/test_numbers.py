@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.numbers import (
     exact,
     in_words,
+    margin,
     number,
     percent,
 )
@@ -50,7 +51,7 @@ def test_what_a_user_gave_keeps_its_digits() -> None:
     [
         (-0.00857, "−0.9 %"),
         (0.014, "+1.4 %"),
-        (0.333, "+33 %"),
+        (0.333, "+33.3 %"),
         (-0.0005, "−0.05 %"),
         (0.00002, "+0.002 %"),
         (0.0, "±0 %"),
@@ -60,6 +61,21 @@ def test_what_a_user_gave_keeps_its_digits() -> None:
 )
 def test_a_change_is_told_in_percent_with_its_sign(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.029, "+2.9 %"),
+        (-0.5, "−50.0 %"),
+        (1.0, "2 times"),
+        (2.03, "3 times"),
+        (573.88, "575 times"),
+        (math.inf, "inf %"),
+    ],
+)
+def test_a_value_far_above_its_threshold_is_told_as_a_factor(share: float, text: str) -> None:
+    assert margin(share) == text
 
 
 @pytest.mark.parametrize(

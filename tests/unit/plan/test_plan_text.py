@@ -74,7 +74,7 @@ def test_all_faults_with_key_value_message_and_remedy_and_nothing_too_long() -> 
         "config/container_config/device_list": {"a": 1},
     }
     lines = plan_text(planned(filled(DISTRIBUTED, changes))).splitlines()
-    assert lines[0] == "4 faults in config.json:"
+    assert lines[0] == "4 errors in config.json:"
     assert "  config.nnodes = 3" in lines
     assert any(line.startswith("      nnodes is 3, but the run has 4 inventory hosts") for line in lines)
     assert '  config.nccl_socket_ifname = ""' in lines

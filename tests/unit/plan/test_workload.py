@@ -50,7 +50,7 @@ def test_a_model_of_unknown_dimensions_is_told_in_words() -> None:
     assert workload["model_flops_reason"] == (
         "The dimensions of a model of size tiny of examples/llama/train_llama3.sh are not known."
     )
-    assert (workload["peak_tflops_per_gpu"], workload["peak_reason"]) == (None, "The peak of cpu is not known.")
+    assert (workload["peak_tflops_per_gpu"], workload["peak_reason"]) == (None, "The peak of cpu is unknown.")
 
 
 def test_the_workload_of_maxtext_goes_by_its_preset() -> None:

@@ -45,6 +45,21 @@ def test_a_run_that_passed_says_how_fast_it_was_on_what_and_by_how_much_it_met_i
     assert "MFU 34.2 %" in numbers(fast)
 
 
+def test_a_threshold_that_is_met_many_times_over_is_told_as_a_factor(fast: Run) -> None:
+    fast["thresholds"][0] |= {"least": 16.1, "value": 16.1}
+    assert headline(fast).endswith("9,263 tokens/s per GPU, 575 times the 16.1 required")
+    (row,) = threshold_rows(fast)
+    (tile, *_others) = tiles_of(fast | {"mfu": None})
+    assert row["margin"] == "575 times"
+    assert "required ≥ 16.1 · 575 times" in tile.lines
+
+
+def test_a_value_many_times_what_is_allowed_has_no_margin_of_many_thousand_percent(summary: Run) -> None:
+    summary["thresholds"][0] |= {"measured": 5_750.0, "greatest": 10.0, "met": False}
+    (row,) = threshold_rows(summary)
+    assert row["margin"] == "575 times"
+
+
 def test_a_run_without_a_throughput_is_told_by_its_step_time_and_one_without_any_by_its_steps(summary: Run) -> None:
     assert "10,123 ms" in headline(summary)
     assert "20 steps" in headline(summary | {"metrics": {}})
@@ -64,6 +79,16 @@ def test_a_failure_is_told_with_node_rank_and_step_and_what_follows_from_it_is_n
     failed = summary | {"verdict": "FAIL", "reasons": reasons, "first_failure": FAILURE | {"node": "node-001"}}
     assert headline(failed) == "Out of memory on node-001, rank 9, at step 20 of 20"
     assert open_reasons(failed) == [("A loss is NaN.", "not_finite")]
+
+
+def test_a_node_that_prints_no_steps_failed_at_that_of_its_job(summary: Run) -> None:
+    first, second = summary["nodes"]
+    second["last_step"] = None
+    failed = summary | {"verdict": "FAIL", "first_failure": FAILURE | {"node": "node-001"}}
+    assert headline(failed) == "Out of memory on node-001, rank 9, at step 20 of 20"
+    assert "before the first step" in headline(failed | {"mode": "single_node"})
+    first["last_step"] = None
+    assert "before the first step" in headline(failed)
 
 
 def test_nodes_that_ended_early_with_exit_status_0_are_told_by_how_far_they_came(summary: Run) -> None:
@@ -126,13 +151,39 @@ def test_the_gpus_of_nodes_that_train_by_themselves_are_those_of_each(fast: Run)
     assert fleet(fast | {"mode": "single_node", "workload": {"gpus": 8}}) == "2 nodes × 8 MI300X"
 
 
-def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
+def never_begun(summary: Run, reasons: list[Run], failure: Run | None) -> Run:
+    """Return the summary of a run of which no node began to train."""
+    at_fault = {one["node"] for one in reasons if one["code"] == "node_unreachable"}
     for node in summary["nodes"]:
-        node |= {"state": "staged", "last_step": None}
+        node |= {"state": "unreachable" if node["node"] in at_fault else "staged", "last_step": None}
+    return summary | {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "started_at": None}
+
+
+def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
     failure = FAILURE | {"class": "not_ready", "node": "node-001", "rank": None, "message": "no image."}
-    never = summary | {"verdict": "ERROR", "first_failure": failure}
-    assert headline(never) == "node-001 could not start: no image"
-    assert others_in_words(never) == "The other 1 node could have started."
+    refused = reason("node_not_started", "node-001 did not start training: no image.", "ERROR", node="node-001")
+    never = never_begun(summary, [refused], failure)
+    assert headline(never) == "node-001 did not start training: no image"
+    assert others_in_words(never) == "node-000 could have started."
+    assert open_reasons(never) == []
+
+
+def test_nodes_that_cannot_be_reached_are_named_together_by_cause_and_the_first_failure_comes_first(
+    summary: Run,
+) -> None:
+    summary["nodes"] = [{**summary["nodes"][0], "node": f"gpu{number}"} for number in range(6)]
+    said = {f"gpu{n}": f"nothing listens (host 10.0.0.{n}: Connection refused)" for n in range(4)}
+    said["gpu4"] = "no such host name"
+    reasons = [
+        reason("node_unreachable", f"{node} could not be reached: {why}.", "ERROR", node=node)
+        for node, why in said.items()
+    ]
+    echoes = [{"node": node, "class": "unreachable", "message": why} for node, why in list(said.items())[1:]]
+    failure = FAILURE | {"class": "unreachable", "node": "gpu0", "message": said["gpu0"], "echoes": echoes}
+    never = never_begun(summary, reasons, failure)
+    assert headline(never).startswith("gpu[0-3] could not be reached: nothing listens")
+    assert open_reasons(never) == [("gpu4 could not be reached: no such host name.", "node_unreachable")]
+    assert others_in_words(never) == "gpu5 could have started."
 
 
 def test_peers_that_follow_are_told_apart_from_nodes_that_were_stopped(summary: Run) -> None:

@@ -68,7 +68,7 @@ def test_intervals_of_several_metrics_hold_at_once():
     # t(0.995; 4) = 4.604: the level of 5 % is shared by 5 tests.
     assert of_five.high == pytest.approx(100 + 4.6041 * 0.790569 * math.sqrt(1.2), rel=1e-5)
     assert (one.outcome, of_five.outcome) == (REAL, NOISE)
-    assert of_five.test.endswith("from 5 runs of the same key, for 5 metrics at once")
+    assert "from 5 runs of the same key and 5 metrics together" in of_five.test
 
 
 def test_pages_of_equal_runs_show_a_real_change_on_one_in_twenty():

@@ -101,6 +101,26 @@ def test_the_verdict_stands_in_front_with_what_the_run_came_to(summary: Run, pla
     assert "5 min 41 s · 2026-07-11 09:12:03 UTC" in after
 
 
+def test_the_page_of_a_run_that_never_began_has_its_cause_and_nothing_that_follows_from_it(
+    summary: Run, plan: Run
+) -> None:
+    message = "node-001 could not be reached: it is off."
+    reasons = [{"code": "node_unreachable", "message": message, "verdict": "ERROR", "node": "node-001"}]
+    for node, state in zip(summary["nodes"], ("staged", "unreachable"), strict=True):
+        node |= {"state": state, "last_step": None, "metrics": {}}
+    failure = FAILURE | {"class": "unreachable", "node": "node-001", "message": "It is off.", "evidence": []}
+    never = {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "started_at": None, "metrics": {}}
+    html = render(summary | never | {"ended_at": None, "thresholds": []}, plan, NO_STEPS)
+    text = text_of(html)
+    assert text.count("it is off") == 1
+    assert "What to do: Halve the micro batch size." in text
+    assert not any(word in text for word in ("INCONCLUSIVE", "checks passed", "Last step", "Thresholds"))
+    assert [row[:3] for row in Page(html).rows["nodes"][1:]] == [
+        ["node-000", "0", "staged"],
+        ["node-001", "1", "unreachable"],
+    ]
+
+
 def test_the_contents_lead_to_the_sections_of_the_page(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     html = render(summary, plan, make_steps(3, 20), links=Links(all_runs="../index.html"))
     (ways,) = re.findall(r'<nav class="ways".*?</nav>', html, re.S)
@@ -234,10 +254,7 @@ def test_three_lines_of_the_log_show_a_failure_and_a_click_the_others(summary: R
 def test_nodes_that_were_stopped_did_not_fail(summary: Run, plan: Run) -> None:
     summary |= {"verdict": "FAIL", "first_failure": {**FAILURE, "node": "node-001"}}
     summary["nodes"][0] |= {"state": "exited", "exit_code": None}
-    summary["ledger"][0]["rows"]["exit status"] = {"verdict": "INCONCLUSIVE", "evidence": "no evidence"}
-    page = Page(render(summary, plan, NO_STEPS))
-    assert "node was stopped because node-001 failed" in page.text
-    assert "stopped because node-001 failed" in page.rows["ledger"][1][3]
+    assert "node was stopped because node-001 failed" in Page(render(summary, plan, NO_STEPS)).text
 
 
 def test_a_hang_blames_nobody_where_nothing_tells(summary: Run, plan: Run) -> None:
@@ -461,7 +478,9 @@ def test_the_legend_names_up_to_sixteen_nodes(summary: Run, plan: Run, make_step
 
 def test_a_far_threshold_is_told_beside_its_plot(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     summary["thresholds"][0]["greatest"] = 5_000.0
-    assert "The threshold ≤ 5,000 lies below this plot." in Page(render(summary, plan, make_steps(2, 20))).text
+    assert (
+        "The threshold ≤ 5,000 (2 times) lies below this plot." in Page(render(summary, plan, make_steps(2, 20))).text
+    )
 
 
 def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
@@ -554,7 +573,7 @@ def test_hovering_over_a_line_tells_node_step_and_value(opened: Callable[..., Br
         browser.point_at(x - 3, y)
         browser.point_at(x, y)
         told = browser.run(TOLD)
-    assert "node-001, step 10: 10131 ms" in told
+    assert "node-001, step 10: 10,131 ms" in told
 
 
 def test_hovering_over_the_heat_map_tells_node_step_and_deviation(opened: Callable[..., Browser]) -> None:
@@ -576,6 +595,23 @@ def test_on_a_phone_the_page_is_as_wide_as_the_screen(opened: Callable[..., Brow
         ends = browser.run("[...document.querySelectorAll('section')].map(one => one.getBoundingClientRect().right)")
         assert max(ends) <= 390
         assert min(browser.run(DRAWN)[:3]) > 200
+
+
+def test_a_page_that_was_sent_on_has_no_links_to_what_stayed_behind(
+    chromium: Chromium, tmp_path: Path, summary: Run, plan: Run
+) -> None:
+    links = Links({"node-000": "nodes/node-000/train.log"}, {}, "../index.html", "run 7")
+    outside = "[...document.querySelectorAll('a')].filter(link => !link.hash).map(link => link.textContent)"
+    named = "document.querySelector('#nodes tbody th').textContent"
+    for folder, found, hidden in (("run 7", ["All runs", "node-000"], True), ("Downloads", [], False)):
+        page = tmp_path / folder / "report.html"
+        page.parent.mkdir()
+        page.write_text(render(summary, plan, NO_STEPS, links=links), encoding="utf-8")
+        with Browser(chromium) as browser:
+            browser.open(page)
+            assert browser.run(outside) == found
+            assert browser.run(named) == "node-000"
+            assert browser.run("document.getElementById('moved').hidden") is hidden
 
 
 def test_a_dark_screen_gets_a_dark_page(opened: Callable[..., Browser]) -> None:

@@ -68,6 +68,15 @@ def test_evidence_that_differs_in_numbers_only_is_one_group_with_their_ranges() 
     assert [tuple(group) for group in row.groups] == [("PASS", "median 420.5 – 422.5, batch 16", "gpu[0-2]")]
 
 
+def test_numbers_with_thousands_and_signs_are_whole() -> None:
+    told = {
+        f"gpu{n}": ("PASS", f"{times} ms, {change} %")
+        for n, (times, change) in enumerate((("1,689", "−3.1"), ("998.5", "2.4")))
+    }
+    row, _loss = ledger_rows(ledger(**told))
+    assert [tuple(group) for group in row.groups] == [("PASS", "998.5 – 1,689 ms, −3.1 – 2.4 %", "gpu[0-1]")]
+
+
 def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:
     lacking = ledger(gpu0=("INCONCLUSIVE", "no evidence"), gpu1=("PASS", "NET/IB"))
     row, _loss = ledger_rows(lacking, {(node, "network"): "stopped because gpu7 failed" for node in ("gpu0", "gpu1")})

@@ -31,10 +31,10 @@ def test_each_run_is_a_line_with_its_difference_from_the_first() -> None:
         summary("none", "ERROR", None),
     ]
     assert side_by_side(runs) == [
-        "run     verdict  nodes  last step           ms/step     TFLOP/s/GPU         loss",
-        "before  PASS         2         30            10,000           400.0        2.500",
-        "after   FAIL         2         30  11,000 (+10.0 %)  380.0 (−5.0 %)  2.500 (0 %)",
-        "none    ERROR        2          –                 –               –            –",
+        "run     verdict  nodes  last step    step time (ms)  TFLOP/s per GPU         loss",
+        "before  PASS         2         30            10,000            400.0        2.500",
+        "after   FAIL         2         30  11,000 (+10.0 %)   380.0 (−5.0 %)  2.500 (0 %)",
+        "none    ERROR        2          –                 –                –            –",
     ]
 
 
@@ -57,7 +57,7 @@ def test_a_change_from_nothing_or_from_what_is_below_zero_has_no_wrong_sign() ->
 def test_a_value_that_is_nan_or_infinite_is_none() -> None:
     runs = [summary("a", "PASS", 30, step_time_ms=math.nan, loss=math.inf, tflops_per_gpu=1.0), summary("b", "PASS", 3)]
     assert [value_of(runs[0], metric) for metric in ("step_time_ms", "loss", "tflops_per_gpu")] == [None, None, 1.0]
-    assert side_by_side(runs)[0] == "run  verdict  nodes  last step  TFLOP/s/GPU"
+    assert side_by_side(runs)[0] == "run  verdict  nodes  last step  TFLOP/s per GPU"
 
 
 def test_a_metric_that_no_run_has_is_no_column() -> None:

@@ -48,7 +48,7 @@ def test_a_node_that_says_nothing_is_given_up_once_and_an_answer_that_comes_then
     allowed = 60 + 7 + int(asking._ENGINE_SECONDS)
     assert [node.late() for _look in range(allowed - 1)] == [None] * (allowed - 1)
     late = node.late()
-    assert str(late) == (f"its connection is up, but nothing has arrived for {allowed} s; a file system there may hang")
+    assert str(late) == (f"connected, but no answer for {allowed} s; a file system there may be hanging")
     assert node.late() is None
     answers.set()
     thread.join(60)

@@ -233,7 +233,7 @@ NAN, INFINITE = float("nan"), float("inf")
     [
         ({"loss": [2.0, NAN]}, "the loss is nan at step 2"),
         ({"loss": [-INFINITE, 1.0]}, "the loss is -inf at step 1"),
-        ({"loss": [2.0, 1.0], "nan_iterations": [0.0, 1.0]}, "step 2 counts NaN iterations"),
+        ({"loss": [2.0, 1.0], "nan_iterations": [0.0, 1.0]}, "the trainer reported a NaN iteration at step 2"),
         ({"loss": [2.0, NAN], "skipped_iterations": [0.0, 1.0]}, None),
         ({"loss": [2.0, 1.0], "grad_norm": [NAN, 1.0]}, None),
     ],

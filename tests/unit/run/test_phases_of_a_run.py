@@ -276,13 +276,14 @@ def test_how_a_training_ended_that_nobody_followed_is_asked_when_it_is_stopped(
     assert (board.status("gpu00")["status"], board.status("gpu02")["status"]) == ("stopped", "exited")
 
 
-def test_where_a_node_is_known_to_have_failed_nobody_is_asked_how_the_others_ended(board):
+@pytest.mark.parametrize("ended", ["exited", "killed"])
+def test_where_a_node_is_known_to_have_failed_the_others_were_stopped_however_they_ended_meanwhile(board, ended):
     board.update("gpu00", status="killed")
     board.update("gpu01", status="running")
-    cluster = Cluster(board, {})
+    cluster = Cluster(board, {("gpu01", "stop"): {"changed": False, "status": ended}})
     cluster.phases.finish(1.0)
     assert cluster.of("follow") == []
-    assert board.status("gpu01")["status"] == "exited"
+    assert board.status("gpu01")["status"] == "stopped"
 
 
 def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):

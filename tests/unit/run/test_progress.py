@@ -38,7 +38,7 @@ TEST_LINES = [
     (
         "the last rank tells the steps",
         [running(started_at=1.0), running("gpu01", **FULL)],
-        "step   7/200  10,235.8 ms/step  12,787 tokens/s/GPU  loss 7.271  32:56 left",
+        "step   7/200  10,235.8 ms  12,787 tokens/s per GPU  loss 7.271  32:56 left",
     ),
     (
         "the node furthest behind stands for the run",
@@ -53,18 +53,18 @@ TEST_LINES = [
     (
         "a slow step is not missing yet",
         [running(**at(20, step_time_ms=40_000.0), last_step_at=NOW - 100)],
-        "step  20/200  40,000.0 ms/step  2:00:00 left",
+        "step  20/200  40,000.0 ms  2:00:00 left",
     ),
-    ("what has ended misses no step", [{"node": "gpu00", **DONE, "last_step_at": 1.0}], "step 200/200  5.0 ms/step"),
+    ("what has ended misses no step", [{"node": "gpu00", **DONE, "last_step_at": 1.0}], "step 200/200  5.0 ms"),
     (
         "NaN and infinity are told as they are",
         [running(**at(3, step_time_ms=math.inf, loss=math.nan))],
-        "step   3/200  inf ms/step  loss nan  ? left",
+        "step   3/200  inf ms  loss nan  ? left",
     ),
     (
         "the end",
         [{"node": name, **DONE} for name in ("gpu00", "gpu01", "gpu02")],
-        "step 200/200  5.0 ms/step  all 3 nodes done",
+        "step 200/200  5.0 ms  all 3 nodes done",
     ),
     (
         "what is wrong is told with the nodes, and not what is left",
@@ -97,7 +97,7 @@ def test_nodes_that_train_by_themselves_are_counted_by_their_states():
     dead = {"node": "gpu14", "status": "exited", "exit_status": 1, **at(3)}
     slow = running("gpu15", **at(28, step_time_ms=108.0, tokens_per_sec_per_gpu=9_000.0))
     line = progress_line(plan, [*fast, dead, slow], NOW)
-    assert line == "14 running at step 31/200  9,740 tokens/s/GPU  1 failed (gpu14)  1 slow (gpu15 at step 28)"
+    assert line == "14 running at step 31/200  9,740 tokens/s per GPU  1 failed (gpu14)  1 slow (gpu15 at step 28)"
     ended = [{**status, **DONE} for status in (*fast, slow)]
     assert progress_line(plan, [*ended, dead], NOW) == "15 done  1 failed (gpu14)"
 

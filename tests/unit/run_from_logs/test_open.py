@@ -379,7 +379,7 @@ def test_a_file_of_thresholds_goes_before_those_of_the_config(judged):
 
 
 def test_other_faults_of_a_config_are_faults_here_too(judged):
-    with pytest.raises(ConfigFaultsError, match="1 fault") as refused:
+    with pytest.raises(ConfigFaultsError, match="1 error") as refused:
         judged({"node0.log": WHOLE}, with_config(config_text(no_such_key="1")))
     assert refused.value.plan["faults"][0]["key"] == "config.no_such_key"
 

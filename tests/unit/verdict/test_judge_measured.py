@@ -52,7 +52,7 @@ def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
     summary = of(learning(FLAT[:10]), tmp_path, iterations=10)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_not_judged"]
-    assert note["message"].startswith("Whether the loss falls is not known over 10 values of gpu01")
+    assert note["message"].startswith("10 losses of gpu01 are too few")
 
 
 def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_path: Path) -> None:

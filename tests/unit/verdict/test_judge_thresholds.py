@@ -59,9 +59,9 @@ def bound(metric: str, kind: str, value: float, **more: t.Any) -> dict[str, t.An
         (
             bound("memory_fraction", "max", 0.4),
             "FAIL",
-            "gpu01 used 50 % of its GPU memory; the threshold is at most 40 % (+25 %).",
+            "gpu01 used 50 % of its GPU memory; the threshold is at most 40 % (+25.0 %).",
         ),
-        (bound("loss", "max", 5.0), "PASS", "gpu01 ended with a loss of 3.98; the threshold is at most 5 (−20 %)."),
+        (bound("loss", "max", 5.0), "PASS", "gpu01 ended with a loss of 3.98; the threshold is at most 5 (−20.4 %)."),
     ],
 )
 def test_a_threshold_says_who_reached_what_and_the_margin(

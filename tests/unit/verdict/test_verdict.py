@@ -36,7 +36,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "(last fifth against the rest: −1.233 %, 95 % interval −1.233 to −1.233 %).",
         "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
-        "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33 %).",
+        "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33.3 %).",
     ]
     assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers"]
     assert summary["first_failure"] is None
@@ -51,6 +51,21 @@ def test_the_summary_says_where_and_when_and_what_every_node_did(tmp_path):
     assert (silent["last_step"], silent["attempts"], silent["metrics"]) == (None, None, {})
     assert (telling["last_step"], telling["steps_total"], telling["attempts"], telling["samples"]) == (10, 10, 1, 8)
     assert telling["metrics"]["step_time_ms"]["median"] == 100.0
+
+
+def test_the_ledger_says_of_failed_and_stopped_nodes_what_the_first_failure_says(tmp_path):
+    begun = lines(range(1, 6))
+    nodes = [
+        Node("gpu00", begun + NCCL_ERROR, exit_status=1, seconds=60.0),
+        Node("gpu01", begun + OUT_OF_MEMORY, exit_status=1, seconds=50.0),
+        Node("gpu02", begun, status="stopped", exit_status=None),
+    ]
+    rows = {found["node"]: found["rows"] for found in judged(nodes, tmp_path)["ledger"]}
+    assert rows["gpu01"]["failures"]["verdict"] == rows["gpu00"]["failures"]["verdict"] == "FAIL"
+    assert rows["gpu01"]["failures"]["evidence"].startswith("out_of_memory: ")
+    assert rows["gpu00"]["failures"]["evidence"].startswith("nccl")
+    assert rows["gpu02"]["failures"]["verdict"] == "PASS"
+    assert rows["gpu02"]["exit status"] == {"verdict": "INCONCLUSIVE", "evidence": "stopped because gpu01 failed"}
 
 
 def test_tokens_per_gpu_are_judged_from_the_step_time(tmp_path):
@@ -286,7 +301,7 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="unreachable", told={"message": "Connection timed out."}),
         "ERROR",
         "node_unreachable",
-        "gpu01 could not be reached: Connection timed out.",
+        "gpu01 could not be reached: nothing answers at the node's address (Connection timed out).",
     ),
     (
         Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is not a JSON object"}),
@@ -298,7 +313,7 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="gone", told={"message": "the run's folder is gone"}),
         "ERROR",
         "node_gone",
-        "How the training on gpu01 ended is not known: the run's folder is gone.",
+        "It is unknown how the training on gpu01 ended: the run's folder is gone.",
     ),
     (
         Node("gpu01", ALL, told={"log_problem": "train.log was cut"}),
@@ -399,19 +414,18 @@ def test_a_node_that_is_lost_while_it_trains_makes_the_verdict_an_error(tmp_path
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("gpu00", "unreachable")
 
 
-def test_a_node_that_cannot_be_reached_before_the_launch_is_told_with_those_that_waited(tmp_path):
+def test_of_a_run_that_never_began_only_what_kept_it_from_starting_is_a_reason(tmp_path):
+    lost, missing = "ssh: connect to host gpu01 port 22", "gpu02: the folder /x is not there."
     nodes = [
-        Node("gpu00", status="staged", seconds=None),
-        Node("gpu01", status="unreachable", seconds=None, told={"message": "ssh: connect to host gpu01 port 22"}),
-        Node("gpu02", status="not_started", seconds=None, told={"message": "gpu02: the folder /x is not there."}),
+        Node("gpu00", status="staged", seconds=None, told={"started_at": None}),
+        Node("gpu01", status="unreachable", seconds=None, told={"started_at": None, "message": lost}),
+        Node("gpu02", status="not_started", seconds=None, told={"started_at": None, "message": missing}),
     ]
     summary = judged(nodes, tmp_path)
     assert summary["verdict"] == "ERROR"
     assert [reason["message"] for reason in summary["reasons"]] == [
-        "gpu00 did not start training.",
         "gpu01 could not be reached: ssh: connect to host gpu01 port 22.",
         "gpu02 did not start training: gpu02: the folder /x is not there.",
-        "No node's log has a training step.",
     ]
     assert summary["first_failure"]["node"] == "gpu01"
     assert summary["metrics"]["tflops_per_gpu"] == {

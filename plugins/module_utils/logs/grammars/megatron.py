@@ -234,7 +234,7 @@ def summary(piece: Piece) -> dict[str, float]:
 
 
 def _last_head(piece: Piece) -> int:
-    """Return where the head of the last iteration line stands, 0 where none is."""
+    """Return where the head of the last iteration line begins, 0 without one."""
     text = piece.text
     # Most logs of other ranks have no such line, and to search from the end is slow.
     place = text.rfind(_WORD) if piece.find(_WORD, 0) >= 0 else -1

@@ -49,12 +49,25 @@ def exact(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a change, given as a fraction, in percent with its sign: ``−0.9 %``, ``+12 %``, ``+0.04 %``."""
+    """Return a change, given as a fraction, in percent with its sign: ``−0.9 %``, ``+12.0 %``, ``+0.04 %``."""
     value = abs(100.0 * share)
     if not value or not math.isfinite(value):
         return "±0 %" if not value else f"{share} %"
-    places = 0 if value >= 9.95 else max(1, -math.floor(math.log10(value)))
+    places = 0 if value >= 99.95 else max(1, -math.floor(math.log10(value)))
     return f"{'+' if share > 0 else _MINUS}{value:,.{min(places, _ALL_DIGITS)}f} %"
+
+
+def margin(share: float) -> str:
+    """Return by how much a value is off its threshold, given as a fraction of it, in percent with its sign.
+
+    From twice the threshold on, a factor is easier to read: ``575 times``.
+    """
+    return times(1 + share) if math.isfinite(share) and share >= 1 else percent(share)
+
+
+def times(factor: float) -> str:
+    """Return how often a threshold goes into a value: ``2.4 times``, ``575 times``."""
+    return f"{number(factor, digits=2)} times"
 
 
 def name_of(metric: str) -> str:

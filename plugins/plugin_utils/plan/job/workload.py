@@ -79,6 +79,6 @@ def workload_of(job: Job) -> Workload:
         else None,
         "model_flops_reason": shape if isinstance(shape, str) else None,
         "peak_tflops_per_gpu": peak and peak * job.chips_per_gpu,
-        "peak_reason": None if peak else f"The peak of {of} is not known.",
+        "peak_reason": None if peak else f"The peak of {of} is unknown.",
         "formula": FORMULA,
     }

@@ -179,7 +179,7 @@ def _as_step(given: t.Mapping[str, str], run_id: str, mode: str) -> _Start:
         f" and an allocation: bash {SCRIPT_NAME} &>{JOB_LOG}",
         f"""\
 program={shlex.quote(STARTER)}
-# A step that only holds the nodes has the number of the run. When Slurm ends it, that is heard.
+# The run's number is that of a step that only holds the nodes; the script notices when Slurm ends it.
 coproc HELD {{
   {{ {_SRUN} {size} {shlex.join(options)} sh -c {shlex.quote(_HOLD)} 2>&1 >&4 4>&- | {_RUN} errors >&2; }} 4>&1
 }}

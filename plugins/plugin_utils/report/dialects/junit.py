@@ -12,7 +12,8 @@ import typing as t
 from xml.etree import ElementTree as ET
 
 from ...contracts import JudgedBound, NodeSummary, Summary
-from ..thresholds import limits_in_words
+from ..readable import with_unit
+from ..thresholds import required
 
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
@@ -68,11 +69,11 @@ def _add_node(suite: ET.Element, summary: Summary, node: NodeSummary) -> None:
 
 def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> None:
     case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
-    wanted = f"it has to be {limits_in_words(bound)}"
+    wanted = "for information" if bound["kind"] == "info" else required(bound)
     if bound["measured"] is None and bound["met"] is False:
         _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
         return
-    judged = f"{bound['metric']} is {bound['measured']} {bound['unit']} on {bound['node']}; {wanted}"
+    judged = f"{bound['metric']} {with_unit(bound['measured'], bound['metric'])} on {bound['node']}; {wanted}"
     if bound["met"] is False:
         _problem(case, "FAIL", judged, "")
     elif bound["met"] is None:

@@ -19,6 +19,7 @@
   const linesOf = plot => plot.lines ??= [...plot.svg.querySelectorAll("[data-name]")].map(path => ({
     name: path.dataset.name, path, points: path.getAttribute("d").match(/-?\d+ -?\d+/g).map(pair => pair.split(" ").map(Number)),
   }));
+  const shown = (value, options) => value.toLocaleString("en-US", options).replace("-", "−");
   for (const plot of plots) {
     const tip = plot.area.appendChild(Object.assign(document.createElement("output"), { className: "tip", hidden: true }));
     const box = plot.area.appendChild(Object.assign(document.createElement("i"), { className: "box", hidden: true }));
@@ -42,8 +43,8 @@
         const value = plot.cells.rows[row]?.[column];
         tip.hidden = value == null;
         if (!tip.hidden) {
-          const off = `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value)} %`;
-          tip.textContent = `${plot.names[row]}, ${plot.figure.dataset.name} ${Math.round(step)}: ${off}`;
+          const off = shown(value, { minimumFractionDigits: 1, signDisplay: "exceptZero" });
+          tip.textContent = `${plot.names[row]}, ${plot.figure.dataset.name} ${Math.round(step)}: ${off} %`;
           const place = (at.x - plot.from) / plot.span * 100;
           tip.style.cssText = `top:${at.y / 10}%;` + (place > 50 ? `right:${100 - place}%` : `left:${place}%`);
         }
@@ -60,7 +61,7 @@
       const step = Math.round(plot.left + best.x / 2000 * (plot.right - plot.left));
       const value = plot.top - best.y / 1000 * (plot.top - plot.bottom);
       const digits = Math.max(2, Math.min(9, Math.ceil(Math.log10(Math.abs(value) / (plot.top - plot.bottom) * 1000))));
-      tip.textContent = `${best.line.name}, ${plot.figure.dataset.name} ${step}: ${+value.toPrecision(digits)} ${plot.figure.dataset.unit}`;
+      tip.textContent = `${best.line.name}, ${plot.figure.dataset.name} ${step}: ${shown(value, { maximumSignificantDigits: digits })} ${plot.figure.dataset.unit}`;
       const place = (best.x - plot.from) / plot.span * 100;
       tip.style.cssText = `top:${best.y / 10}%;` + (place > 50 ? `right:${100 - place}%` : `left:${place}%`);
     });

@@ -113,8 +113,8 @@ def note_generation(reading: BranchReading, script: str, generation: str) -> Non
     elif generation_of_image(image):
         source = f"as the tag of {image} says"
     else:
-        reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
-        source = f"an assumption, since {reason}; set training_megatron_release to change it"
+        reason = f"the tag of {image} does not say which" if image else "no image tag says which"
+        source = f"assumed because {reason}; set training_megatron_release to change it"
     note = f"{script} is treated as generation {generation}, {source}."
     if returns_exit_status(script, generation) is False:
         note += " It exits with status 0 even when the training failed, so only its log shows a failure."

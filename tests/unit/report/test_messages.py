@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a summary says of many nodes."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.messages import messages_of, reasons_of
+
+
+def reason(message: str, node: str | None = None, code: str = "time_note", verdict: str = "PASS") -> dict[str, t.Any]:
+    return {"code": code, "message": message, "verdict": verdict} | ({"node": node} if node else {})
+
+
+def test_what_differs_between_nodes_in_numbers_only_is_one_message_with_their_ranges() -> None:
+    notes = [reason(f"The median step of gpu{n} takes {420 + n}.5 ms.", f"gpu{n}") for n in range(16)]
+    assert messages_of(notes) == ["The median step of gpu[0-15] takes 420.5 – 435.5 ms."]
+
+
+def test_other_codes_verdicts_and_messages_of_no_node_stay_apart() -> None:
+    found = reasons_of(
+        [
+            reason("gpu0 reached only step 7 of 20.", "gpu0", "last_step_missing", "FAIL"),
+            reason("gpu1 reached only step 9 of 20.", "gpu1", "last_step_missing", "FAIL"),
+            reason("gpu2 reached only step 9 of 20.", "gpu2", "last_step_missing", "INCONCLUSIVE"),
+            reason("At least 8 steps.", verdict="INCONCLUSIVE"),
+            reason("At least 9 steps.", verdict="INCONCLUSIVE"),
+        ]
+    )
+    assert found == [
+        ("gpu[0-1] reached only step 7 – 9 of 20.", "last_step_missing"),
+        ("gpu2 reached only step 9 of 20.", "last_step_missing"),
+        ("At least 8 steps.", "time_note"),
+        ("At least 9 steps.", "time_note"),
+    ]
