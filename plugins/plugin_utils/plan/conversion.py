@@ -11,15 +11,17 @@ from dataclasses import replace
 from ..contracts import Finding
 from .config.texts import USER_FIELD
 from .config.words import listed
-from .formats.face import Converted
 from .formats.known import FORMATS
 from .job.ranks import Node
 from .plan import make_plan
 from .threshold_files import ThresholdsFile
+from .trainers.face import Converted
+from .trainers.known import TRAINERS
 
-_FORMATS = {known.convert: known for known in FORMATS.values() if known.convert}
+_FORMATS = {name: FORMATS[written] for trainer in TRAINERS.values() for name, written in trainer.converts.items()}
 # A plan has the name of the user who connects; in the file that is the field again.
 _ANY_USER = "any.user.of.training_convert"
+_REMEDY = "Leave training_convert out, or give a config that can be converted."
 _HEAD = "# Made of {source} by training_convert={name}. "
 
 
@@ -53,9 +55,12 @@ def convert(
     plan = make_plan(text, source, options, of_any_user, "run", thresholds=thresholds)
     if plan["faults"] or not plan["nodes"]:
         return None
-    made = known.converted(plan)
+    trainer = TRAINERS[plan["chosen"]["trainer"]["name"]]
+    if name not in trainer.converts:
+        return _fault(name, f"A plan for {trainer.title} cannot be written as {known.title}.", _REMEDY)
+    made = trainer.converted(plan, name)
     if not isinstance(made, Converted):
-        return _fault(name, made, "Leave training_convert out, or give a config that can be converted.")
+        return _fault(name, made, _REMEDY)
     path = path or f"{os.path.splitext(os.path.basename(source))[0]}.{name}.yaml"
     text, *left_out = (part.replace(_ANY_USER, USER_FIELD) for part in (made.text, *made.left_out))
     made = Converted(text, tuple(left_out))

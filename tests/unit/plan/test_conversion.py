@@ -138,7 +138,7 @@ def test_a_config_with_faults_is_not_converted_as_its_plan_reports_them() -> Non
             "primus",
             'recipe: llama3_8b_pretrain_config\noverrides: {"train.train_iters": 5}\n',
             {"training_image": "i"},
-            "is not a training config for Megatron-LM",
+            "cannot be written as Primus' experiment file",
         ),
     ],
 )

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
-from ...contracts import Plan
 from ..config.findings import Findings
 from ..job.options import RunOptions
 from ..job.sweep_cell import Cell
@@ -41,13 +40,6 @@ class OwnThresholds(t.NamedTuple):
     baseline: t.Any = None
 
 
-class Converted(t.NamedTuple):
-    """The text of a file that was made of a plan, and what it could not take over, each as a sentence."""
-
-    text: str
-    left_out: tuple[str, ...]
-
-
 class Sections(t.NamedTuple):
     """The models of the sections ``config`` and of a branch of ``model_params``, of a file that has these two."""
 
@@ -71,8 +63,6 @@ class Format(abc.ABC, t.Generic[ConfigT]):
     """What messages call such a file."""
     trainers: t.ClassVar[tuple[str, ...]]
     """The trainers that such a file can be for; the first one where the file does not say."""
-    convert: t.ClassVar[str] = ""
-    """What ``training_convert`` calls it, where a plan can become a file in this format."""
     sweep_blocks: t.ClassVar[tuple[str, ...]] = ()
     """The keys under which such a file describes a sweep."""
 
@@ -109,10 +99,6 @@ class Format(abc.ABC, t.Generic[ConfigT]):
     ) -> tuple[t.Any, Findings]:
         """Return a config as its trainers take it, or None if there is none, and where faults of that are noted."""
         return config, findings
-
-    def converted(self, _plan: Plan) -> Converted | str:
-        """Return the file that trains what a plan without faults does, or why there is none, as a sentence."""
-        return f"No plan becomes {self.title}."
 
     @abc.abstractmethod
     def asked(self, config: ConfigT, options: RunOptions, node_count: int) -> Asked:

@@ -7,10 +7,9 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from ....contracts import Plan
 from ...config.findings import Findings
 from ...job.options import RunOptions
-from ..face import Asked, Converted, Format
+from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
     from .experiment import Experiment
@@ -26,7 +25,6 @@ class PrimusYaml(Format["PrimusFile"]):
     name = "primus_yaml"
     title = "Primus' experiment file"
     trainers = ("primus_cli",)
-    convert = "primus"
 
     def recognizes(self, text: str, source: str) -> bool:
         """Return whether a training config is an experiment of Primus, by the keys that it must have."""
@@ -48,12 +46,6 @@ class PrimusYaml(Format["PrimusFile"]):
         from .overrides import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
-
-    def converted(self, plan: Plan) -> Converted | str:
-        """Return the experiment that trains what a plan for ROCm's scripts does."""
-        from .conversion import converted  # noqa: PLC0415
-
-        return converted(plan)
 
     def asked(self, config: PrimusFile, options: RunOptions, _node_count: int) -> Asked:
         """Return ``trainops.master_address``; the number of nodes is in no such file."""

@@ -16,26 +16,17 @@ from .....module_utils.logs.record import METRICS
 from ....contracts import Bound, NodePlan, Plan
 from ...config.fields import variable_of
 from ...config.words import shown
+from ...formats.cvs1.megatron.config import MegatronConfig, MegatronModelParameters
+from ...formats.cvs1.megatron.primus_models import model_in_primus
+from ...formats.cvs1.megatron.script_options import ScriptOptions
+from ...formats.primus_yaml.reading import as_yaml
 from ...job.known_models import known_model
 from ...job.thresholds import ExpectedResults
-from ..cvs1.megatron.config import MegatronConfig, MegatronModelParameters
-from ..cvs1.megatron.script_options import ScriptOptions
 from ..face import Converted
-from .reading import as_yaml
 
 _Values = dict[str, t.Any]
-_TRAINER = "rocm_scripts"
-# Primus' preset of each model that is known here.
+# Primus' presets of models that are called otherwise here.
 _PRESETS = {
-    "llama2-7b": "llama2_7B",
-    "llama2-13b": "llama2_13B",
-    "llama2-70b": "llama2_70B",
-    "llama3-8b": "llama3_8B",
-    "llama3-70b": "llama3_70B",
-    "llama3.1-8b": "llama3.1_8B",
-    "llama3.1-70b": "llama3.1_70B",
-    "llama3.1-405b": "llama3.1_405B",
-    "llama3.3-70b": "llama3.3_70B",
     "mixtral-8x7b": "mixtral_8x7B_v0.1",
     "mixtral-8x22b": "mixtral_8x22B_v0.1",
     "deepseek2-16b": "deepseek_v2_lite",
@@ -105,16 +96,15 @@ _OF_SCRIPTS = {
 _MEGATRON = "/workspace/Megatron-LM"
 
 
-def converted(plan: Plan) -> Converted | str:
+def as_primus(plan: Plan) -> Converted | str:
     """Return the experiment that trains what a plan does, or why there is none, as a sentence."""
-    if plan["chosen"]["trainer"]["name"] != _TRAINER:
-        return f"{plan['config_file']} is not a training config for Megatron-LM with ROCm's scripts."
-    model = known_model(f"{plan['model']}")
-    if model not in _PRESETS:
+    known = known_model(f"{plan['model']}") or f"{plan['model']}"
+    preset = _PRESETS.get(known) or model_in_primus(known)
+    if preset is None:
         return f"No preset of Primus is known for the model {plan['model']}."
     node, left_out = plan["nodes"][0], list[str]()
     overrides = {"stderr_sink_level": "INFO", **_sizes(plan, left_out), **_keys(node, left_out)}
-    name = f"{_PRESETS[model]}-{plan['parameters']['precision']}"
+    name = f"{preset}-{plan['parameters']['precision']}"
     experiment = {
         "work_group": "${PRIMUS_TEAM:amd}",
         "user_name": "${PRIMUS_USER:root}",
@@ -124,7 +114,7 @@ def converted(plan: Plan) -> Converted | str:
             "pre_trainer": {
                 "framework": "megatron",
                 "config": "pre_trainer.yaml",
-                "model": f"{_PRESETS[model]}.yaml",
+                "model": f"{preset}.yaml",
                 "overrides": overrides,
             }
         },
