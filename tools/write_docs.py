@@ -20,7 +20,7 @@ from docs._json import as_json
 from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
-from docs import _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options, _primus, _torchtitan
+from docs import _bridge, _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options, _primus, _torchtitan
 
 PAGES = {
     "megatron_config": _megatron,
@@ -28,6 +28,7 @@ PAGES = {
     "maxtext_keys": _maxtext,
     "nxdt_config": _nxdt,
     "primus_config": _primus,
+    "megatron_bridge_config": _bridge,
     "torchtitan_config": _torchtitan,
     "checks": _checks,
     "machine_facts": _machine_facts,

@@ -11,6 +11,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from ..plugin_utils.run.become import become_problem
+from ..plugin_utils.unreachable import told_by_a_command
 
 _NEEDED = "It needs Python 3.8 or newer; set ansible_python_interpreter to it."
 
@@ -49,13 +50,13 @@ class ActionModule(ActionBase):
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
         """Say what kept a module from running at all: Ansible only says that it found no JSON."""
-        said = str(result.get("module_stderr") or result.get("module_stdout") or "").strip()
+        said = "\n".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout")).strip()
         if not said or ("exception" not in result and "rc" not in result):
             return {}
         problem = become_problem(said)
         if problem:
             return {"msg": f"{problem[0].upper()}{problem[1:]}."}
-        lines = said.splitlines()
+        lines = told_by_a_command(said)
         # Of a traceback the last line says what is wrong, otherwise the first one does.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
         return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}

@@ -17,6 +17,7 @@ from ..plugin_utils.controller_action import ControllerAction, needed_packages, 
 with needed_packages(__name__):
     from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
+    from ..module_utils.node.probes.known import PROBES
     from ..plugin_utils.node_links import ENVIRONMENT, NodeLink, end_with_the_controller, environment_of, python_of
     from ..plugin_utils.plain_text import plain_text
     from ..plugin_utils.run.answers import Ask
@@ -25,6 +26,7 @@ with needed_packages(__name__):
     from ..plugin_utils.ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
+    from ..plugin_utils.contracts import Plan
     from ..plugin_utils.isolate.planned import PlannedTests
 
 _SLOWDOWN = "isolate_rehearsal_slowdown"
@@ -38,9 +40,10 @@ class ActionModule(ControllerAction):
 
     def act(self) -> dict[str, t.Any]:
         """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
+        from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
-        from ..plugin_utils.isolate.planned import plan_tests, planned_in_words
-        from ..plugin_utils.isolate.prober import COST
+        from ..plugin_utils.isolate.planned import planned_in_words
+        from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
         arguments = self.arguments()
@@ -48,21 +51,40 @@ class ActionModule(ControllerAction):
         slowdowns = self._slowdowns(hosts) if arguments["rehearsal"] else {}
         options = Options(hosts, slowdowns, arguments)
         problems = wrong_options(options)
+        known = [name for name in arguments["probes"] if name in PROBES]
         try:
-            tests = plan_tests(hosts, COST, arguments["budget"], arguments["rounds"])
+            tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts)
         except ValueError as error:
             problems.append(str(error))
+        try:
+            options.training = self._training(arguments["config"])
+        except ValueError as error:
+            problems.append(str(error).rstrip("."))
         if problems:
             raise AnsibleActionFail("\n".join(f"{problem}." for problem in problems))
-        show("\n".join(["", *(f"{line}." for line in planned_in_words(tests)), ""]))
+        lines = [*planned_in_words(tests), *more_in_words(arguments)]
+        show("\n".join(["", *(f"{line}." for line in lines), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
         return result if self._task.check_mode else result | self._isolated(options, tests)
+
+    def _training(self, config: str | None) -> Plan | None:
+        """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""
+        from ..plugin_utils.isolate.training import training_plan
+        from ..plugin_utils.plan.options import PLAN_ARGUMENTS
+
+        if not config:
+            return None
+        options = self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
+        path, text, unreadable = self.file(config)
+        hosts = [self.node(host) for host in self.variables["groups"]["all"]]
+        return training_plan(text, path, unreadable, options, hosts)
 
     def _isolated(self, options: t.Any, tests: PlannedTests) -> dict[str, t.Any]:
         from ..plugin_utils.isolate.holding import held_nodes
         from ..plugin_utils.isolate.isolation import isolate
         from ..plugin_utils.isolate.outcome import blame_of
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
+        from ..plugin_utils.isolate.settling import settled, staged_files
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
         end_with_the_controller()
@@ -76,7 +98,7 @@ class ActionModule(ControllerAction):
         except OSError as error:
             raise AnsibleActionFail(f"{error.filename or folder} cannot be written: {error.strerror}.") from None
         nodes = {host: self._address(host) for host in options.hosts}
-        plan, parts = held_nodes(name, nodes, arguments["node_dir"], sum(tests["seconds"].values()))
+        plan, parts = held_nodes(name, nodes, arguments["node_dir"], 60 * arguments["budget"], options.training)
         if too_few := allow_open_files(len(parts)):
             self._display.warning(f"{too_few}.")
         self._links: dict[str, NodeLink] = {}
@@ -90,12 +112,16 @@ class ActionModule(ControllerAction):
                 rehearsal=arguments["rehearsal"],
                 bad_links=options.bad_links(),
                 late=late,
+                files=staged_files(),
             )
-            isolation = isolate(prober, tests, show)
+            isolation = isolate(prober, tests, show, lambda prober, nodes: settled(prober, nodes, options, show))
+        except ValueError as error:
+            # With what the nodes have, the budget does not allow what was named.
+            raise AnsibleActionFail(f"{error}.") from None
         finally:
             for link in self._links.values():
                 link.close(for_good=True)
-        page = write_isolation(folder, name, isolation, tests, rehearsal=arguments["rehearsal"])
+        page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
         show("\n".join(["", *isolation_lines(isolation), f"Report: {page}", ""]))
         return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
 

@@ -38,6 +38,8 @@ if t.TYPE_CHECKING:
 _HIDDEN = ("display_ok_hosts", "display_skipped_hosts")
 _MESSAGE = "ansible.builtin.debug"
 _OURS = "trainops.cluster."
+# What became of the hosts of a run: many of them, mostly for one reason.
+_OF_HOSTS = "trainops.cluster.training_node_result"
 # The counts of a host, by the name that the recap has for them.
 _COUNTS = {
     "ok": ("ok", C.COLOR_OK),
@@ -61,6 +63,11 @@ class CallbackModule(Default):
     # Whether the result that is being shown is there to be read, like a message of debug.
     _in_full = False
 
+    def __init__(self) -> None:
+        """Begin without hosts that a run failed on."""
+        super().__init__()
+        self._of_hosts: list[tuple[str, str, str]] = []
+
     def get_option(self, k: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
         """Return an option of the default callback; what is not shown here is never shown there."""
         hidden = k in _HIDDEN and self._is_short() and not self._in_full
@@ -68,10 +75,16 @@ class CallbackModule(Default):
 
     def v2_playbook_on_play_start(self, play: Play) -> None:
         """Keep the heading of a play until something is shown below it."""
+        self._show_hosts()
         if self._is_short():
             self._play = play
         else:
             super().v2_playbook_on_play_start(play)
+
+    def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:
+        """Show first what the task before it said of hosts."""
+        self._show_hosts()
+        super().v2_playbook_on_task_start(task, is_conditional)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
         """Say of a play without hosts nothing, as of one that changes nothing."""
@@ -105,6 +118,9 @@ class CallbackModule(Default):
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
         """Show why a task of this collection failed once; of others all is shown that may explain it."""
         message = result.result.get("msg")
+        if self._is_of_hosts(result):
+            self._of_hosts.append(("failed", self.host_label(result), str(message)))
+            return
         if not self._is_short() or not str(result.task.action).startswith(_OURS) or result.task.loop or not message:
             super().v2_runner_on_failed(result, ignore_errors)
             return
@@ -114,8 +130,16 @@ class CallbackModule(Default):
         if ignore_errors:
             self._display.display("...ignoring", color=C.COLOR_SKIP)
 
+    def v2_runner_on_unreachable(self, result: CallbackTaskResult) -> None:
+        """Keep why a run could not reach a host, to show hosts with the same reason together."""
+        if self._is_of_hosts(result):
+            self._of_hosts.append(("unreachable", self.host_label(result), str(result.result.get("msg"))))
+        else:
+            super().v2_runner_on_unreachable(result)
+
     def v2_playbook_on_stats(self, stats: AggregateStats) -> None:
         """Show the counts of all hosts, those with the same ones together."""
+        self._show_hosts()
         custom = stats.custom and self.get_option("show_custom_stats")
         if not self._is_short() or custom:
             super().v2_playbook_on_stats(stats)
@@ -139,6 +163,18 @@ class CallbackModule(Default):
             result.pop("exception", None)
         else:
             super()._handle_exception(result, use_stderr)
+
+    def _is_of_hosts(self, result: CallbackTaskResult) -> bool:
+        return self._is_short() and str(result.task.action) == _OF_HOSTS
+
+    def _show_hosts(self) -> None:
+        """Show the hosts that a run failed on, those with the same reason in one line."""
+        for state, colour in (("failed", C.COLOR_ERROR), ("unreachable", C.COLOR_UNREACHABLE)):
+            reasons = [(host, text.removeprefix(f"{state}: ")) for of, host, text in self._of_hosts if of == state]
+            texts = [(host, f"{state}: [{host}] {reason}") for host, reason in reasons]
+            for line in _folded_messages(texts):
+                self._display.display(line, color=colour, stderr=self.get_option("display_failed_stderr"))
+        self._of_hosts = []
 
     def _is_message(self, result: CallbackTaskResult) -> bool:
         return bool(result.task.resolved_action == _MESSAGE and self._run_is_verbose(result))
@@ -168,3 +204,14 @@ def _folded(hosts: Iterable[str]) -> str:
     except ImportError:
         return ",".join(hosts)
     return folded(hosts)
+
+
+def _folded_messages(texts: list[tuple[str, str]]) -> list[str]:
+    """Return the texts of hosts, those that say the same together, where the package for that is installed."""
+    try:
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import (  # noqa: PLC0415
+            folded_messages,
+        )
+    except ImportError:
+        return [text for _host, text in texts]
+    return folded_messages(texts)

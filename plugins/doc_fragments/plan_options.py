@@ -174,6 +174,15 @@ options:
     description: Python that has TorchTitan; overrides trainops.python in the config.
     type: path
     default: ''
+  megatron_bridge_root:
+    description: Folder of Megatron Bridge with scripts/training/run_recipe.py, in the container
+      or on the nodes; overrides trainops.bridge_root in the config.
+    type: path
+    default: ''
+  megatron_bridge_python:
+    description: Python that has Megatron Bridge; overrides trainops.python in the config.
+    type: path
+    default: ''
   primus_root:
     description: Folder of Primus with runner/primus-cli, in the container or on the nodes;
       overrides trainops.primus_root in the config.
@@ -223,6 +232,7 @@ options:
       - maxtext
       - nxdt
       - primus
+      - megatron_bridge
       - torchtitan
     default: auto
   trainer:
@@ -235,6 +245,7 @@ options:
       - maxtext
       - nxdt
       - primus_cli
+      - megatron_bridge
       - torchtitan
     default: auto
   log_grammar:
@@ -244,6 +255,7 @@ options:
     choices:
       - auto
       - megatron
+      - megatron_bridge
       - maxtext
       - nxdt
       - torchtitan

@@ -48,8 +48,25 @@ options:
     description: Rounds of pairs. With V(0), up to 7, which are all pairs of 8 nodes.
     type: int
     default: 0
+  probes:
+    description:
+      - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
+        V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm).
+      - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows. Only
+        by name are V(disk) done, as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and
+        V(dcgm), as it fails for settings, too.
+    type: list
+    elements: str
+    default: []
+  config:
+    description:
+      - Training config. Programs run in the image of its training then, with its devices, mounts and environment;
+        without it, on the node itself. The variables C(training_*) of hosts count as for a training.
+    type: path
   port:
-    description: Port on which a node waits for its partner. Nodes with the same address use the ports after it.
+    description:
+      - Port on which a node waits for its partner. Nodes with the same address use the ports after it.
+      - Each RDMA adapter uses one more, 64 ports further each time.
     type: int
     default: 29700
   node_dir:

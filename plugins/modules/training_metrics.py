@@ -43,6 +43,7 @@ options:
     choices:
       - maxtext
       - megatron
+      - megatron_bridge
       - nxdt
       - torchtitan
     default: megatron

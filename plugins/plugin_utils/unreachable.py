@@ -15,6 +15,11 @@ _AROUND = re.compile(
     r"|Data could not be sent to remote host ['\"][^'\"]*['\"]\. Make sure this host can be reached over ssh: )",
     re.IGNORECASE,
 )
+# What ssh and sshd print in addition to a command; it is not why that failed.
+_ASIDE = re.compile(
+    r"ControlSocket .* already exists|Could not chdir to home directory|Warning: Permanently added|mux_client_"
+    r"|Pseudo-terminal will not be allocated|Shared connection to .* closed|\*\* "
+)
 
 
 class Cause(t.NamedTuple):
@@ -81,8 +86,28 @@ _UNKNOWN = "Check that the node is up and its management network works (ssh USER
 
 def why_unreachable(said: str) -> tuple[str, str]:
     """Return a sentence about why a node cannot be reached, without a full stop, and what to do about it."""
-    plain = " ".join(_AROUND.sub("", said).split()).rstrip(".")
-    found = next((cause for cause in _CAUSES if cause.said.search(plain)), None)
+    plain, found = _plain(said), _cause_of(said)
     if found is None:
         return f"The node did not answer: {plain or 'nothing more is known'}", _UNKNOWN
-    return f"{found.sentence}: {plain}", found.remedy
+    return f"{found.sentence} ({plain})", found.remedy
+
+
+def unreachable_because(said: str) -> str:
+    """Return why a node cannot be reached, to stand in a sentence that says so; empty if nothing is known."""
+    plain, found = _plain(said), _cause_of(said)
+    return f"{found.sentence[0].lower()}{found.sentence[1:]} ({plain})" if found else plain
+
+
+def _cause_of(said: str) -> Cause | None:
+    return next((cause for cause in _CAUSES if cause.said.search(_plain(said))), None)
+
+
+def _plain(said: str) -> str:
+    """Return what ssh said, without Ansible's words around it."""
+    return " ".join(_AROUND.sub("", said).split()).rstrip(".")
+
+
+def told_by_a_command(said: str) -> list[str]:
+    """Return the lines that a command printed over ssh, without what ssh and sshd add; all of them if it is all."""
+    lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
+    return [line for line in lines if not _ASIDE.match(line)] or lines

@@ -33,6 +33,14 @@ PLAY = [
                 "when": "inventory_hostname == 'gpu2'",
             },
             {
+                "name": "Lose hosts",
+                "trainops.cluster.training_node_result": {
+                    "state": "unreachable",
+                    "reason": "unreachable: no way leads to 10.0.0.{{ inventory_hostname[-1] }}.",
+                },
+                "when": "inventory_hostname is search('[13]')",
+            },
+            {
                 "name": "Change the host",
                 "ansible.builtin.add_host": {"name": "gpu0", "groups": "changed"},
                 "changed_when": True,
@@ -62,9 +70,11 @@ def test_without_v_changes_and_failures_are_a_line_each_and_the_recap_is_folded(
     assert "msg: said" in output
     assert "Change nothing" not in output
     lines = lines[next(number for number, line in enumerate(lines) if line.startswith("failed:")) :]
-    assert lines[:2] == [f"failed: [gpu2] Fail the host: {REASON}", "changed: [gpu0] Change the host"]
-    assert lines[2].startswith("PLAY RECAP")
-    recap = dict(line.split(" : ") for line in lines[3:])
+    assert lines[0] == f"failed: [gpu2] {REASON}"
+    assert lines[1].startswith("unreachable: [gpu[1,3]] no way leads to 10.0.0.")
+    assert lines[2] == "changed: [gpu0] Change the host"
+    assert lines[3].startswith("PLAY RECAP")
+    recap = dict(line.split(" : ") for line in lines[4:])
     assert {hosts.strip() for hosts in recap} == {"gpu0", "gpu[1,3]", "gpu2"}
     assert "failed=1" in next(counts for hosts, counts in recap.items() if hosts.strip() == "gpu2")
 

@@ -170,6 +170,39 @@ def test_the_role_container_launch_has_a_container_on_each_node_until_it_is_abse
     assert play(container_launch_state="absent") == set()
 
 
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_isolate_measures_in_the_container_of_the_training_and_names_the_slow_node(job, engine):
+    usual = (ROOT / "tests/data/probes/nccl_tests_2_19.txt").read_text()
+    slow = re.sub(r"(?m)^( +\d+ +\d+ +float .*)", lambda row: re.sub(r"\b(2\d{3})\.", r"3\1.", row[1]), usual)
+    smi = "#!/bin/sh\necho 'GPU 0: H100'\necho 'GPU 1: H100'\n"
+    # The folder of the trainer is in the image alone.
+    reduce = "#!/bin/sh\ntest -d /workspace/Megatron-LM && cat /opt/nccl-tests/build/output\n"
+    for node in job.cluster.nodes:
+        job.cluster.on(node, "mkdir", "-p", "/root/tools")
+        output = slow if node == "node2" else usual
+        for name, text in (("nvidia-smi", smi), ("all_reduce_perf", reduce), ("output", output)):
+            (job.folder / name).write_text(text)
+            job.cluster.copy(node, job.folder / name, f"/root/tools/{name}")
+            job.cluster.on(node, "chmod", "+x", f"/root/tools/{name}")
+    container = {"device_list": ["/dev/kfd"], "volume_dict": {"/root/tools": "/opt/nccl-tests/build"}}
+    done = job.cluster.play(
+        "isolate.yml",
+        **job.variables(
+            training_config=str(job.config(container_config=container)),
+            training_node_environment={"PATH": "/root/tools:$PATH"},
+            container_engine=engine,
+            isolate_name=engine,
+            isolate_node_dir=f"{FOLDER}/isolation",
+            isolate_probes=["nccl_tests"],
+        ),
+    )
+    found = json.loads((job.runs / "isolation" / engine / "isolation.json").read_text())
+    assert {node: one["reason"] for node, one in found["nodes"].items() if one["verdict"] != "good"}.keys() == {"node2"}
+    (suspect,) = found["suspects"]
+    assert (suspect["node"], suspect["part"]) == ("node2", "GPUs"), done.stdout
+    assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
+
+
 def test_the_same_command_again_reports_and_changes_nothing(job):
     # The report of the second says that the training was not started by its command; the third has nothing to add.
     first, second, third = (job.train(training_run_id="again") for _time in range(3))

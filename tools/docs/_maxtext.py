@@ -16,6 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     MaxTextConfig,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.keys import KEYS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.scripts import SCRIPTS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.container import ContainerConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import ExpectedResults
@@ -36,6 +37,7 @@ def values() -> dict[str, str]:
         "results": table(ExpectedResults, threshold, "judged as"),
         "gke": table(GkeConfig, variable),
         "flags": _flags(),
+        "scripts": _scripts(),
         "sets": _flag_sets(),
         "keys": "\n".join(_keys()),
     }
@@ -57,6 +59,17 @@ def _flag_sets() -> str:
     for name, flags in FLAG_SETS.items():
         rows.append(f"| {code(name)} | {', '.join(code(f'{flag}={value}') for flag, value in flags.items())} |")
     return "\n".join(rows)
+
+
+def _scripts() -> str:
+    rows = ["| script | keys |", "| --- | --- |"]
+    for name, keys in SCRIPTS.items():
+        rows.append(f"| {code(name)} | {', '.join(code(f'{key}={_written(value)}') for key, value in keys.items())} |")
+    return "\n".join(rows)
+
+
+def _written(value: t.Any) -> str:
+    return '""' if value == "" else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _flags() -> str:

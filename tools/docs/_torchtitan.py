@@ -5,6 +5,11 @@ from __future__ import annotations
 
 from docs._tables import sections, table, variable
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.torchtitan.config import (
+    TitanConfig,
+    TitanParameters,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torchtitan_run.config import RunFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torchtitan_toml.config import (
     TorchTitanConfig,
 )
@@ -12,4 +17,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.torc
 
 def values() -> dict[str, str]:
     """Return what is put into the page, by name."""
-    return {"top": table(TorchTitanConfig, variable), "sections": "\n".join(sections(TorchTitanConfig, ""))}
+    return {
+        "top": table(TorchTitanConfig, variable),
+        "sections": "\n".join(sections(TorchTitanConfig, "")),
+        "by_name": table(RunFile, variable),
+        "cvs_config": table(TitanConfig, variable),
+        "cvs_parameters": table(TitanParameters, variable),
+    }

@@ -72,6 +72,8 @@ class Grammar(t.NamedTuple):
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
+    ``only_here`` are texts that no other grammar's logs have, where another one reads the same step lines.
+
     ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
     is a pattern of Python files of the launch scripts, which fail without harm. ``failures`` are what the trainer and
     its launch scripts say when they fail.
@@ -99,6 +101,7 @@ class Grammar(t.NamedTuple):
     bars: bool = False
     left_out: Callable[[Mapping[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
+    only_here: t.Tuple[bytes, ...] = ()
     helper_files: t.Optional[bytes] = None
     failures: t.Tuple[Signature, ...] = ()
     parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None

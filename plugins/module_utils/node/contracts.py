@@ -101,11 +101,13 @@ class KeptRuns(t.TypedDict):
 class Partner(t.TypedDict):
     """The other node of a pair: who it is, where one of the two listens, and for how long one waits for the other.
 
-    ``slowdown`` is how many times as slow the link is made in a rehearsal.
+    ``addresses`` are those of both, the one that listens first. ``slowdown`` is how many times as slow the link is made
+    in a rehearsal.
     """
 
     node: str
     address: str
+    addresses: list[str]
     port: int
     serves: bool
     secret: str
@@ -114,9 +116,13 @@ class Partner(t.TypedDict):
 
 
 class Asked(t.TypedDict):
-    """Which probes a node does, with whom if with anybody, and how many times as slow a rehearsal makes it."""
+    """Which probes a node does, with whom if with anybody, and how many times as slow a rehearsal makes it.
+
+    ``units`` are what a probe measures one after the other on all nodes, such as adapters by their names.
+    """
 
     probes: list[str]
+    units: dict[str, list[str]]
     rehearsal: bool
     slowdown: float
     partner: t.NotRequired[Partner]
@@ -141,6 +147,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     with_log: bool
     offset: int
     probe: Asked
+    tools: list[str]
 
 
 class Request(PhaseNeeds):
@@ -230,6 +237,29 @@ class Reading(t.TypedDict):
     ecc_corrected: float | None
     ecc_uncorrected: float | None
     ecc_uncorrected_ever: float | None
+    held_down_by: list[str] | None
+
+
+class PcieLink(t.TypedDict):
+    """The PCIe link of a device, see `inspection.pcie`."""
+
+    pcie_speed: float | None
+    pcie_speed_limit: float | None
+    pcie_width: int | None
+    pcie_width_limit: int | None
+
+
+class Telemetry(PcieLink):
+    """What an accelerator said of itself while it was tested; see `telemetry`. Units as in `Reading`."""
+
+    part: str
+    temperature: float | None
+    power: float | None
+    power_limit: float | None
+    clock: float | None
+    clock_limit: float | None
+    ecc_corrected: float | None
+    ecc_uncorrected: float | None
     held_down_by: list[str] | None
 
 

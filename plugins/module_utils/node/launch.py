@@ -30,9 +30,9 @@ def launch_script(node: Node, run_id: str, preparation: Preparation) -> str:
     It is the one writer of the log, which begins with the name of the run, and it records the exit status of the
     training itself, and when that was: a status that is not there means that the script was killed.
     """
-    exports = "\n".join(
+    variables = "\n".join(
         [
-            *(f"export {name}={shlex.quote(value)}" for name, value in sorted(node["env"].items())),
+            *exports(node["env"]),
             *(_value_of(secret) for secret in node.get("secrets", []) if secret.get("value_variable")),
         ]
     )
@@ -45,7 +45,7 @@ set -o pipefail
 exec >>{shlex.quote(node["log_file"])} 2>&1 </dev/null
 echo {shlex.quote(f"trainops.cluster: run {run_id}, node {node['node']}")}
 
-{exports}
+{variables}
 
 {definitions}{begin} &&
   {" ".join(shlex.quote(word) for word in node["argv"])}
@@ -54,6 +54,11 @@ status=$?
 printf '%s\\n' "$status" "$(date +%s.%N 2>/dev/null)" >{status_file}.new && mv {status_file}.new {status_file}
 exit "$status"
 """
+
+
+def exports(environment: t.Mapping[str, str]) -> list[str]:
+    """Return the lines that give a script its environment."""
+    return [f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.items())]
 
 
 def _value_of(secret: Secret) -> str:

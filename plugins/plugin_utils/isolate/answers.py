@@ -8,11 +8,13 @@ import typing as t
 from pydantic import AfterValidator, Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from ..answer_values import Line
+from ..answer_values import Count, Finite, Line
 from ..run.answers import Phase, Status
 
 _MOST_READINGS = 1000
 _MOST_SAMPLES = 1000
+_MOST_UNITS = 64
+_MOST_REASONS = 16
 Seconds = t.Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 
 
@@ -24,17 +26,38 @@ class Held(TypedDict):
 
 
 class Reading(TypedDict):
-    """What was measured of a part of a node, in seconds for the same work."""
+    """What was measured of a part of a node, in seconds for the same work, or the problem that it has."""
 
     probe: Line
     part: Line
-    samples: t.Annotated[list[Seconds], Field(min_length=1, max_length=_MOST_SAMPLES)]
+    samples: t.Annotated[list[Seconds], Field(max_length=_MOST_SAMPLES)]
+    problem: Line
 
 
 def _of_each_part_once(readings: list[Reading]) -> list[Reading]:
+    if any(bool(one["samples"]) == bool(one["problem"]) for one in readings):
+        raise ValueError("a part has neither samples nor a problem, or both")
     if len({(one["probe"], one["part"]) for one in readings}) < len(readings):
         raise ValueError("a part was measured twice")
     return readings
+
+
+class Telemetry(TypedDict):
+    """What an accelerator said of itself while it was tested, with the units of node_inspect's sensors."""
+
+    part: Line
+    temperature: Finite | None
+    power: Finite | None
+    power_limit: Finite | None
+    clock: Finite | None
+    clock_limit: Finite | None
+    ecc_corrected: Finite | None
+    ecc_uncorrected: Finite | None
+    held_down_by: t.Annotated[list[Line], Field(max_length=_MOST_REASONS)] | None
+    pcie_speed: Finite | None
+    pcie_speed_limit: Finite | None
+    pcie_width: Count | None
+    pcie_width_limit: Count | None
 
 
 class Probed(Held):
@@ -42,7 +65,22 @@ class Probed(Held):
 
     measured: t.Annotated[list[Reading], Field(max_length=_MOST_READINGS), AfterValidator(_of_each_part_once)]
     problems: dict[Line, Line]
+    telemetry: t.NotRequired[t.Annotated[list[Telemetry], Field(max_length=_MOST_UNITS)]]
+
+
+class FoundHere(TypedDict):
+    """What a node lacks for a probe, empty if nothing, and the units that it would measure."""
+
+    lacks: Line
+    units: t.Annotated[list[Line], Field(max_length=_MOST_UNITS)]
+
+
+class Equipped(Held):
+    """The answer of a node that was asked which probes it can do."""
+
+    found: dict[Line, FoundHere]
 
 
 START = Phase("start", TypeAdapter(Held))
+TOOLS = Phase("tools", TypeAdapter(Equipped))
 PROBE = Phase("probe", TypeAdapter(Probed))

@@ -3,55 +3,98 @@
 
 So nothing that trains is disturbed, and no training begins meanwhile. The program ends by itself once the tests must be
 over, whatever became of the controller.
+
+With the plan of a training it waits in the container of that training, with its devices, mounts and environment, and
+what is tested there is what will train.
 """
 
 from __future__ import annotations
 
 import math
+import posixpath
 import typing as t
+from collections.abc import Mapping
 
+from ...module_utils.node.processes import labels
 from ...module_utils.node.single_launch import node_of
 from ..contracts import NodePlan, Plan
 
 _MARGIN_SECONDS = 120
 
 
-def held_nodes(name: str, nodes: t.Mapping[str, str], folder: str, seconds: float) -> tuple[Plan, list[NodePlan]]:
+def held_nodes(
+    name: str, nodes: Mapping[str, str], folder: str, seconds: float, training: Plan | None = None
+) -> tuple[Plan, list[NodePlan]]:
     """Return what holds some nodes, given with their addresses, for so long: a plan, and its part of each node.
 
-    ``folder`` is where it is kept on a node, as a run is.
+    ``folder`` is where it is kept on a node, as a run is. A node that the training does not have is held as its first
+    one.
     """
-    parts = [
-        node_of(
-            {
-                "name": name,
-                "node": node,
-                "folder": folder,
-                "engine": "none",
-                "rank": rank,
-                # Each is held by itself.
-                "nnodes": 1,
-                "master_address": address,
-                # Nobody listens there: this is no training.
-                "master_port": 0,
-                "image": "",
-                "image_archive": "",
-                "environment": {},
-                "command": ["sleep", str(math.ceil(seconds) + _MARGIN_SECONDS)],
-                "working_dir": "",
-                "mounts": {},
-                "devices": [],
-                "options": {},
-            }
-        )
-        for rank, (node, address) in enumerate(nodes.items())
-    ]
+    command = ["sleep", str(math.ceil(seconds) + _MARGIN_SECONDS)]
+    if training:
+        own = {part["node"]: part for part in training["nodes"]}
+        first = training["nodes"][0]
+        parts = [_as_trained(own.get(node, first), name, node, folder, command) for node in nodes]
+    else:
+        parts = [_bare(name, node, address, folder, command) for node, address in nodes.items()]
     plan = {
         "run_id": name,
         "framework": "",
-        "container_engine": "none",
+        "container_engine": training["container_engine"] if training else "none",
         "tokens_per_step_per_gpu": None,
         "tokens_per_sequence_per_gpu": None,
         "nodes": parts,
     }
-    return t.cast("Plan", plan), t.cast("list[NodePlan]", parts)
+    return t.cast("Plan", plan), parts
+
+
+def _bare(name: str, node: str, address: str, folder: str, command: list[str]) -> NodePlan:
+    """Return a node that is held by a process."""
+    asked = {
+        "name": name,
+        "node": node,
+        "folder": folder,
+        "engine": "none",
+        "rank": 0,
+        # Each is held by itself.
+        "nnodes": 1,
+        "master_address": address,
+        # Nobody listens there: this is no training.
+        "master_port": 0,
+        "image": "",
+        "image_archive": "",
+        "environment": {},
+        "command": command,
+        "working_dir": "",
+        "mounts": {},
+        "devices": [],
+        "options": {},
+    }
+    return t.cast("NodePlan", node_of(asked))
+
+
+def _as_trained(part: NodePlan, name: str, node: str, folder: str, command: list[str]) -> NodePlan:
+    """Return a node that is held as a training would hold it: without its data, its secrets and its files."""
+    run_folder = posixpath.join(folder, name, node.replace(":", "+"))
+    mounts = [mount for mount in part["mounts"] if not mount.get("staged")]
+    options = part["container_options"]
+    if options:
+        mounts.append({"source": run_folder, "target": run_folder, "staged": True})
+        options = {**options, "name": f"{name}-{node.replace(':', '-')}"}
+    kept = {key: value for key, value in part.items() if key != "dataset"}
+    held = {
+        "node": node,
+        "node_rank": 0,
+        "nnodes": 1,
+        "env": {**part["env"], **labels(name, node)},
+        "argv": command,
+        "script": "",
+        "working_dir": run_folder,
+        "mounts": mounts,
+        "secrets": [],
+        "files": {},
+        "container_options": options,
+        "run_folder": run_folder,
+        "log_file": posixpath.join(run_folder, "output.log"),
+    }
+    return t.cast("NodePlan", {**kept, **held})

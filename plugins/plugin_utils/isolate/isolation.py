@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
+from .answers import Telemetry
 from .judge import Verdict, suspects_of, unproved_of, verdicts_of
 from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests
@@ -19,6 +20,7 @@ from .score import Scored, scores_of
 from .suspicion import confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
+Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], PlannedTests]
 
 
 class NodeVerdict(TypedDict):
@@ -40,6 +42,7 @@ class Isolation(TypedDict):
     ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
     None where it could not be measured; ``links`` the same for pairs, as lists of two nodes and the fraction.
+    ``telemetry`` is what accelerators said of themselves meanwhile, by node.
     """
 
     suspects: list[Suspect]
@@ -49,15 +52,21 @@ class Isolation(TypedDict):
     probes: dict[str, dict[str, float | None]]
     links: dict[str, list[tuple[str, str, float | None]]]
     node_minutes: float
+    tests: t.NotRequired[PlannedTests]
+    telemetry: t.NotRequired[dict[str, list[Telemetry]]]
 
 
-def isolate(prober: Prober, tests: PlannedTests, say: Say) -> Isolation:
-    """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens."""
+def isolate(prober: Prober, tests: PlannedTests, say: Say, settle: Settle | None = None) -> Isolation:
+    """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
+
+    ``settle`` chooses the probes once the nodes are held, and returns the tests with them.
+    """
     try:
         refused = prober.hold()
         nodes = [node for node in tests["singles"] if node not in refused]
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
+        tests = settle(prober, nodes) if settle else tests
         measured = _sweep(prober, nodes, tests, say)
         measured += _confirmation(prober, nodes, measured, say)
     finally:
@@ -73,6 +82,8 @@ def isolate(prober: Prober, tests: PlannedTests, say: Say) -> Isolation:
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
         "node_minutes": prober.node_minutes,
+        "tests": tests,
+        "telemetry": prober.telemetry,
     }
 
 

@@ -7,6 +7,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ...module_utils.node.probes.known import PROBES
+from ..contracts import Plan
 from .planned import PlannedTests
 
 # How many times as slow a rehearsal makes a bad link.
@@ -17,11 +19,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass
 class Options:
-    """The hosts in the order of the inventory, how many times as slow a rehearsal makes each, and all arguments."""
+    """The hosts in the order of the inventory, how many times as slow a rehearsal makes each, and all arguments.
+
+    ``training`` is the plan of the training that the hosts are held as, if any.
+    """
 
     hosts: list[str]
     slowdowns: dict[str, t.Any]
     arguments: dict[str, t.Any]
+    training: Plan | None = None
 
     def bad_links(self) -> dict[frozenset[str], float]:
         """Return the links that are made slow, and how many times as slow."""
@@ -37,6 +43,8 @@ class Options:
         """Return what stands in plan.json: what will be done, on which nodes, with which options."""
         slow = {host: by for host in self.hosts if (by := self.slowdown(host)) != 1.0}
         asked = {name: value for name, value in self.arguments.items() if name != "name"}
+        if self.training:
+            asked["image"] = self.training["nodes"][0]["image"]
         return {"nodes": self.hosts, "options": asked, "rehearsal_slowdowns": slow, "tests": tests}
 
 
@@ -51,6 +59,11 @@ def wrong_options(options: Options) -> list[str]:
         )
     if not 0 < arguments["port"] < 65536 - len(options.hosts):
         wrong.append(f"isolate_port is {arguments['port']}, but must be between 1 and {65535 - len(options.hosts)}")
+    wrong += [
+        f"isolate_probes contains {name!r}, but the probes are {', '.join(PROBES)}"
+        for name in arguments["probes"]
+        if name not in PROBES
+    ]
     if arguments["rounds"] < 0:
         wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")
     for host, by in options.slowdowns.items():

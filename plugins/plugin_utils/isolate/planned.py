@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import typing as t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ class PlannedTests(TypedDict):
 
     ``pairs`` are rounds, each of disjoint pairs that are tested at the same time. ``seconds`` and ``node_minutes`` are
     those of ``sweep`` and ``confirmation``; the latter is as if there were one suspect in eight nodes, and is left out
-    where nobody is suspected. ``links`` is the fraction of all links that is tested.
+    where nobody is suspected. ``links`` is the fraction of all links that is tested, ``probes`` are done by each test.
     """
 
     singles: list[str]
@@ -41,12 +42,13 @@ class PlannedTests(TypedDict):
     links: float
     seconds: dict[str, float]
     node_minutes: dict[str, float]
+    probes: t.NotRequired[list[str]]
 
 
 def plan_tests(nodes: Sequence[str], cost: Cost, budget_minutes: float, rounds: int = 0) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    ValueError for too few nodes, or for a budget that is too small.
+    Without a probe of pairs there are none. ValueError for too few nodes, or for a budget that is too small.
     """
     if len(nodes) < LEAST_NODES:
         raise ValueError(
@@ -55,9 +57,9 @@ def plan_tests(nodes: Sequence[str], cost: Cost, budget_minutes: float, rounds: 
         )
     confirming = cost.single + CONFIRMING_ROUNDS * cost.pair
     fixed = cost.single + confirming
-    possible = len(nodes) - 1 + len(nodes) % 2
+    possible = len(nodes) - 1 + len(nodes) % 2 if cost.pair else 0
     least = min(rounds or LEAST_ROUNDS, possible)
-    affordable = math.floor((60 * budget_minutes - fixed) / cost.pair + 1e-9)
+    affordable = math.floor((60 * budget_minutes - fixed) / (cost.pair or math.inf) + 1e-9)
     if affordable < least:
         needed = math.ceil((fixed + least * cost.pair) / 6) / 10
         raise ValueError(
@@ -88,6 +90,8 @@ def planned_in_words(tests: PlannedTests) -> list[str]:
             f"{len(tests['pairs'])} rounds of pairs, up to {max(map(len, tests['pairs']))} pairs at the same time: "
             f"{_percent(tests['links'])} of all links"
         )
+    if "probes" in tests:
+        lines.append(f"Probes: {', '.join(tests['probes'])}")
     lines.append("Who is suspected after that once more, against nodes that are not")
     for stage, when in (("sweep", "for all nodes"), ("confirmation", "more where a node is suspected")):
         minutes, node_minutes = tests["seconds"][stage] / 60, tests["node_minutes"][stage]

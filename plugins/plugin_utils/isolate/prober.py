@@ -12,22 +12,14 @@ from dataclasses import dataclass, field
 
 from ...module_utils.node.contracts import Asked, Partner
 from ...module_utils.node.phase import NodeError
-from ...module_utils.node.probes.known import PROBES
+from ...module_utils.node.probes.known import PROBES, Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.on_each import on_each
-from .answers import PROBE, START, Probed
+from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
+from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
-from .planned import Cost
 from .rounds import Pair
 
-SINGLES = [probe.name for probe in PROBES if not probe.of_pairs]
-OF_PAIRS = [probe.name for probe in PROBES if probe.of_pairs]
-# The most seconds that a test takes, including the round trip that asks for it.
-_ROUND_TRIP_SECONDS = 2
-COST = Cost(
-    single=_ROUND_TRIP_SECONDS + sum(probe.seconds for probe in PROBES if not probe.of_pairs),
-    pair=_ROUND_TRIP_SECONDS + sum(probe.seconds for probe in PROBES if probe.of_pairs),
-)
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0
 
@@ -42,9 +34,12 @@ class ProbedNode:
 
 @dataclass
 class Prober:
-    """Tests nodes through ``ask``; ``node_minutes`` is what this has cost so far.
+    """Tests nodes through ``ask`` with the probes that are ``chosen``; ``node_minutes`` is what this has cost so far.
 
-    ``bad_links`` are pairs that a rehearsal makes slower, ``port`` the first port on which nodes listen for partners.
+    ``telemetry`` is what the accelerators of each node said when it was last tested by itself.
+
+    ``files`` come into the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is
+    the first port on which nodes listen for partners.
     """
 
     nodes: Mapping[str, ProbedNode]
@@ -54,16 +49,26 @@ class Prober:
     rehearsal: bool = False
     bad_links: Mapping[frozenset[str], float] = field(default_factory=dict)
     late: Callable[[], Mapping[str, NodeError]] = dict
+    files: Mapping[str, str] = field(default_factory=dict)
+    chosen: Chosen = BUILT_IN
     node_minutes: float = 0.0
+    telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
         """Hold all nodes, and return why some cannot be held; those are left alone."""
 
         def hold(node: str) -> None:
-            self.ask[node](STAGE, files={}, given_secrets={}, secrets={}, keep=None)
+            self.ask[node](STAGE, files=dict(self.files), given_secrets={}, secrets={}, keep=None)
             self.ask[node](START)
 
         return self._on_each(list(self.nodes), hold)[1]
+
+    def tools(self, nodes: Sequence[str], names: list[str]) -> dict[str, dict[str, FoundHere]]:
+        """Return what each node has for some probes; a node that cannot be asked has nothing to say."""
+        if not names:
+            return {}
+        answers = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))[0]
+        return {node: answer["found"] for node, answer in answers.items()}
 
     def let_go(self) -> dict[str, NodeError]:
         """Hold no node any longer, and return why some could not be asked for that."""
@@ -75,30 +80,32 @@ class Prober:
 
     def singles(self, nodes: Sequence[str], stage: Stage) -> list[Measured]:
         """Return what all probes of single nodes measure, on all of the nodes at the same time."""
+        probes = self.chosen.probes(of_pairs=False)
+        if not probes:
+            return []
 
         def probe(node: str) -> Probed:
-            return self.ask[node](PROBE, probe=self._asked(node, SINGLES))
+            return self.ask[node](PROBE, probe=self._asked(node, probes))
 
         answers, errors = self._on_each(nodes, probe)
-        found = []
-        for node in nodes:
-            if node in errors:
-                found += [Measured(name, name, (node,), (), stage, str(errors[node])) for name in SINGLES]
-            else:
-                found += _readings(answers[node], (node,), stage)
-        return found
+        self.telemetry |= {node: answer["telemetry"] for node, answer in answers.items() if answer.get("telemetry")}
+        return [
+            one for node in nodes for one in self._of((node,), [answers.get(node)], [errors.get(node)], probes, stage)
+        ]
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
         """Return what all probes of pairs measure, on pairs without a node in common, all at the same time."""
+        probes = self.chosen.probes(of_pairs=True)
         ports = self._ports([one for one, _other in pairs])
         asked: dict[str, Asked] = {}
         for one, other in pairs:
             secret, link = secrets.token_hex(16), frozenset((one, other))
             for node, partner in ((one, other), (other, one)):
-                asked[node] = self._asked(node, OF_PAIRS)
+                asked[node] = self._asked(node, probes)
                 asked[node]["partner"] = Partner(
                     node=partner,
                     address=self.nodes[one].address,
+                    addresses=[self.nodes[end].address for end in (one, other)],
                     port=ports[one],
                     serves=node == one,
                     secret=secret,
@@ -110,7 +117,9 @@ class Prober:
         return [
             measured
             for pair in pairs
-            for measured in _of_pair(pair, [answers.get(node) for node in pair], [errors.get(n) for n in pair], stage)
+            for measured in self._of(
+                pair, [answers.get(node) for node in pair], [errors.get(node) for node in pair], probes, stage
+            )
         ]
 
     def _ports(self, serving: Iterable[str]) -> dict[str, int]:
@@ -123,8 +132,43 @@ class Prober:
             seen[address] += 1
         return ports
 
-    def _asked(self, node: str, probes: list[str]) -> Asked:
-        return {"probes": probes, "rehearsal": self.rehearsal, "slowdown": self.nodes[node].slowdown}
+    def _asked(self, node: str, probes: Sequence[Probe]) -> Asked:
+        return {
+            "probes": [probe.name for probe in probes],
+            "units": {name: list(units) for name, units in self.chosen.units.items()},
+            "rehearsal": self.rehearsal,
+            "slowdown": self.nodes[node].slowdown,
+        }
+
+    def _of(
+        self,
+        nodes: tuple[str, ...],
+        answers: Sequence[Probed | None],
+        errors: Sequence[NodeError | None],
+        probes: Sequence[Probe],
+        stage: Stage,
+    ) -> list[Measured]:
+        """Return what a node or a pair measured; where one end failed, the other one mostly only noticed."""
+        problems: dict[tuple[str, str], list[str]] = {}
+        measured: dict[tuple[str, str], Measured] = {}
+
+        def failed(probe: Probe, problem: str) -> None:
+            for reading in probe.readings(self.chosen.units.get(probe.name, ())):
+                problems.setdefault(reading, []).append(problem)
+
+        for node, answer, error in zip(nodes, answers, errors, strict=True):
+            of_node = f"{node}: " if len(nodes) > 1 else ""
+            for probe in probes if error else ():
+                failed(probe, f"{of_node}{error}")
+            for name, problem in answer["problems"].items() if answer else ():
+                failed(PROBES[name], f"{of_node}{problem}")
+            for one in answer["measured"] if answer else ():
+                reading = (one["probe"], one["part"])
+                if one["problem"]:
+                    problems.setdefault(reading, []).append(f"{of_node}{one['problem']}")
+                measured[reading] = Measured(*reading, nodes, tuple(one["samples"]), stage)
+        bad = [Measured(*reading, nodes, (), stage, "; ".join(said)) for reading, said in problems.items()]
+        return bad + [one for reading, one in measured.items() if reading not in problems]
 
     def _on_each(
         self, nodes: Sequence[str], work: Callable[[str], t.Any], at_once: int = 0
@@ -135,20 +179,3 @@ class Prober:
         )
         self.node_minutes += len(nodes) * (time.monotonic() - began) / 60
         return done
-
-
-def _readings(answer: Probed, nodes: tuple[str, ...], stage: Stage) -> list[Measured]:
-    found = [Measured(one["probe"], one["part"], nodes, tuple(one["samples"]), stage) for one in answer["measured"]]
-    return found + [Measured(name, name, nodes, (), stage, problem) for name, problem in answer["problems"].items()]
-
-
-def _of_pair(
-    pair: Pair, answers: Sequence[Probed | None], errors: Sequence[NodeError | None], stage: Stage
-) -> list[Measured]:
-    """Return what a pair measured; where one end failed, the other one mostly only noticed."""
-    problems = [f"{node}: {error}" for node, error in zip(pair, errors, strict=True) if error]
-    for node, answer in zip(pair, answers, strict=True):
-        problems += [f"{node}: {problem}" for problem in answer["problems"].values()] if answer else []
-    if problems:
-        return [Measured("tcp_throughput", "link", pair, (), stage, "; ".join(problems))]
-    return [measured for answer in answers if answer for measured in _readings(answer, pair, stage)]

@@ -19,7 +19,6 @@ _LEAST_UNITS = 3
 # What was not measured counts as this much slower, so that a node whose pairs all fail stands out as slow ones do.
 _BROKEN = math.log(100.0)
 _IS_BROKEN = _BROKEN / 2
-LINK = "link"
 # What pairs say of nodes and links has longer tails than a normal distribution, by benchmarks/isolate_power.py.
 _OF_PAIRS = 1.15
 
@@ -83,12 +82,18 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     problems = {name: one.problem for one in found if one.problem for name in one.nodes}
     band = _spread_and_needed(of_nodes, rate, _OF_PAIRS)
     scores = [
-        Score(probe, Unit((name,), LINK), float(effect), *band, problems.get(name, "") if effect > _IS_BROKEN else "")
+        Score(
+            probe,
+            Unit((name,), found[0].part),
+            float(effect),
+            *band,
+            problems.get(name, "") if effect > _IS_BROKEN else "",
+        )
         for name, effect in zip(names, of_nodes, strict=True)
     ]
     band = _spread_and_needed(of_links, rate, _OF_PAIRS)
     scores += [
-        Score(probe, Unit(one.nodes, LINK), float(effect), *band, one.problem)
+        Score(probe, Unit(one.nodes, one.part), float(effect), *band, one.problem)
         for one, effect in zip(found, of_links, strict=True)
     ]
     return Scored(scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))

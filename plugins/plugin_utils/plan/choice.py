@@ -58,13 +58,18 @@ def way_for(options: ConfigOptions, text: str, source: str, findings: Findings) 
         remedy = f"Use a playbook for {title}, or give a config for {named.title}."
         findings.fault(option, value, message, remedy)
         return None
-    of_named = (known for known in FORMATS.values() if named is None or named.name in known.trainers)
-    format_ = recognized or next(of_named)
+    format_ = recognized or _format_of(named)
     why = f"{source} has what only such a file has." if recognized else "No format recognizes the file."
     if named:
         return Way(format_, why, named, f"{option} names it.")
     first = next(iter(fitting), Choice(format_.trainers[0], "Nothing in the file speaks for another one."))
     return Way(format_, why, TRAINERS[first.name], first.why)
+
+
+def _format_of(named: Trainer[t.Any, t.Any] | None) -> Format[t.Any]:
+    """Return the format that a file for a trainer is most likely in."""
+    formats = [known for known in FORMATS.values() if named is None or named.name in known.trainers]
+    return min(formats, key=lambda known: known.trainers.index(named.name) if named else 0)
 
 
 def _named(options: ConfigOptions) -> tuple[Trainer[t.Any, t.Any] | None, str, str]:

@@ -7,7 +7,7 @@ import re
 import typing as t
 from collections.abc import Iterable
 
-from .config.fields import key_of, may_be_null, nested_model, unit_of, variable_of
+from .config.fields import key_of, may_be_null, nested_model, unit_of, unless_of, variable_of
 from .config.kinds import PLACEHOLDER_PATTERN, Kind
 from .formats.face import Sections
 from .formats.known import FORMATS
@@ -92,7 +92,9 @@ def _model(model: type[BaseModel], shared: Schema, description: str = "") -> Sch
     return _object(
         description or str(model.__doc__),
         properties={key_of(name, field): _field(field, shared) for name, field in fields.items()},
-        required=[key_of(name, field) for name, field in fields.items() if field.is_required()],
+        required=[
+            key_of(name, field) for name, field in fields.items() if field.is_required() and not unless_of(field)
+        ],
     )
 
 

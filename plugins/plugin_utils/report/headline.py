@@ -9,7 +9,7 @@ from ..plan.config.words import counted
 from ..run.blame import nobody_is_blamed
 from .failure_titles import failure_title
 from .messages import reasons_of
-from .other_nodes import UNSTARTED
+from .other_nodes import causes_of_no_start
 from .readable import exact, in_a_sentence, is_nothing, machine_name, measured, percent, scaled, with_unit
 from .thresholds import margin_in_words, missed_bounds
 
@@ -28,6 +28,8 @@ def headline(summary: Summary) -> str:
 
 def _result(summary: Summary) -> str:
     failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
+    if causes := causes_of_no_start(summary):
+        return causes[0][0].rstrip(".")
     several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
     if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
         return _qualification(summary)
@@ -88,6 +90,8 @@ def open_reasons(summary: Summary) -> list[tuple[str, str]]:
     if summary["verdict"] == "PASS":
         return []
     told = headline(summary)
+    if causes := causes_of_no_start(summary):
+        return causes[1:]
     return [(message, code) for message, code in reasons_of(_untold(summary)) if message.rstrip(".") != told]
 
 
@@ -142,13 +146,11 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
     step = _step_of(summary, node)
     if nobody_is_blamed(failure):
         return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
-    if failure["class"] == "not_ready":
-        return f"{failure['node']} could not start: {failure['message'].rstrip('.')}"
     title = failure_title(failure["class"])
     if failure["class"] == "exit_status" and failure.get("exit_code"):
         title += f" with exit status {failure['exit_code']}"
     rank = f", rank {failure['rank']}" if failure.get("rank") is not None else ""
-    before = "before the first step" if node and node["state"] not in UNSTARTED else ""
+    before = "before the first step" if node else ""
     return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")
 
 

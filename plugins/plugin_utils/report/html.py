@@ -27,7 +27,7 @@ from .ledger_rows import ledger_rows, whole_in_words
 from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
 from .messages import echoes_of, reasons_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import others_in_words
+from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
@@ -82,6 +82,7 @@ def render(
     links = links or Links()
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
+    began, causes = not never_began(summary), causes_of_no_start(summary)
     labels = {metric: (titled(metric), unit_of(metric)) for metric in PLOTTED}
     bounds = _bounds(thresholds)
     plots, traces = draw(steps, labels, bounds, stragglers)
@@ -111,12 +112,14 @@ def render(
         unusual=unusual_lines(summary),
         failure_title=failure_title,
         decisive=decisive_lines(failure) if failure and not nobody else [],
-        message_told=not failure or failure["message"].rstrip(".") in headline(summary),
+        message_told=not failure or bool(causes) or failure["message"].rstrip(".") in headline(summary),
         nobody_is_blamed=nobody,
         what_happened=what_happened(failure) if failure else "",
         others=others_in_words(summary),
-        echoes=echoes_of(failure["echoes"] if failure and not nobody else (), "class", "message"),
-        ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)),
+        echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
+        began=began,
+        remedy=remedy_of_all(summary),
+        ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)) if began else [],
         ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,
         tiles=tiles_of(summary, history),

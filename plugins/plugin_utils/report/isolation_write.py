@@ -15,6 +15,7 @@ from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
 from .files import json_text
 from .isolation_charts import links_map, probes_map
+from .isolation_telemetry import COLUMNS, telemetry_rows
 from .pages import page_of
 
 PLAN, JSON, PAGE = "plan.json", "isolation.json", "report.html"
@@ -84,7 +85,8 @@ def _untested(isolation: Isolation) -> list[str]:
 
 
 def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool) -> str:
-    worst_first = [one["node"] for one in isolation["suspects"] if one["other"] is None]
+    of_nodes = [one for one in isolation["suspects"] if one["other"] is None]
+    worst_first = [name for one in of_nodes for name in (one["node"], f"{one['node']} {one['part']}")]
     charts = {"probes": probes_map(isolation["probes"], worst_first)}
     maps = {probe: links_map(found) for probe, found in isolation["links"].items()}
     charts |= {probe: drawn for probe, drawn in maps.items() if drawn is not None}
@@ -103,6 +105,8 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         nodes=isolation["nodes"],
         links=[probe for probe, drawn in maps.items() if drawn is not None],
         planned=planned_in_words(tests),
+        telemetry=telemetry_rows(isolation.get("telemetry", {}), [one["node"] for one in isolation["suspects"]]),
+        telemetry_columns=COLUMNS,
         node_minutes=isolation["node_minutes"],
         headline={
             "badge": _verdict(isolation).upper(),

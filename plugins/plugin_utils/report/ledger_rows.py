@@ -73,7 +73,7 @@ def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
     if len(passed) == len(rows):
         return f"All {len(rows)} checks passed {on}"
     if not any(row.passed for row in rows):
-        return "No check could be made, as the training did not start"
+        return f"No check passed {on}"
     lacking = ", ".join(row.row for row in rows if row.verdict != "PASS")
     return f"{len(passed)} of {len(rows)} checks passed {on}; not {lacking}"
 

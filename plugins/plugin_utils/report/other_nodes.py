@@ -1,15 +1,52 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What became of the nodes that did not fail first."""
+"""What became of the nodes that did not fail first, and what kept a run from starting at all."""
 
 from __future__ import annotations
 
-from ..contracts import NodeSummary, Summary
-from ..inventory.folded_names import folded
+from ..contracts import NodeSummary, Reason, Summary
+from ..inventory.folded_names import alike, folded, nameless
 from ..plan.config.words import all_of, counted
 from ..run.blame import nobody_is_blamed
+from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
+from .messages import reasons_of
 
 UNSTARTED = frozenset({"not_started", "staged"})
+
+
+def never_began(summary: Summary) -> bool:
+    """Return whether no node began to train: then there is nothing to say of a run but why."""
+    states = {node["state"] for node in summary["nodes"]}
+    return bool(states) and (
+        states <= UNSTARTED or (states <= {*UNSTARTED, "unreachable"} and not summary["started_at"])
+    )
+
+
+def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
+    """Return what kept a run from starting, each message with its code, that of the first failure first.
+
+    Nodes with the same cause are named together. Empty unless that is why the run did not begin.
+    """
+    failure = summary["first_failure"]
+    if not never_began(summary) or (failure and failure["class"] not in ("unreachable", "not_ready")):
+        return []
+    reasons = [reason for reason in summary["reasons"] if reason.get("verdict") in ("FAIL", "ERROR")]
+    of_failure = {_common(reason) for reason in reasons if failure and reason.get("node") == failure["node"]}
+    first = [reason for reason in reasons if _common(reason) in of_failure]
+    return [*reasons_of(first), *reasons_of([reason for reason in reasons if reason not in first])]
+
+
+def remedy_of_all(summary: Summary) -> str:
+    """Return what to do where every node refused to start, so that none is at fault; empty otherwise."""
+    causes = [] if summary["first_failure"] else causes_of_no_start(summary)
+    refused = [message for message, code in causes if code == "node_not_started" and ": " in message]
+    return remedy_of(refused[0]) if refused else ""
+
+
+def _common(reason: Reason) -> str:
+    """Return what a reason has in common with those of other nodes with the same cause."""
+    node = reason.get("node")
+    return alike(nameless(reason["message"], node)) if node else reason["message"]
 
 
 def others_in_words(summary: Summary) -> str:
@@ -20,11 +57,11 @@ def others_in_words(summary: Summary) -> str:
         return ""
     if nobody_is_blamed(failure):
         return _silent(summary)
+    if never_began(summary):
+        return _could_have_started(summary)
     echoes: dict[str, list[str]] = {}
     for echo in failure["echoes"]:
         echoes.setdefault(echo["class"], []).append(echo["node"])
-    if not echoes and all(node["state"] in UNSTARTED for node in others):
-        return f"The other {counted(len(others), 'node')} could have started."
     echoing = {name for nodes in echoes.values() for name in nodes}
     stopped = [node["node"] for node in others if was_stopped(node) and node["node"] not in echoing]
     sentences = []
@@ -36,6 +73,15 @@ def others_in_words(summary: Summary) -> str:
         followed = (f"{folded(nodes)} ({failure_title(name)})" for name, nodes in echoes.items())
         sentences.append(f"Followed by {', '.join(followed)}.")
     return " ".join(sentences)
+
+
+def _could_have_started(summary: Summary) -> str:
+    kept = {reason.get("node") for reason in summary["reasons"]}
+    able = [node["node"] for node in summary["nodes"] if node["node"] not in kept]
+    if not able:
+        return ""
+    which = f"The other {counted(len(able), 'node')}" if len(able) > 1 else able[0]
+    return f"{which} could have started."
 
 
 def _silent(summary: Summary) -> str:

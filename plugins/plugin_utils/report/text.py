@@ -17,7 +17,7 @@ from .leads import leads_of
 from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
 from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import others_in_words
+from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
 from .readable import duration, retry_label
 
 _WIDTH = 118
@@ -46,14 +46,16 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
     lines = [Line(title_line(summary), "verdict")]
     if failure := telling_failure(summary):
         lines += map(Line, _failure(summary, failure, verbose=verbose))
+    elif remedy := remedy_of_all(summary):
+        lines.append(Line(f"  What to do: {remedy}"))
     lines += [Line(f"  {lead.strong} {lead.rest}".rstrip(), "warning") for lead in leads_of(summary)]
     lines += [Line(f"  {message}") for message, _code in open_reasons(summary)]
     lines += [Line(f"  {text}") for text in _numbers(summary)]
-    notes = [*notes_of(summary), *history.get("notes", ())]
+    notes = [*notes_of(summary), *([] if never_began(summary) else history.get("notes", ()))]
     lines += [Line(f"  · {message}") for message in notes]
     if verbose:
         lines += map(Line, _more(summary))
-    elif summary["ledger"]:
+    elif summary["ledger"] and not never_began(summary):
         lines.append(Line(f"  {whole_in_words(summary['ledger'])}."))
     return [*lines, Line(f"Report: {page}")]
 
@@ -79,12 +81,12 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if blamed else []
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
     told = [headline(summary), *(" ".join(line.split()) for line in shown)]
-    if not any(failure["message"].rstrip(".") in text for text in told):
+    if not causes_of_no_start(summary) and not any(failure["message"].rstrip(".") in text for text in told):
         lines.insert(0, f"  {what_happened(failure)}")
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
     lines += [f"  {others}"] if others else []
-    if verbose and blamed:
+    if verbose and blamed and not never_began(summary):
         lines += [f"  Followed by: {nodes}, {name}: {text}" for nodes, name, text in _echoes(failure)]
     return lines
 
@@ -111,6 +113,8 @@ def _echoes(failure: FirstFailure) -> list[tuple[str, ...]]:
 
 
 def _more(summary: Summary) -> list[str]:
+    if never_began(summary):
+        return []
     lines = [f"  {message}" for message in messages_of(summary["reasons"])]
     lines += [f"  Survived: {row['node']}, {row['class']}: {row['line']}" for row in survived_faults(summary)]
     for nodes, last in unusual_lines(summary):

@@ -13,6 +13,7 @@ from ...module_utils.node.contracts import Identity, PhaseNeeds, Request
 from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from ..plain_text import one_line
+from ..unreachable import told_by_a_command
 from .answers import STAGE, A, Phase, accepted
 from .become import become_problem
 from .node_errors import NodeEndedError
@@ -104,7 +105,7 @@ class Asker:
         answer = answer_in(output.stdout)
         if answer is not None:
             return answer
-        said = [one_line(line) for line in (output.stderr or output.stdout).strip().splitlines()[-5:]]
+        said = [one_line(line) for line in told_by_a_command(f"{output.stderr}\n{output.stdout}")[-5:]]
         raise NodeError(
             become_problem(output.stderr)
             or f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "

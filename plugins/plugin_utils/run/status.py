@@ -40,6 +40,14 @@ def stops_short(status: Status) -> bool:
     return bool(last_step - status["first_step"] + 1 < last_line_of(steps_total, interval))
 
 
+def never_began(statuses: Iterable[Status]) -> bool:
+    """Tell whether no node of a run began to train, as far as is known."""
+    return all(
+        status["status"] in ("not_started", "staged", "unreachable") and status.get("started_at") is None
+        for status in statuses
+    )
+
+
 def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:
     """Return how many steps apart a trainer's lines are, according to its logs; None if unknown."""
     said = {value for of_log in settings for value in of_log.get("steps_per_line", ())}

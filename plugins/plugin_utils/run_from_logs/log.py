@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,15 +75,17 @@ def frameworks_of(files: Iterable[LogFile], asked: str | None = None) -> dict[Lo
     """
     if asked is not None:
         grammar_of(asked)
-    names = sorted(GRAMMARS, key=lambda name: (name != asked, name))
-    return {file: _framework_of(file.path, names) for file in files}
+    return {file: _framework_of(file.path, asked) for file in files}
 
 
-def _framework_of(path: Path, names: Sequence[str]) -> str | None:
-    memories: dict[str, dict[str, t.Any]] = {name: {} for name in names}
+def _framework_of(path: Path, asked: str | None) -> str | None:
+    memories: dict[str, dict[str, t.Any]] = {name: {} for name in GRAMMARS}
     with open(path, "rb") as log:
         for part in new_parts(log, 0, final=True, max_bytes=None, whole_messages=False):
-            for name in names:
+            telling = {
+                name for name in GRAMMARS if any(True for _place in part.piece.positions(grammar_of(name).only_here))
+            }
+            for name in sorted(GRAMMARS, key=lambda name: (name != asked, name not in telling, name)):
                 if any(True for _step in grammar_of(name).parse(part.piece, memories[name])):
                     return name
     return None

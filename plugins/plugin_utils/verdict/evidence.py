@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
-from ..run.status import has_failed
+from ..run.status import has_failed, never_began
+from ..unreachable import unreachable_because
 from .durations import duration
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -37,6 +38,8 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     """
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
+    # Of a run that never began, those that could not start are the reason; the others only waited for them.
+    causes = never_began(seen.statuses) and any(map(_kept_from_starting, seen.statuses))
     ended_well = 0
     for status in seen.statuses:
         node, found, exit_status = status["node"], status["status"], status.get("exit_status")
@@ -47,6 +50,8 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
             continue
         if found == "exited" and exit_status is None and seen.first and seen.first["node"] != node:
             found = "stopped"
+        if causes and not _kept_from_starting(status):
+            continue
         verdict, code, text = _ENDS[found]
         if none_failed or code not in ("node_running", "node_stopped"):
             message = text.format(node=node, message=_with_message(status), exit_status=exit_status)
@@ -101,9 +106,18 @@ def judge_log_only(seen: Seen, reasons: Reasons) -> None:
         reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
 
 
+def _kept_from_starting(status: Status) -> bool:
+    return has_failed(status) or bool(_said(status))
+
+
 def _with_message(status: Status) -> str:
-    message = str(status.get("message") or "").strip().rstrip(".")
+    message = _said(status)
     return f": {message}" if message else ""
+
+
+def _said(status: Status) -> str:
+    said = str(status.get("message") or "").strip().rstrip(".")
+    return unreachable_because(said) if status["status"] == "unreachable" else said
 
 
 def judge_last_step(seen: Seen, reasons: Reasons) -> None:
@@ -114,6 +128,8 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         for status in seen.statuses
         if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
     }
+    if never_began(seen.statuses):
+        return
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")
     if reached.goal is None:

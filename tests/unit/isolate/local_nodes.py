@@ -19,12 +19,26 @@ def sent(command: str, program: bytes) -> Output:
 
 
 def prober(
-    folder: Path, nodes: t.Mapping[str, ProbedNode], port: int, name: str = "isolation", **more: t.Any
+    folder: Path,
+    nodes: t.Mapping[str, ProbedNode],
+    port: int,
+    name: str = "isolation",
+    environments: t.Mapping[str, dict[str, str]] | None = None,
+    **more: t.Any,
 ) -> Prober:
+    """Return what tests the nodes, of which some have an environment of their own."""
+    own = environments or {}
     plan, parts = held_nodes(name, {node: one.address for node, one in nodes.items()}, str(folder), 60)
     asks = {
         part["node"]: Asker(
-            plan, part, sent, sys.executable, {}, False, identity_of(plan, part, name[0] * 32), lost=60
+            plan,
+            part,
+            sent,
+            sys.executable,
+            own.get(part["node"], {}),
+            False,
+            identity_of(plan, part, name[0] * 32),
+            lost=60,
         ).ask
         for part in parts
     }

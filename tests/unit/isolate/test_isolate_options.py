@@ -6,7 +6,14 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options, wrong_options
 
-RIGHT: dict[str, t.Any] = {"name": "", "port": 29700, "rounds": 0, "rehearsal": True, "rehearsal_bad_links": []}
+RIGHT: dict[str, t.Any] = {
+    "name": "",
+    "port": 29700,
+    "rounds": 0,
+    "rehearsal": True,
+    "rehearsal_bad_links": [],
+    "probes": [],
+}
 
 
 def wrong(slowdowns: dict[str, t.Any] | None = None, **arguments: t.Any) -> list[str]:
@@ -22,6 +29,12 @@ def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
     assert len(found) == 8
     for named in ("'../x'", "70000", "-1", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
         assert any(named in one for one in found), named
+
+
+def test_a_probe_that_there_is_not_is_named_with_those_that_there_are() -> None:
+    (found,) = wrong(probes=["torch", "gemm"])
+    assert "'gemm'" in found
+    assert "nccl_tests" in found
 
 
 def test_bad_links_without_a_rehearsal_have_no_effect_and_are_refused() -> None:

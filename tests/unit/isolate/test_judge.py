@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from isolate_power import COST, PAIR, SINGLE, Fleet, accused, rates
@@ -51,6 +53,16 @@ def test_a_slow_node_is_named_with_how_much_slower_it_is_in_each_part() -> None:
         assert one["interval"][1] >= 0.3 - 0.03
     verdicts = verdicts_of(NODES, measured, suspects)
     assert verdicts == {node: "slow" if node == "node5" else "good" for node in NODES}
+
+
+def test_an_adapter_of_a_node_is_the_part_that_its_pairs_are_slow_in() -> None:
+    measured = [
+        replace(one, part="HCA mlx5_3")
+        for one in sweep_and_confirmation(fleet({"node5": np.log(1.3)}))
+        if one.probe == PAIR
+    ]
+    (suspect,) = suspects_of(measured)
+    assert (suspect["node"], suspect["other"], suspect["part"]) == ("node5", None, "HCA mlx5_3")
 
 
 def test_two_slow_nodes_are_told_from_the_link_between_them() -> None:

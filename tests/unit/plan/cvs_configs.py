@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import typing as t
 
 from training_configs import ROOT, change, nodes
@@ -18,7 +19,18 @@ MEGATRON = "mi325x_megatron_llama-3.1-8b_distributed"
 MAXTEXT = "mi355x_jaxmaxtext_llama-3.1-8b_distributed"
 OF_TODAY = "mi300x_megatron_llama-3.3-70b_distributed"
 MAXTEXT_OF_TODAY = "mi325x_jaxmaxtext_llama-3.3-70b_distributed"
-EXAMPLES = {MEGATRON: "cvs2", MAXTEXT: "cvs2", OF_TODAY: "cvs3", MAXTEXT_OF_TODAY: "cvs3"}
+TORCHTITAN = "mi355x_torchtitan_llama-3.3-70b_distributed"
+TORCHTITAN_OF_TODAY = "mi355x_torchtitan_llama-3.1-70b_distributed"
+WITH_PRIMUS = "mi355x_megatron_llama-3.1-8b_primus"
+EXAMPLES = {
+    MEGATRON: "cvs2",
+    MAXTEXT: "cvs2",
+    TORCHTITAN: "cvs2",
+    OF_TODAY: "cvs3",
+    MAXTEXT_OF_TODAY: "cvs3",
+    TORCHTITAN_OF_TODAY: "cvs3",
+    WITH_PRIMUS: "cvs3",
+}
 
 
 def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
@@ -31,7 +43,7 @@ def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.A
 def thresholds_for(text: str, options: dict[str, t.Any]) -> ThresholdsFile | None:
     """Return the thresholds file that a config names, as what calls `make_plan` reads it."""
     named = thresholds_of_config(text, "examples/cvs/c.json", options)
-    return ThresholdsFile(named, (ROOT / named).read_text("utf-8")) if named and (ROOT / named).exists() else None
+    return ThresholdsFile(named, (ROOT / named).read_text("utf-8")) if named and os.path.exists(ROOT / named) else None
 
 
 def planned(config: dict[str, t.Any], hosts: list[Node] | None = None, **options: t.Any) -> dict[str, t.Any]:

@@ -14,8 +14,10 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import 
 TWO_NODES = "2_nodes_mi300x_llama_3_1_70b"
 FOUR_NODES = "4_nodes_mi300x_llama_3_1_405b"
 TPU = "tpu_v5p_llama2_70b"
+SCRIPT = "2_nodes_h100_llama2_7b"
+SCRIPT_BRANCH = "model_params/multi_node/llama2-7b/h100"
 TPU_BRANCH = "model_params/multi_node/llama2-70b/v5p"
-ON_TPU = {"training_gpus_per_node": 4, "training_maxtext_entry_point": "maxtext.trainers.pre_train.train"}
+ON_TPU = {"training_gpus_per_node": 4}
 BRANCH = "model_params/multi_node/llama3.1-70b/mi300x"
 PATH = 'model_params.multi_node["llama3.1-70b"].mi300x'
 
@@ -46,6 +48,15 @@ def tpu(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         f"{TPU_BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "300"},
     }
     return filled(TPU, {**own, **(changes or {})})
+
+
+def script(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Return the config that names one of MaxText's scripts, filled in, with changes by the path of their keys."""
+    own = {
+        "config/container_image": "maxtext:0.2.4",
+        f"{SCRIPT_BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "300"},
+    }
+    return filled(SCRIPT, {**own, **(changes or {})})
 
 
 def planned(config: t.Any, hosts: int | list[Node] = 2, **options: t.Any) -> dict[str, t.Any]:

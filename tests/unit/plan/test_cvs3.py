@@ -8,6 +8,7 @@ import typing as t
 import pytest
 from cvs_configs import MAXTEXT_OF_TODAY as MAXTEXT
 from cvs_configs import OF_TODAY as MEGATRON
+from cvs_configs import TORCHTITAN_OF_TODAY as TORCHTITAN
 from cvs_configs import example, planned, swept
 from test_make_plan import check_every_value
 from training_configs import REMOVED, nodes, only
@@ -21,6 +22,33 @@ def test_the_name_of_a_cell_says_its_sizes_and_what_it_holds_goes_before_them() 
     assert [plan["parameters"]["iterations"] for plan in plans] == [40, 30]
     assert [plan["parameters"]["global_batch_size"] for plan in plans] == [64, 64]
     assert [plan["expected"][0]["value"] for plan in plans] == [1200, 900]
+
+
+def test_a_config_for_torchtitan_trains_the_sizes_in_the_name_of_its_cell() -> None:
+    sweep = swept(example(TORCHTITAN))
+    assert sweep["faults"] == sweep["warnings"] == []
+    plans = [cell["plan"] for cell in sweep["cells"]]
+    assert [plan["chosen"]["trainer"]["name"] for plan in plans] == ["torchtitan", "torchtitan"]
+    assert [plan["parameters"]["global_batch_size"] for plan in plans] == [32, 64]
+    assert [plan["expected"][0]["value"] for plan in plans] == [900, 1000]
+    assert plans[0]["nodes"][1]["env"]["NCCL_IB_HCA"].startswith("rdma0,")
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"container/env/MASTER_ADDR": "<changeme>"}, "container.env.MASTER_ADDR"),
+        ({"container/env/NCCL_IB_GID_INDEX": "3 <changeme>"}, "container.env.NCCL_IB_GID_INDEX"),
+        ({"container/env/HF_TOKEN": "x"}, "container.env.HF_TOKEN"),
+        ({"train_params/training_iterations": "<changeme>"}, "train_params.training_iterations"),
+        ({"train_params/model_name": REMOVED}, "train_params.model_name"),
+        ({"train_params/data_parallel_shard_degree": "3"}, "train_params.data_parallel_shard_degree"),
+        ({"train_params/optimizer": "x"}, "train_params.optimizer"),
+        ({"paths/log_dir": "logs"}, "paths.log_dir"),
+    ],
+)
+def test_a_fault_names_the_key_of_a_file_for_torchtitan(changes: dict[str, t.Any], key: str) -> None:
+    assert only(planned(example(TORCHTITAN, changes), training_record_only=True)["faults"])["key"] == key
 
 
 @pytest.mark.parametrize(("gpu", "quantization"), [("MI325X", "nanoo_fp8"), ("mi300x", "nanoo_fp8"), ("MI355X", "fp8")])
@@ -62,7 +90,6 @@ def test_without_a_number_of_nodes_it_runs_on_those_there_are() -> None:
         ({"container/env/NCCL_IB_HCA": "bnxt_re0 <changeme>"}, "container.env.NCCL_IB_HCA"),
         ({"container/env/HF_TOKEN": "x"}, "container.env.HF_TOKEN"),
         ({"container/env/TP": "4"}, "container.env.TP"),
-        ({"container/image": "rocm/primus:v26.5"}, "container.image"),
         ({"container/runtime/args/volumes": ["<changeme>:<changeme>"]}, "container.runtime.args.volumes[0]"),
         ({"gpu_name": "<changeme>"}, "gpu_name"),
         ({"gpus_per_node": 4}, "gpus_per_node"),

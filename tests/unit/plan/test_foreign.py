@@ -22,26 +22,26 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.kno
 
 BOUND = {"training.tokens_per_gpu": {"kind": "min", "value": 1}}
 OTHER_TOML = '[job]\nname = "x"\n\n[mine]\nsteps = 10\n'
-LATER = {"schema_version": 1, "framework": "torchtitan_single", "training": {"steps": 30}, "model": {}}
+LATER = {"schema_version": 1, "framework": "nemo_single", "training": {"steps": 30}, "model": {}}
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
     "an empty object": ("c.json", {}, "it holds nothing"),
-    "later form": ("c.json", LATER, "is in a later format of CVS (schema_version 1, framework 'torchtitan_single')"),
+    "later form": ("c.json", LATER, "is in a later format of CVS (schema_version 1, framework 'nemo_single')"),
     "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in a later format of CVS"),
     "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
-    "TorchTitan of CVS": (
-        "c.json",
-        {"config": {"torchtitan_root": "/x"}, "model_params": {}},
-        "is a config for TorchTitan",
-    ),
     "TOML": ("c.toml", "a = 1\n", "is TOML"),
     "MaxText's own": (
         "c.yml",
         "base_config: base.yml\nper_device_batch_size: 4\n",
         "is MaxText's own config",
     ),
+    "MaxText's preset": (
+        "llama9-8b.yml",
+        "base_emb_dim: 4096\nbase_num_query_heads: 32\nvocab_size: 9\n",
+        "is MaxText's preset of a model",
+    ),
     "other YAML": ("c.yaml", "trainer:\n  devices: 8\n", "is not a known kind of training config"),
-    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is not a known kind of training config"),
+    "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is a shell script, not a training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
     "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
     "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
@@ -55,7 +55,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
 
 
 # Where a framework is named, these are left to it.
-UNCERTAIN = ("an empty object", "other YAML", "a shell script", "something else")
+UNCERTAIN = ("an empty object", "other YAML", "something else")
 
 
 @pytest.mark.parametrize("asked", ["auto", "megatron", "nxdt"])
@@ -96,7 +96,8 @@ def test_the_examples_are_none_of_these() -> None:
     configs = [path for path in (ROOT / "examples").glob("*/*.json") if not path.stem.endswith("_threshold")]
     for path in [*configs, ROOT / "inventories/local/tiny_llama.json"]:
         plan = make_plan(path.read_text("utf-8"), path.name, {}, nodes(1), "now")
-        assert plan["framework"] == ("maxtext" if "maxtext" in f"{path.parent.name} {path.name}" else "megatron")
+        of_other = (name for name in ("maxtext", "torchtitan", "primus") if name in f"{path.parent.name} {path.name}")
+        assert plan["framework"] == next(of_other, "megatron")
     assert make_plan(text_of(HF), "c.yaml", {}, nodes(2), "now")["framework"] == "nxdt"
 
 

@@ -83,6 +83,7 @@ MAXTEXT: dict[str, tuple[t.Any, list[Node], dict[str, t.Any]]] = {
     "maxtext_llama3_1_70b_mi300x_single_node": (maxtext_configs.filled(), nodes(2), {"training_mode": "single_node"}),
     "maxtext_later_shape": (maxtext_configs.later_shape(), nodes(2), {}),
     "maxtext_llama2_70b_tpu_v5p_4_nodes": (maxtext_configs.tpu(), nodes(4), maxtext_configs.ON_TPU),
+    "maxtext_llama2_7b_h100_2_nodes": (maxtext_configs.script(), nodes(2), {"container_engine": "docker"}),
     "maxtext_llama2_70b_gke_v5p": (gke_configs.on_gke(), [], gke_configs.ON_GKE),
     "maxtext_as_it_comes": (maxtext_configs.filled(changes={"config/coordinator_ip": "X.X.X.X"}), nodes(2), {}),
 }

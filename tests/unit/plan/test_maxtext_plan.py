@@ -230,6 +230,7 @@ def test_the_plan_in_one_look_shows_the_yaml() -> None:
         ("maxtext-v25.11", "src/MaxText/train.py"),
         ("maxtext-v26.3", "src/MaxText/train.py"),
         ("maxtext-v26.4", "src/maxtext/trainers/pre_train/train.py"),
+        ("maxtext-v26.9", "src/maxtext/trainers/pre_train/train.py"),
     ],
 )
 def test_the_tag_of_an_image_tells_the_entry_point(tag: str, script: str) -> None:
@@ -237,17 +238,36 @@ def test_the_tag_of_an_image_tells_the_entry_point(tag: str, script: str) -> Non
     assert plan["nodes"][0]["argv"][1] == script
 
 
-def test_an_entry_point_that_nothing_tells_has_to_be_said() -> None:
+@pytest.mark.parametrize(
+    ("image", "module"),
+    [
+        ("me/maxtext:0.1.1", "MaxText.train"),
+        ("me/gpu:maxtext-0.2.4", "maxtext.trainers.pre_train.train"),
+        ("me/maxtext:v0.10.0", "maxtext.trainers.pre_train.train"),
+    ],
+)
+def test_the_version_of_an_image_tells_the_module(image: str, module: str) -> None:
+    plan = planned(filled(changes={"config/container_image": image}))
+    assert plan["nodes"][0]["argv"][:3] == ["python3", "-m", module]
+    assert not any("training_maxtext_entry_point" in note for note in plan["notes"])
+
+
+def test_where_nothing_tells_the_entry_point_that_of_today_starts_and_the_plan_says_so() -> None:
     config = filled(changes={"config/container_image": "my/image:latest"})
-    fault = only(planned(config)["faults"])
-    assert fault["key"] == "training_maxtext_entry_point"
-    assert "the tag of my/image:latest does not say" in fault["message"]
-    assert "src/MaxText/train.py" in fault["remedy"]
-    module = planned(config, training_maxtext_entry_point="maxtext.trainers.pre_train.train")
-    assert module["nodes"][0]["argv"][:3] == ["python3", "-m", "maxtext.trainers.pre_train.train"]
-    assert module["nodes"][0]["script"] == ""
-    none = planned(filled(), container_engine="none")
-    assert keys(none["faults"]) == ["training_maxtext_entry_point"]
+    plan = planned(config)
+    assert plan["nodes"][0]["argv"][:3] == ["python3", "-m", "maxtext.trainers.pre_train.train"]
+    assert (plan["nodes"][0]["script"], plan["nodes"][0]["working_dir"]) == ("", "/")
+    (note,) = [note for note in plan["notes"] if "training_maxtext_entry_point" in note]
+    assert "my/image:latest" in note
+    assert "MaxText/train.py" in note
+    installed = planned(filled(), container_engine="none")
+    assert installed["nodes"][0]["argv"][2] == "maxtext.trainers.pre_train.train"
+
+
+def test_an_entry_point_can_be_said() -> None:
+    plan = planned(filled(), training_maxtext_entry_point="MaxText.train")
+    assert plan["nodes"][0]["argv"][:3] == ["python3", "-m", "MaxText.train"]
+    assert plan["nodes"][0]["script"] == ""
 
 
 def test_checkout_and_python_can_be_said() -> None:

@@ -249,9 +249,10 @@ def test_which_scripts_tell_of_a_failure() -> None:
 @pytest.mark.parametrize("image", ["rocm/primus:v26.5", "registry.example/rocm/primus:v26.9.1"])
 def test_an_image_of_primus_without_the_scripts_is_refused_unless_they_are_mounted(image: str) -> None:
     config = {"config/container_image": image}
-    fault = only(planned(filled(DISTRIBUTED, config))["faults"])
+    scripts = {"training_trainer": "rocm_scripts"}
+    fault = only(planned(filled(DISTRIBUTED, config), **scripts)["faults"])
     assert (fault["key"], fault["value"]) == ("config.container_image", image)
     mounted = {"/home/{user-id}": "/home/{user-id}", "/opt/megatron": "/workspace/Megatron-LM"}
-    plan = planned(filled(DISTRIBUTED, {**config, "config/container_config/volume_dict": mounted}))
+    plan = planned(filled(DISTRIBUTED, {**config, "config/container_config/volume_dict": mounted}), **scripts)
     assert plan["faults"] == []
     assert planned(filled(DISTRIBUTED, {"config/container_image": "rocm/primus:v25.11"}))["faults"] == []

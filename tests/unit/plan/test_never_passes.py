@@ -8,10 +8,11 @@ import pytest
 from maxtext_configs import BRANCH as MAXTEXT_BRANCH
 from maxtext_configs import filled as filled_maxtext
 from maxtext_configs import planned as planned_maxtext
-from nxdt_configs import planned_nxdt
+from nxdt_configs import HF, planned_nxdt
 from training_configs import BRANCH, DISTRIBUTED, filled, keys, only, planned
 
 CONTAINER = "config/container_config"
+MONITOR = "exp_manager.checkpoint_callback_params.monitor"
 HCAS = "bnxt_re0,bnxt_re1,bnxt_re2,bnxt_re3,bnxt_re4,bnxt_re5,bnxt_re6,bnxt_re7"
 
 
@@ -32,7 +33,7 @@ def test_fewer_steps_than_count_after_the_warm_up(steps: str) -> None:
 def test_fewer_steps_in_the_other_formats() -> None:
     plan = planned_maxtext(filled_maxtext(changes={"config/training_steps": "2"}))
     assert "config.training_steps" in keys(plan["warnings"])
-    assert "trainer.max_steps" in keys(planned_nxdt("hf_llama3_8b_pretraining", {"trainer.max_steps": 3})["warnings"])
+    assert "trainer.max_steps" in keys(planned_nxdt(HF, {"trainer.max_steps": 3})["warnings"])
 
 
 @pytest.mark.parametrize("devices", [[], ["/dev/dri"]])
@@ -125,6 +126,22 @@ def test_the_fp8_of_another_generation_of_gpus(quantization: str, doubtful: bool
     assert any(key.endswith(".quantization") for key in warnings) is doubtful
 
 
+def test_sequences_that_are_shorter_than_a_block_of_an_attention_kernel() -> None:
+    assert warned({f"{BRANCH}/sequence_length": "64"})["key"] == f"{BRANCH.replace('/', '.')}.sequence_length"
+    for length, doubtful in (("4", True), ("128", False)):
+        warnings = keys(maxtext_with({"max_target_length": length})["warnings"])
+        assert any(key.endswith(".max_target_length") for key in warnings) is doubtful
+    assert "data.seq_length" in keys(planned_nxdt(HF, {"data.seq_length": 4})["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("attention", "doubtful"), [("flash", True), ("cudnn_flash_jax", True), ("cudnn_flash_te", False)]
+)
+def test_an_attention_that_is_not_for_this_gpu(attention: str, doubtful: bool) -> None:
+    warnings = keys(maxtext_with({"attention": attention})["warnings"])
+    assert any(key.endswith(".attention") for key in warnings) is doubtful
+
+
 @pytest.mark.parametrize("length", ["8191", "4"])
 def test_fp8_needs_tokens_that_its_kernels_can_divide(length: str) -> None:
     changes = {
@@ -146,9 +163,16 @@ def test_fp8_needs_tokens_that_its_kernels_can_divide(length: str) -> None:
         ({"compiler_flags": "--model-type transformerk"}, "compiler_flags", False),
         ({"compiler_flags": "--model-type transformer -O9"}, "compiler_flags", False),
         ({"model.moe": {"num_experts": 8, "top_k": 9}}, "model.moe.top_k", True),
+        ({"model.optim.sched.warmup_steps": None}, "model.optim.sched.warmup_steps", True),
+        ({"exp_manager.checkpoint_callback_params.monitor": "stpe"}, MONITOR, False),
     ],
 )
 def test_values_of_neuron_that_cannot_be_meant_so(changes: dict[str, t.Any], key: str, is_fault: bool) -> None:
-    plan = planned_nxdt("hf_llama3_8b_pretraining", changes)
+    plan = planned_nxdt(HF, changes)
     assert key in keys(plan["faults" if is_fault else "warnings"])
-    assert planned_nxdt("hf_llama3_8b_pretraining", {})["warnings"] == []
+    assert planned_nxdt(HF, {})["warnings"] == []
+
+
+def test_only_a_scheduler_without_a_default_needs_its_warm_up() -> None:
+    changes = {"model.optim.sched.name": "CosineAnnealing", "model.optim.sched.warmup_steps": None}
+    assert planned_nxdt(HF, changes)["faults"] == []

@@ -52,7 +52,7 @@ def test_the_variables_that_primus_cli_adds_are_in_the_plan_unless_they_are_set(
     ("backend", "overrides", "grammar", "expected"),
     [
         ("megatron", {**SIZES, "fp8": "hybrid", "tensor_model_parallel_size": 8}, "megatron", (50, 128, 2, 8192, 8, 2)),
-        ("megatron_bridge", {**SIZES, "pipeline_model_parallel_size": 4}, "megatron", (50, 128, 2, 8192, 1, 4)),
+        ("megatron_bridge", {**SIZES, "pipeline_model_parallel_size": 4}, "megatron_bridge", (50, 128, 2, 8192, 1, 4)),
         (
             "maxtext",
             {"steps": 50, "per_device_batch_size": 4, "max_target_length": 4096, "quantization": "nanoo_fp8"},

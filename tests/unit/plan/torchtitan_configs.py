@@ -14,6 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import 
 FOLDER = ROOT / "examples/torchtitan"
 LLAMA3 = "llama3_8b_pretraining"
 EXAMPLES = {LLAMA3: 2}
+BY_NAME = "llama3_8b_by_name"
 _FILLED = {
     'hf_assets_path = "<changeme>"': 'hf_assets_path = "/home/{user-id}/Llama-3.1-8B"',
     'container_image = "<changeme>"': 'container_image = "example.org/torchtitan:0.2.2"',

@@ -151,13 +151,39 @@ def test_the_gpus_of_nodes_that_train_by_themselves_are_those_of_each(fast: Run)
     assert fleet(fast | {"mode": "single_node", "workload": {"gpus": 8}}) == "2 nodes × 8 MI300X"
 
 
-def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
+def never_begun(summary: Run, reasons: list[Run], failure: Run | None) -> Run:
+    """Return the summary of a run of which no node began to train."""
+    at_fault = {one["node"] for one in reasons if one["code"] == "node_unreachable"}
     for node in summary["nodes"]:
-        node |= {"state": "staged", "last_step": None}
+        node |= {"state": "unreachable" if node["node"] in at_fault else "staged", "last_step": None}
+    return summary | {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "started_at": None}
+
+
+def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
     failure = FAILURE | {"class": "not_ready", "node": "node-001", "rank": None, "message": "no image."}
-    never = summary | {"verdict": "ERROR", "first_failure": failure}
-    assert headline(never) == "node-001 could not start: no image"
-    assert others_in_words(never) == "The other 1 node could have started."
+    refused = reason("node_not_started", "node-001 did not start training: no image.", "ERROR", node="node-001")
+    never = never_begun(summary, [refused], failure)
+    assert headline(never) == "node-001 did not start training: no image"
+    assert others_in_words(never) == "node-000 could have started."
+    assert open_reasons(never) == []
+
+
+def test_nodes_that_cannot_be_reached_are_named_together_by_cause_and_the_first_failure_comes_first(
+    summary: Run,
+) -> None:
+    summary["nodes"] = [{**summary["nodes"][0], "node": f"gpu{number}"} for number in range(6)]
+    said = {f"gpu{n}": f"nothing listens (host 10.0.0.{n}: Connection refused)" for n in range(4)}
+    said["gpu4"] = "no such host name"
+    reasons = [
+        reason("node_unreachable", f"{node} could not be reached: {why}.", "ERROR", node=node)
+        for node, why in said.items()
+    ]
+    echoes = [{"node": node, "class": "unreachable", "message": why} for node, why in list(said.items())[1:]]
+    failure = FAILURE | {"class": "unreachable", "node": "gpu0", "message": said["gpu0"], "echoes": echoes}
+    never = never_begun(summary, reasons, failure)
+    assert headline(never).startswith("gpu[0-3] could not be reached: nothing listens")
+    assert open_reasons(never) == [("gpu4 could not be reached: no such host name.", "node_unreachable")]
+    assert others_in_words(never) == "gpu5 could have started."
 
 
 def test_peers_that_follow_are_told_apart_from_nodes_that_were_stopped(summary: Run) -> None:

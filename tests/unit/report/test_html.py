@@ -101,6 +101,26 @@ def test_the_verdict_stands_in_front_with_what_the_run_came_to(summary: Run, pla
     assert "5 min 41 s · 2026-07-11 09:12:03 UTC" in after
 
 
+def test_the_page_of_a_run_that_never_began_has_its_cause_and_nothing_that_follows_from_it(
+    summary: Run, plan: Run
+) -> None:
+    message = "node-001 could not be reached: it is off."
+    reasons = [{"code": "node_unreachable", "message": message, "verdict": "ERROR", "node": "node-001"}]
+    for node, state in zip(summary["nodes"], ("staged", "unreachable"), strict=True):
+        node |= {"state": state, "last_step": None, "metrics": {}}
+    failure = FAILURE | {"class": "unreachable", "node": "node-001", "message": "It is off.", "evidence": []}
+    never = {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "started_at": None, "metrics": {}}
+    html = render(summary | never | {"ended_at": None, "thresholds": []}, plan, NO_STEPS)
+    text = text_of(html)
+    assert text.count("it is off") == 1
+    assert "What to do: Halve the micro batch size." in text
+    assert not any(word in text for word in ("INCONCLUSIVE", "checks passed", "Last step", "Thresholds"))
+    assert [row[:3] for row in Page(html).rows["nodes"][1:]] == [
+        ["node-000", "0", "staged"],
+        ["node-001", "1", "unreachable"],
+    ]
+
+
 def test_the_contents_lead_to_the_sections_of_the_page(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     html = render(summary, plan, make_steps(3, 20), links=Links(all_runs="../index.html"))
     (ways,) = re.findall(r'<nav class="ways".*?</nav>', html, re.S)

@@ -119,3 +119,19 @@ def test_where_only_large_differences_can_be_proved_nobody_is_said_to_be_good(tm
         assert json.loads(files["isolation.json"])["verdict"] == "unproved"
         assert "are good" not in isolation_lines(found)[0]
         assert ("45 %" if proof else "nothing") in files["report.html"]
+
+
+def test_what_the_gpus_of_a_suspect_said_stands_beside_what_is_usual(tmp_path: Path) -> None:
+    reading = {"part": "GPU 0", "temperature": 61.0, "power": 690.0, "power_limit": 700.0, "clock": 1800.0}
+    more = {"clock_limit": 1980.0, "ecc_corrected": 0.0, "ecc_uncorrected": 0.0, "held_down_by": None}
+    link = {"pcie_speed": 32.0, "pcie_speed_limit": 32.0, "pcie_width": 16, "pcie_width_limit": 16}
+    usual = {**reading, **more, **link}
+    slow = {**usual, "clock": 1200.0, "held_down_by": ["thermal"], "pcie_width": 8}
+    telemetry = {"gpu0": [usual], "gpu1": [usual], "gpu2": [slow]}
+    found = isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)) | {"telemetry": telemetry}
+    files = written(tmp_path, found)
+    assert json.loads(files["isolation.json"])["telemetry"] == telemetry
+    page = files["report.html"]
+    for shown in ("1800 of 1980", "1200 of 1980", "thermal", "32 GT/s × 8 of 32 GT/s × 16"):
+        assert shown in page
+    assert "telemetry" not in written(tmp_path, isolation())["report.html"]

@@ -53,6 +53,53 @@ def test_a_failure_is_told_once_with_three_lines_and_what_to_do(told: t.Any) -> 
     assert "iteration" in "\n".join(told(verbose=True, verdict="FAIL", first_failure=failure, reasons=reasons))
 
 
+def test_of_a_run_that_never_began_there_is_the_cause_and_nothing_that_follows_from_it(
+    summary: Run, told: t.Any
+) -> None:
+    nodes = [
+        {**node, "state": state, "last_step": None}
+        for node, state in zip(summary["nodes"], ("staged", "unreachable"), strict=True)
+    ]
+    reasons = [
+        {
+            "code": "node_unreachable",
+            "message": "node-001 could not be reached: it is off.",
+            "verdict": "ERROR",
+            "node": "node-001",
+        }
+    ]
+    failure = FAILURE | {"class": "unreachable", "node": "node-001", "message": "It is off.", "evidence": []}
+    never = {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "nodes": nodes, "started_at": None}
+    never |= {"ended_at": None, "metrics": {}}
+    for verbose in (False, True):
+        first, *others = told(verbose=verbose, **never)
+        text = "\n".join(others)
+        assert first == "ERROR  run-7: node-001 could not be reached: it is off"
+        assert "What to do" in text
+        assert not any(word in text for word in ("INCONCLUSIVE", "checks", "Evidence", "is off"))
+
+
+def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run, told: t.Any) -> None:
+    nodes = [{**node, "state": "not_started", "last_step": None} for node in summary["nodes"]]
+    said = "did not start training: port 6000 is not free (Address already in use)"
+    reasons = [
+        {"code": "node_not_started", "message": f"{node['node']} {said}.", "verdict": "ERROR", "node": node["node"]}
+        for node in nodes
+    ]
+    never = {
+        "verdict": "ERROR",
+        "reasons": reasons,
+        "nodes": nodes,
+        "started_at": None,
+        "ended_at": None,
+        "metrics": {},
+    }
+    first, second, *_others = told(**never)
+    assert first == f"ERROR  run-7: node-[000-001] {said}"
+    assert "What to do" in second
+    assert "6000" in second
+
+
 def test_unusual_last_lines_are_told_to_who_asks(told: t.Any) -> None:
     notes = [{"code": "unusual_last_lines", "message": "", "node": "node-000", "evidence": {"lines": ["retrying"]}}]
     assert "retrying" not in "\n".join(told(notes=notes))

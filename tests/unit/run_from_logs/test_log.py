@@ -30,6 +30,13 @@ def test_the_framework_of_each_log_is_told_from_its_step_lines(tmp_path, asked):
     assert found == {"megatron": "megatron", "maxtext": "maxtext", "nxdt": "nxdt", "x": None}
 
 
+def test_of_two_that_read_the_same_step_lines_the_one_counts_whose_own_lines_a_log_has(tmp_path):
+    rate = "Step Time : 2.05s GPU utilization: 412.3MODEL_TFLOP/s/GPU\n"
+    files = files_in(laid_out(tmp_path, {"a.log": rate + TEXTS["megatron"], "b.log": TEXTS["megatron"]}))
+    assert [*frameworks_of(files).values()] == ["megatron_bridge", "megatron"]
+    assert [*frameworks_of(files, "megatron").values()] == ["megatron", "megatron"]
+
+
 def test_a_framework_that_nobody_knows_is_refused(tmp_path):
     with pytest.raises(ValueError, match=f"must be one of: {', '.join(sorted(GRAMMARS))}"):
         frameworks_of(files_in(laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]})), "jax")

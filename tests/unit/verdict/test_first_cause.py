@@ -303,7 +303,7 @@ TEST_ENDS = [
     (
         Node("a", status="unreachable", told={"message": "Connection timed out.\n"}),
         "unreachable",
-        "Nothing answers at the node's address: Connection timed out.",
+        "Nothing answers at the node's address (Connection timed out).",
         [],
     ),
     (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),

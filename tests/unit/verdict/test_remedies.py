@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.unreachable import why_unreachable
+from ansible_collections.trainops.cluster.plugins.plugin_utils.unreachable import told_by_a_command, why_unreachable
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.not_ready import remedy_of
 
 AROUND = 'Data could not be sent to remote host "10.0.0.7". Make sure this host can be reached over ssh: '
@@ -46,3 +46,11 @@ def test_each_cause_of_ssh_has_its_own_remedy(said: str, remedy: str, around: st
 )
 def test_each_cause_of_a_node_that_is_not_ready_has_its_own_remedy(said: str, remedy: str) -> None:
     assert remedy in remedy_of(said)
+
+
+def test_what_ssh_adds_is_not_why_a_command_failed() -> None:
+    socket = "ControlSocket /root/.ansible/cp/8daa already exists, disabling multiplexing"
+    assert told_by_a_command(f"{socket}\n/bin/sh: 1: /no/python3: not found\n") == [
+        "/bin/sh: 1: /no/python3: not found"
+    ]
+    assert told_by_a_command(socket) == [socket]

@@ -301,7 +301,7 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="unreachable", told={"message": "Connection timed out."}),
         "ERROR",
         "node_unreachable",
-        "gpu01 could not be reached: Connection timed out.",
+        "gpu01 could not be reached: nothing answers at the node's address (Connection timed out).",
     ),
     (
         Node("gpu01", ALL, status="bad_answer", told={"message": "its answer is not a JSON object"}),
@@ -414,19 +414,18 @@ def test_a_node_that_is_lost_while_it_trains_makes_the_verdict_an_error(tmp_path
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("gpu00", "unreachable")
 
 
-def test_a_node_that_cannot_be_reached_before_the_launch_is_told_with_those_that_waited(tmp_path):
+def test_of_a_run_that_never_began_only_what_kept_it_from_starting_is_a_reason(tmp_path):
+    lost, missing = "ssh: connect to host gpu01 port 22", "gpu02: the folder /x is not there."
     nodes = [
-        Node("gpu00", status="staged", seconds=None),
-        Node("gpu01", status="unreachable", seconds=None, told={"message": "ssh: connect to host gpu01 port 22"}),
-        Node("gpu02", status="not_started", seconds=None, told={"message": "gpu02: the folder /x is not there."}),
+        Node("gpu00", status="staged", seconds=None, told={"started_at": None}),
+        Node("gpu01", status="unreachable", seconds=None, told={"started_at": None, "message": lost}),
+        Node("gpu02", status="not_started", seconds=None, told={"started_at": None, "message": missing}),
     ]
     summary = judged(nodes, tmp_path)
     assert summary["verdict"] == "ERROR"
     assert [reason["message"] for reason in summary["reasons"]] == [
-        "gpu00 did not start training.",
         "gpu01 could not be reached: ssh: connect to host gpu01 port 22.",
         "gpu02 did not start training: gpu02: the folder /x is not there.",
-        "No node's log has a training step.",
     ]
     assert summary["first_failure"]["node"] == "gpu01"
     assert summary["metrics"]["tflops_per_gpu"] == {

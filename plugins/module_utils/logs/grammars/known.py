@@ -6,10 +6,11 @@ from __future__ import annotations
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
-from . import maxtext_processes, megatron_processes, nxdt, torchtitan
+from . import maxtext_processes, megatron_bridge, megatron_processes, nxdt, torchtitan
 
 GRAMMARS = {
     "megatron": megatron_processes.GRAMMAR,
+    "megatron_bridge": megatron_bridge.GRAMMAR,
     "maxtext": maxtext_processes.GRAMMAR,
     "nxdt": nxdt.GRAMMAR,
     "torchtitan": torchtitan.GRAMMAR,

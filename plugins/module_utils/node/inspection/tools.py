@@ -22,8 +22,11 @@ class MissingToolError(ToolError):
     """The tool is not installed."""
 
 
-def run_tool(argv: Sequence[str], seconds: float) -> tuple[str, str]:
-    """Return what a program wrote to its standard output and error; ToolError where it fails or takes too long."""
+def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str, str]:
+    """Return what a program wrote to its standard output and error; ToolError where it fails or takes too long.
+
+    ``called`` is the name of it in an error, for one that others start.
+    """
     # A stage runs nothing, and would wait for this to load.
     import subprocess  # noqa: PLC0415
 
@@ -48,10 +51,10 @@ def run_tool(argv: Sequence[str], seconds: float) -> tuple[str, str]:
         # The whole session: what the program started itself would hold the pipes open.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        raise ToolError(f"{argv[0]} did not answer within {seconds:g} s") from None
+        raise ToolError(f"{called or argv[0]} did not answer within {seconds:g} s") from None
     if process.returncode != 0:
         said = (errors.strip() or output.strip() or "no output").splitlines()[-1][:_LONGEST_WORDS]
-        raise ToolError(f"{' '.join(argv[:2])} failed (exit status {process.returncode}): {said}")
+        raise ToolError(f"{called or ' '.join(argv[:2])} failed (exit status {process.returncode}): {said}")
     return output, errors
 
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import typing as t
 
 from ..identity import another_run
 from ..phase import Answer, NodeError, RunGoneError
-from ..probes.known import NAMES
+from ..probes.known import PROBES
+from ..probes.programs import Programs
 from ..run_state import read_state
+from ..telemetry import Watch
 
 if t.TYPE_CHECKING:
     from ..contracts import Request
@@ -19,24 +22,40 @@ if t.TYPE_CHECKING:
 def probe(request: Request) -> Answer:
     """Return what each of the probes that are asked for has ``measured``, and the ``problems`` of those that failed.
 
+    ``telemetry`` is what the accelerators said meanwhile, where the node is tested by itself.
     A node is tested only while it is held by what tests it: so what trains here is never disturbed.
     """
+    programs = held_programs(request)
+    asked = request["probe"]
+    measured, problems = [], {}
+    # With a partner it is the same, and looking at it would disturb latencies.
+    watch = Watch() if "partner" not in asked else None
+    with watch or contextlib.nullcontext():
+        for name in asked["probes"]:
+            try:
+                measured += [reading._asdict() for reading in _measure(name)(asked, programs)]
+            except (NodeError, OSError, ValueError) as error:
+                problems[name] = str(error)
+    answer = {"changed": False, "status": "running", "measured": measured, "problems": problems}
+    return {**answer, "telemetry": watch.found()} if watch else answer
+
+
+def held_programs(request: Request) -> Programs:
+    """Return what runs programs on this node, which has to be held for tests."""
     state = read_state(request["node"], request["run_id"])
     if state is None or state["status"] != "running":
         raise RunGoneError("the node is not held for tests any more")
     if other := another_run(request, state):
         raise other
-    asked = request["probe"]
-    measured, problems = [], {}
-    for name in asked["probes"]:
-        try:
-            measured += [reading._asdict() for reading in _measure(name)(asked)]
-        except (NodeError, OSError, ValueError) as error:
-            problems[name] = str(error)
-    return {"changed": False, "status": "running", "measured": measured, "problems": problems}
+    return Programs(request, state)
+
+
+def module_of(name: str) -> t.Any:
+    """Return the module that does a probe."""
+    if name not in PROBES:
+        raise ValueError(f"there is no probe {name!r}; there are {', '.join(PROBES)}")
+    return importlib.import_module(f"...probes.{PROBES[name].module}", __name__)
 
 
 def _measure(name: str) -> Measure:
-    if name not in NAMES:
-        raise ValueError(f"there is no probe {name!r}; there are {', '.join(NAMES)}")
-    return t.cast("Measure", importlib.import_module(f"...probes.{name}", __name__).measure)
+    return t.cast("Measure", module_of(name).measure)

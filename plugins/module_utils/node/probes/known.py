@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The probes that there are: whether each is of a node or of a pair, and how many seconds it takes at most."""
+"""The probes that there are."""
 
 from __future__ import annotations
 
@@ -7,16 +7,43 @@ import typing as t
 
 
 class Probe(t.NamedTuple):
-    """A probe by its name."""
+    """A probe by its name, with the module of this folder that does it.
+
+    ``reading`` and ``part`` are what has failed where the whole probe has; those of each unit where they name it.
+    ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. ``by_default`` says
+    whether it is done wherever all nodes have what it needs, or only if it is named; one with ``needs`` needs more than
+    Python's standard library.
+    """
 
     name: str
+    module: str
     of_pairs: bool
+    reading: str
+    part: str
     seconds: float
+    more: float = 0.0
+    by_default: bool = True
+    needs: bool = True
+
+    def readings(self, units: t.Sequence[str]) -> list[tuple[str, str]]:
+        """Return what has failed where the whole probe has: readings with their parts."""
+        if self.reading.format(unit="") == self.reading:
+            return [(self.reading, self.part)]
+        return [(self.reading.format(unit=unit), self.part.format(unit=unit)) for unit in units]
 
 
-PROBES = (
-    Probe("cpu", of_pairs=False, seconds=5),
-    Probe("memory", of_pairs=False, seconds=10),
-    Probe("tcp", of_pairs=True, seconds=10),
-)
-NAMES = tuple(probe.name for probe in PROBES)
+PROBES = {
+    probe.name: probe
+    for probe in (
+        Probe("cpu", "cpu.probe", False, "cpu", "cpu", 5, needs=False),
+        Probe("memory", "memory.probe", False, "memory", "memory", 10, needs=False),
+        Probe("disk", "disk.probe", False, "disk_write", "disk", 30, by_default=False, needs=False),
+        Probe("tcp", "tcp.probe", True, "tcp_throughput", "link", 10, needs=False),
+        Probe("torch", "torch.probe", False, "torch_gemm", "GPUs", 40),
+        Probe("nccl_tests", "nccl_tests.probe", False, "nccl_all_reduce", "GPUs", 30),
+        Probe("dcgm", "dcgm.probe", False, "dcgm", "GPUs", 60, by_default=False),
+        Probe("ib_write_bw", "ib_write_bw.probe", True, "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
+        Probe("torch_pairs", "torch.pairs", True, "torch_all_reduce", "link", 35),
+        Probe("nccl_tests_pairs", "nccl_tests.pairs", True, "nccl_all_reduce_pairs", "link", 30, by_default=False),
+    )
+}

@@ -18,11 +18,16 @@ if t.TYPE_CHECKING:
 
 
 class Extra(t.TypedDict, total=False):
-    """The unit of a key, the training script's variable for it, and the trainer version that introduced it."""
+    """What a key has in addition to its kind.
+
+    The unit, the training script's variable for it, the trainer version that introduced it, and the key that sets this
+    one as well, so that a file may lack it although it is required.
+    """
 
     unit: str
     variable: str
     since: str
+    unless: str
 
 
 class ConfigSection(BaseModel):
@@ -85,7 +90,9 @@ def _said(name: str, field: FieldInfo) -> str:
 
 
 # Each returns an entry of a field's `Extra`, or an empty string.
-unit_of, variable_of, since_of = (functools.partial(_said, name) for name in ("unit", "variable", "since"))
+unit_of, variable_of, since_of, unless_of = (
+    functools.partial(_said, name) for name in ("unit", "variable", "since", "unless")
+)
 
 
 def default_of(field: FieldInfo) -> str:

@@ -55,7 +55,10 @@ def read_toml(text: str, source: str, findings: Findings) -> TomlConfig | None:
     return TomlConfig(text, values)
 
 
-def with_overrides(config: TomlConfig, overrides: Mapping[str, t.Any], findings: Findings) -> TomlConfig:
+ConfigT = t.TypeVar("ConfigT", bound=TomlConfig)
+
+
+def with_overrides(config: ConfigT, overrides: Mapping[str, t.Any], findings: Findings) -> ConfigT:
     """Return a config with the values set at their key paths, and report those that do not fit."""
     values = copy.deepcopy(config.values)
     for path, value in within_depth(overrides, findings):

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from ..config.findings import Findings
 from ..config.words import listed, shown
 from .cvs2.frameworks import FRAMEWORKS
+from .launch_scripts import kind_of_script
 
 _EXAMPLES = "examples/ has training configs to start from."
 _GIVE_ONE = f"Give a training config; {_EXAMPLES}"
 _ANOTHER = f"Give a config of CVS for another trainer; {_EXAMPLES}"
-_TITAN = "a config for TorchTitan in JSON, which is not supported"
-_TITAN_KEYS = {"torchtitan_root", "use_generated_config"}
 _TRAINERS_OWN = re.compile(
     r"^(base_config|base_output_directory|per_device_batch_size|max_target_length|run_name|dataset_type)\s*:",
     re.MULTILINE,
 )
+_SHAPES = re.compile(r"^(base_emb_dim|base_num_query_heads|base_num_decoder_layers|base_mlp_dim)\s*:", re.MULTILINE)
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
@@ -40,6 +40,8 @@ def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, re
 def _kind_of(text: str, source: str, *, named: bool, recognized: bool) -> tuple[str, str] | None:
     if not text.strip("\ufeff \t\r\n"):
         return "is empty", _GIVE_ONE
+    if not recognized and (script := kind_of_script(text, source, _GIVE_ONE)):
+        return script
     data = _parsed(json.loads, text.removeprefix("\ufeff"))
     if isinstance(data, dict):
         return _kind_of_json(data, left_alone=named or recognized)
@@ -60,6 +62,11 @@ def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
         return (
             "is MaxText's own config, not a CVS config for MaxText",
             f"Put its keys into a branch of model_params; {_EXAMPLES}",
+        )
+    if len(set(_SHAPES.findall(text))) > 1:
+        return (
+            "is MaxText's preset of a model, not a training config",
+            f"Give the name of the model as model_name in a branch of model_params; {_EXAMPLES}",
         )
     return None if left_alone else ("is not a known kind of training config", _GIVE_ONE)
 
@@ -88,9 +95,7 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
         held = f"it holds {listed(data)}" if data else "it holds nothing"
         what = f"has neither a config nor a model_params section: {held}"
         return None if left_alone else (what, _GIVE_ONE)
-    config = data.get("config")
-    is_titan = isinstance(config, dict) and not _TITAN_KEYS.isdisjoint(config)
-    return (f"is {_TITAN}", _ANOTHER) if is_titan else None
+    return None
 
 
 def _holds_thresholds(data: _Data) -> bool:

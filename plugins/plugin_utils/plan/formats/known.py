@@ -10,5 +10,14 @@ from .face import Format
 
 FORMATS: dict[str, Format[t.Any]] = {
     name: import_module(f".{name}.format", __package__).FORMAT
-    for name in ("cvs1", "cvs2", "cvs3", "nxdt_yaml", "primus_yaml", "torchtitan_toml")
+    for name in (
+        "cvs1",
+        "cvs2",
+        "cvs3",
+        "nxdt_yaml",
+        "primus_yaml",
+        "bridge_yaml",
+        "torchtitan_toml",
+        "torchtitan_run",
+    )
 }

@@ -92,6 +92,14 @@ def parameters_of(shape: Architecture) -> int:
     return weights + _router_weights(shape) + tables * shape.hidden_size * shape.vocabulary_size
 
 
+def expert_parameters_of(shape: Architecture) -> int:
+    """Return how many of the parameters are those of experts, which expert parallelism divides."""
+    if not shape.experts:
+        return 0
+    of_layer = shape.experts.count * shape.experts.feed_forward_size
+    return (3 if shape.gated else 2) * shape.hidden_size * (shape.layers - shape.experts.dense_layers) * of_layer
+
+
 def _attention_weights(shape: Architecture) -> int:
     hidden, heads = shape.hidden_size, shape.attention_heads
     latent = shape.latent

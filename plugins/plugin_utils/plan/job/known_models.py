@@ -24,6 +24,8 @@ KNOWN_MODELS = {
     "llama3.1-8b": _LLAMA3_8B,
     "llama3.1-70b": _LLAMA3_70B,
     "llama3.1-405b": _LLAMA3_405B,
+    "llama3.2-1b": Architecture(16, 2048, 32, 8, 64, 8192, 128256, tied=True),
+    "llama3.2-3b": Architecture(28, 3072, 24, 8, 128, 8192, 128256, tied=True),
     "llama3.3-70b": _LLAMA3_70B,
     "mistral-7b": Architecture(32, 4096, 32, 8, 128, 14336, 32000),
     "mixtral-8x7b": Architecture(32, 4096, 32, 8, 128, 14336, 32000, experts=Experts(8, 2, 14336)),

@@ -2,11 +2,10 @@
 """How much memory a training takes on each accelerator: weights, gradients, optimizer, activations and logits.
 
 The activations of a layer are those that a backward pass needs, with attention that keeps no matrix of scores, as in
-"Reducing Activation Recomputation in Large Transformer Models" (arXiv 2205.05198); for the attention and the
-feed-forward part of Mixtral 8x22B they agree with what Primus projects (0.625 and 1.6875 GiB). Compared with what
-TorchTitan publishes for Llama 3.1 8B on 8 H100 (docs/performance.md), the estimates are 11 to 21 % too low, as
-allocators reserve more than is in use. Nothing here is exact enough to tell a training that fits from one that just
-does not.
+"Reducing Activation Recomputation in Large Transformer Models" (arXiv 2205.05198). docs/memory.md compares the
+estimates with what is published of trainings: they are 1 % higher to 33 % lower, as allocators, kernels and
+communication libraries take memory as well. So what is estimated to be too much is too much, and what is estimated to
+fit may not.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from dataclasses import dataclass
 
 from ...contracts import Parameters
 from ..config.findings import Findings
-from ..config.numbers import number
-from .architecture import Architecture, parameters_of
+from .architecture import Architecture, expert_parameters_of, parameters_of
 from .peak_tflops import accelerator_of
 
 # In GiB for one chip, or one die of MI250 and MI250X, of the same sources as the peaks.
@@ -43,8 +41,8 @@ _MEMORY_GIB = {
 _GIB = 1024.0**3
 # Each logit is kept in 16 bits, in 32 bits, and as a gradient.
 _LOGIT_BYTES = 10.0
-# An estimate that is so much above the memory does not fit.
-_CERTAIN = 1.25
+# An estimate that is so much above the memory does not fit: none is so much above what is published.
+_CERTAIN = 1.1
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,14 @@ class Keeping:
 
     ``whole`` and ``sharded`` are the bytes of a parameter's weight, gradient and optimizer state, the latter divided
     among ``shards`` ranks. ``activations`` is the part of a layer's activations that is not computed again: 1 for all,
-    0 where only the layer's input is kept.
+    0 where only the layer's input is kept. ``logit`` is the bytes of each logit of a micro batch.
     """
 
     whole: float
     sharded: float
     shards: int
     activations: float
+    logit: float = _LOGIT_BYTES
 
 
 class Estimate(t.NamedTuple):
@@ -79,15 +78,21 @@ def estimated(shape: Architecture, parameters: Parameters, keeping: Keeping, nar
     """Return how much a training takes; ``narrow`` tells whether inputs of matrix products are kept in FP8."""
     tensor, pipeline = parameters["tensor_parallelism"] or 1, parameters["pipeline_parallelism"] or 1
     context = parameters.get("context_parallelism") or 1
-    experts = parameters.get("expert_parallelism") or 1
     tokens = (parameters["micro_batch_size"] or 0) * (parameters["sequence_length"] or 0) / context
-    held = parameters_of(shape) / (tensor * pipeline * (experts if shape.experts else 1))
-    states = held * (keeping.whole + keeping.sharded / keeping.shards)
+    states = _state_bytes(shape, keeping, parameters.get("expert_parallelism") or 1) / (tensor * pipeline)
     # The first stage of a pipeline holds the micro batches of as many as there are stages.
     layer, inputs = _layer_bytes(shape, narrow) / tensor, 2.0 * shape.hidden_size / tensor
     kept = shape.layers * (inputs + keeping.activations * (layer - inputs)) + (1 - keeping.activations) * layer
-    logits = _LOGIT_BYTES * shape.vocabulary_size / tensor if pipeline == 1 else 0.0
+    logits = keeping.logit * shape.vocabulary_size / tensor if pipeline == 1 else 0.0
     return Estimate(*(size / _GIB for size in (states, tokens * kept, tokens * logits)))
+
+
+def _state_bytes(shape: Architecture, keeping: Keeping, expert_parallelism: int) -> float:
+    """Return the bytes of weights, gradients and optimizer; ranks with different experts share none of theirs."""
+    of_experts = expert_parameters_of(shape)
+    shards = max(1.0, keeping.shards / expert_parallelism)
+    of_others = (parameters_of(shape) - of_experts) * (keeping.whole + keeping.sharded / keeping.shards)
+    return of_others + of_experts / expert_parallelism * (keeping.whole + keeping.sharded / shards)
 
 
 def _layer_bytes(shape: Architecture, narrow: bool) -> float:
@@ -123,9 +128,9 @@ def warn_of_memory(
     findings.warn(
         key,
         None,
-        f"It will not fit: a training needs about {number(found.total)} GiB on each GPU, of which {gpu} has "
-        f"{there:g}: {number(found.states)} for weights, gradients and optimizer, {number(found.activations)} for "
-        f"activations, {number(found.logits)} for logits.",
+        f"It will not fit: a training needs about {found.total:,.0f} GiB on each GPU, of which {gpu} has {there:g}: "
+        f"{found.states:,.0f} for weights, gradients and optimizer, {found.activations:,.0f} for activations, "
+        f"{found.logits:,.0f} for logits.",
         _remedy(found, keeping),
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import abc
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ...contracts import Plan
 from ..config.findings import Findings
 from ..formats.face import Choice
 from ..job.job import Job
@@ -15,6 +16,13 @@ from ..job.ranks import Node
 
 ConfigT = t.TypeVar("ConfigT")
 OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
+
+
+class Converted(t.NamedTuple):
+    """The text of a file that was made of a plan, and what it could not take over, each as a sentence."""
+
+    text: str
+    left_out: tuple[str, ...]
 
 
 class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
@@ -41,6 +49,9 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     platforms: t.ClassVar[tuple[str, ...]] = ()
     """Values of ``training_platform`` that it supports in addition to inventory hosts."""
 
+    converts: t.ClassVar[Mapping[str, str]] = {}
+    """The formats that a plan of it can be written in, by what ``training_convert`` calls them."""
+
     def engine_for(self, _config: ConfigT, options: OptionsT, _findings: Findings) -> str:
         """Return the container engine: one of the values of ``container_engine``."""
         return options.container_engine
@@ -52,3 +63,10 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     @abc.abstractmethod
     def plan_job(self, config: ConfigT, options: OptionsT, nodes: Sequence[Node], findings: Findings) -> Job | None:
         """Return the job to run on nodes in rank order, or None if there is any fault."""
+
+    def converted(self, _plan: Plan, name: str) -> Converted | str:
+        """Return the file that trains what a plan without faults does, or why there is none, as a sentence.
+
+        ``name`` is one of `converts`.
+        """
+        raise NotImplementedError(name)

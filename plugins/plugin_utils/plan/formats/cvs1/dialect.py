@@ -8,11 +8,24 @@ import typing as t
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ...config.findings import Findings
+from ...job.options import RunOptions
 from ..face import Sections
+
+
+class CvsFile(t.NamedTuple):
+    """A file read without its documentation keys, and its dialect."""
+
+    data: dict[str, t.Any]
+    dialect: Dialect
 
 
 def _same(values: dict[str, t.Any]) -> dict[str, t.Any]:
     return values
+
+
+def _as_it_is(config: CvsFile, _options: RunOptions, _node_count: int, findings: Findings) -> tuple[CvsFile, Findings]:
+    return config, findings
 
 
 @dataclass(frozen=True)
@@ -22,7 +35,8 @@ class Dialect:
     ``name`` is that of their schema, ``trainer`` the trainer. ``telling`` matches keys that only these files have, in
     their text, so that it works even if the JSON is broken. ``master_key`` is the key of ``config`` with the address at
     which the nodes of a job meet. ``sections`` returns the models of the sections, loaded only on demand. ``of_cell``
-    returns the values of a sweep block's cell by training config key.
+    returns the values of a sweep block's cell by training config key, ``handed`` a file as the trainer takes it, as
+    `Format.handed` does. A file is for no other trainer if its keys make that ``certain``.
     """
 
     name: str
@@ -31,10 +45,5 @@ class Dialect:
     master_key: str
     sections: Callable[[], Sections]
     of_cell: Callable[[dict[str, t.Any]], dict[str, t.Any]] = _same
-
-
-class CvsFile(t.NamedTuple):
-    """A file read without its documentation keys, and its dialect."""
-
-    data: dict[str, t.Any]
-    dialect: Dialect
+    handed: Callable[[CvsFile, RunOptions, int, Findings], tuple[t.Any, Findings]] = _as_it_is
+    certain: bool = False

@@ -34,9 +34,10 @@ class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
     ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` with the address
     at which the nodes of a job meet, and ``unused_keys`` the known keys that a run does not read. ``check_config``
     reports errors in ``config``, given model_params; ``job_of`` returns the job of a branch whose nodes meet at an
-    address, or None if there is any fault. ``prepared`` returns the section ``config`` ready for typing, ``elsewhere``
-    says where keys belong that do not belong in the branch, and ``hosts_of`` returns the nodes of the job: those of the
-    inventory, or others that ``config`` asks for.
+    address, or None if there is any fault. ``completed`` returns the whole file with the values that one of its keys
+    stands for, ``prepared`` the section ``config`` ready for typing. ``elsewhere`` says where keys belong that do not
+    belong in the branch, and ``hosts_of`` returns the nodes of the job: those of the inventory, or others that
+    ``config`` asks for.
     """
 
     config: type[ConfigT]
@@ -45,6 +46,7 @@ class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
     unused_keys: Callable[[Mapping[str, t.Any], str, OptionsT], set[str]]
     check_config: Callable[[CvsReading[ConfigT, OptionsT], t.Any], None]
     job_of: Callable[[CvsBranchReading[ConfigT, OptionsT, BranchT], str], Job | None]
+    completed: Callable[[Mapping[str, t.Any]], Mapping[str, t.Any]] = dict
     prepared: Callable[[Mapping[str, t.Any]], Mapping[str, t.Any]] = dict
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     hosts_of: Callable[[OptionsT, t.Any, Sequence[Node]], Sequence[Node]] = _of_inventory
@@ -74,6 +76,7 @@ def plan_job(
 
     ``data`` is the config without its documentation keys, ``nodes`` the nodes in rank order.
     """
+    data = form.completed(data)
     reading = _read_config(form, data, options, nodes, findings)
     master = _master_of(reading, form.master_key)
     branch = choose_branch(data, reading.mode, options, findings)

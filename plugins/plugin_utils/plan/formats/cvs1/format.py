@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...config.findings import Findings
@@ -17,13 +18,15 @@ from .branch import mode_of
 from .dialect import CvsFile
 from .maxtext.dialect import DIALECT as MAXTEXT
 from .megatron.dialect import DIALECT as MEGATRON
+from .megatron.dialect import PRIMUS, trainers_for
 from .overrides import with_overrides
 from .sweep_blocks import BLOCKS, cells_of, without_blocks
+from .torchtitan.dialect import DIALECT as TORCHTITAN
 
 # Megatron's last: its files have little that is unique, and one that says nothing is for it.
-DIALECTS = (MAXTEXT, MEGATRON)
+DIALECTS = (TORCHTITAN, MAXTEXT, MEGATRON)
 _OF_LATER = re.compile(r'"(schema_version|train_params)"\s*:')
-DIALECT_OF = {dialect.trainer: dialect for dialect in DIALECTS}
+DIALECT_OF = {dialect.trainer: dialect for dialect in (*DIALECTS, PRIMUS)}
 
 
 class Cvs1(Format[CvsFile]):
@@ -31,7 +34,7 @@ class Cvs1(Format[CvsFile]):
 
     name = "cvs1"
     title = "CVS's first format"
-    trainers = (MEGATRON.trainer, MAXTEXT.trainer)
+    trainers = (MEGATRON.trainer, MAXTEXT.trainer, TORCHTITAN.trainer, PRIMUS.trainer)
     sweep_blocks = BLOCKS
 
     def recognizes(self, text: str, _source: str) -> bool:
@@ -41,7 +44,13 @@ class Cvs1(Format[CvsFile]):
     def trainers_in(self, text: str) -> Sequence[Choice]:
         """Return the trainers whose keys the file has."""
         found = ((dialect, dialect.telling.search(text)) for dialect in DIALECTS)
-        return [Choice(dialect.trainer, f"It has the key {match[1]}.") for dialect, match in found if match]
+        matches = [(dialect, match) for dialect, match in found if match]
+        chosen = [pair for pair in matches if pair[0].certain] or matches
+        choices = [Choice(dialect.trainer, f"It has the key {match[1]}.") for dialect, match in chosen]
+        others, of_scripts = (
+            [choice for choice in choices if (choice.name == MEGATRON.trainer) is wanted] for wanted in (False, True)
+        )
+        return [*others, *(trainers_for(text, of_scripts[0].why) if of_scripts else [])]
 
     def read(self, text: str, source: str, trainer: str, findings: Findings) -> CvsFile | None:
         """Return the sections without their documentation keys, or None after reporting the file's faults."""
@@ -60,6 +69,12 @@ class Cvs1(Format[CvsFile]):
     def without_sweep(self, config: CvsFile, findings: Findings) -> CvsFile:
         """Return a config without its sweep blocks, and warn of each."""
         return config._replace(data=without_blocks(config.data, findings))
+
+    def handed(
+        self, config: CvsFile, options: RunOptions, node_count: int, findings: Findings
+    ) -> tuple[t.Any, Findings]:
+        """Return a config as its trainer takes it: as it is, or in a format of the trainer's own."""
+        return config.dialect.handed(config, options, node_count, findings)
 
     def asked(self, config: CvsFile, options: RunOptions, node_count: int) -> Asked:
         """Return ``config.nnodes``, unless the batch is scaled from it, and the address of rank 0 of a single job."""

@@ -14,6 +14,7 @@ from ...config.kinds import OneOf, Whole, Words
 from .container import Container
 
 MEGATRON = ("megatron_single", "megatron_distributed")
+TORCHTITAN = ("torchtitan_single", "torchtitan_distributed")
 Target = t.Annotated[str, OneOf(("auto", "train_loss", "eval_loss"))]
 SchemaVersion = t.Annotated[int, Whole(1, 1)]
 
@@ -79,3 +80,9 @@ class MegatronFile(VersionedConfig):
     config: FreeObject = key("How to run.")
     model_params: FreeObject = key("What to train.")
     sweep: FreeObject | None = optional("The runs, each with its batch sizes and precision.")
+
+
+class TorchTitanFile(MegatronFile):
+    """A config for TorchTitan, with the same sections."""
+
+    framework: t.Annotated[str, OneOf(TORCHTITAN)] = key("Trainer, and whether all nodes train together.")

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
+from ..cvs1.megatron.dialect import DIALECT as MEGATRON
+from ..cvs1.megatron.dialect import PRIMUS, trainers_for
 from ..face import Choice
 from .file import LaterFile
 from .frameworks import FRAMEWORKS, TELLING
 from .later import LaterFormat
-from .shape import Shape
+from .shape import Shape, with_primus
 
 _VERSION = re.compile(r'"schema_version"\s*:')
 
@@ -22,7 +24,7 @@ class Cvs2(LaterFormat):
 
     name = "cvs2"
     title = "CVS's format with schema_version"
-    trainers = tuple(dict.fromkeys(FRAMEWORKS.values()))
+    trainers = (*dict.fromkeys(FRAMEWORKS.values()), PRIMUS.trainer)
     sweep_blocks = ("sweep.combinations", "training.sweeps")
     sections = 'sections that its framework has, such as "config", "model_params" and "container"'
     baseline = ("scaling_baseline", "training.scaling_baseline")
@@ -34,21 +36,27 @@ class Cvs2(LaterFormat):
     def trainers_in(self, text: str) -> Sequence[Choice]:
         """Return the trainer of the framework that the file names."""
         found = TELLING.search(text)
-        return [Choice(FRAMEWORKS[found[1]], f"Its framework is {found[1]}.")] if found else []
+        if not found:
+            return []
+        trainer, why = FRAMEWORKS[found[1]], f"Its framework is {found[1]}."
+        return trainers_for(text, why) if trainer == MEGATRON.trainer else [Choice(trainer, why)]
 
     def shape_of(self, config: LaterFile) -> Shape:
         """Return the shape of the files for the trainer."""
         from .maxtext import SHAPE as MAXTEXT  # noqa: PLC0415
-        from .megatron import SHAPE as MEGATRON  # noqa: PLC0415
+        from .megatron import SHAPE as OF_MEGATRON  # noqa: PLC0415
+        from .torchtitan import SHAPE as TORCHTITAN  # noqa: PLC0415
 
-        return {shape.dialect.trainer: shape for shape in (MEGATRON, MAXTEXT)}[config.trainer]
+        return {shape.dialect.trainer: shape for shape in (OF_MEGATRON, with_primus(OF_MEGATRON), MAXTEXT, TORCHTITAN)}[
+            config.trainer
+        ]
 
     def models(self) -> Mapping[str, type[BaseModel]]:
         """Return the models of its files, by the trainer that they are for."""
-        from .config import MegatronFile  # noqa: PLC0415
+        from .config import MegatronFile, TorchTitanFile  # noqa: PLC0415
         from .maxtext_config import MaxTextFile  # noqa: PLC0415
 
-        return {"cvs2_megatron": MegatronFile, "cvs2_maxtext": MaxTextFile}
+        return {"cvs2_megatron": MegatronFile, "cvs2_maxtext": MaxTextFile, "cvs2_torchtitan": TorchTitanFile}
 
 
 FORMAT = Cvs2()

@@ -7,10 +7,13 @@ import re
 
 from ..cvs1.maxtext.dialect import DIALECT as MAXTEXT
 from ..cvs1.megatron.dialect import DIALECT as MEGATRON
+from ..cvs1.torchtitan.dialect import DIALECT as TORCHTITAN
 
 FRAMEWORKS = {
     "megatron_single": MEGATRON.trainer,
     "megatron_distributed": MEGATRON.trainer,
     "jaxmaxtext": MAXTEXT.trainer,
+    "torchtitan_single": TORCHTITAN.trainer,
+    "torchtitan_distributed": TORCHTITAN.trainer,
 }
 TELLING = re.compile(rf'"framework"\s*:\s*"({"|".join(FRAMEWORKS)})"')

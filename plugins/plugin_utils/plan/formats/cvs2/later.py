@@ -11,14 +11,14 @@ from ...config.findings import Findings
 from ...config.json_config import read_json
 from ...config.model import flag_in
 from ...config.overrides import fault_no_place, within_depth
+from ...config.placed_findings import PlacedFindings
 from ...config.words import counted
 from ...job.options import RunOptions
 from ...job.sweep_cell import Cell
-from ..cvs1.dialect import CvsFile
 from ..cvs1.format import FORMAT as FIRST
 from ..face import Asked, Format, OwnThresholds
 from .file import LaterFile
-from .places import PlacedFindings, put, value_at
+from .places import put, value_at
 from .shape import Shape
 
 
@@ -84,13 +84,18 @@ class LaterFormat(Format[LaterFile]):
 
     def handed(
         self, config: LaterFile, options: RunOptions, node_count: int, findings: Findings
-    ) -> tuple[CvsFile | None, Findings]:
-        """Return the config in CVS's first format, and findings that name the keys of the file."""
-        found = self.shape_of(config).first_format(config, options, node_count, findings)
-        return (found[0], PlacedFindings(findings, found[1])) if found else (None, findings)
+    ) -> tuple[t.Any, Findings]:
+        """Return the config as one in CVS's first format is handed, and findings that name the keys of the file."""
+        shape = self.shape_of(config)
+        found = shape.first_format(config, options, node_count, findings)
+        if found is None:
+            return None, findings
+        first = found[0]._replace(dialect=shape.dialect)
+        return FIRST.handed(first, options, node_count, PlacedFindings(findings, found[1]))
 
     def asked(self, config: LaterFile, options: RunOptions, node_count: int) -> Asked:
         """Return what the same config in the first format asks for."""
         # A config that does not say on how many nodes it runs takes those there are.
-        first, _findings = self.handed(self.without_sweep(config, Findings()), options, 0, Findings())
-        return FIRST.asked(first, options, node_count) if first else Asked(None, None)
+        single = self.without_sweep(config, Findings())
+        found = self.shape_of(single).first_format(single, options, 0, Findings())
+        return FIRST.asked(found[0], options, node_count) if found else Asked(None, None)

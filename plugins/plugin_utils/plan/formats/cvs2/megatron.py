@@ -50,22 +50,26 @@ def first_format(file: LaterFile, options: RunOptions, _node_count: int, finding
         return None
     mode = "single_node" if str(data.get("framework")).endswith("single") else "multi_node"
     first = FirstFormat(mode, model_of(parameters, "model_params", findings), read.gpu_arch or "gpu")
-    places = first.places
+    take_config(first, config, findings)
+    _take_devices(first, config, findings)
+    for name, value in parameters.items():
+        if name not in OWN:
+            first.take("branch", RENAMED.get(name, name), value, key_path("model_params", name))
+    take_precision(first, parameters, "model_params.precision", file, findings)
+    first.places |= move_container(data, first.values, findings)
+    if read.checkpoint.enforce:
+        warn_of_checkpoint_test("checkpoint.enforce", findings)
+    return first.as_file(DIALECT), WORDS | first.words("model_params", _MOVES, file.moved)
+
+
+def take_config(first: FirstFormat, config: dict[str, t.Any], findings: Findings) -> None:
+    """Take the section ``config``, and report keys that this format has in ``container``."""
     for name, value in {**_DEFAULTS, **config}.items():
         if f"config.{name}" in MOVES or name == "container_config":
             remedy = f"It belongs in {MOVES.get(f'config.{name}', 'container')}."
             findings.fault(key_path("config", name), value, f"{name} is not a known key.", remedy)
         else:
             first.values["config"][name] = value
-    _take_devices(first, config, findings)
-    for name, value in parameters.items():
-        if name not in OWN:
-            first.take("branch", RENAMED.get(name, name), value, key_path("model_params", name))
-    take_precision(first, parameters, "model_params.precision", file, findings)
-    places |= move_container(data, first.values, findings)
-    if read.checkpoint.enforce:
-        warn_of_checkpoint_test("checkpoint.enforce", findings)
-    return first.as_file(DIALECT), WORDS | first.words("model_params", _MOVES, file.moved)
 
 
 def model_of(parameters: dict[str, t.Any], place: str, findings: Findings) -> str:

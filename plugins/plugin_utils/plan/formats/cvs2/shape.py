@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...config.findings import Findings
+from ...config.placed_findings import PlacedFindings
 from ...config.words import key_path
 from ...job.options import RunOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.dialect import CvsFile, Dialect
+from ..cvs1.megatron.dialect import PRIMUS
 from ..cvs1.sweep_blocks import cells_of
 from .file import LaterFile
-from .places import PlacedFindings, value_at
+from .places import value_at
 
 First = tuple[CvsFile, Mapping[str, str]]
 
@@ -77,6 +79,11 @@ class Shape:
     def _values_of(self, cell: dict[str, t.Any]) -> dict[str, t.Any]:
         inner = cell.get(self.nested, {}) if self.nested else cell
         return inner if _is_object(inner) else {}
+
+
+def with_primus(shape: Shape) -> Shape:
+    """Return the shape of files for Megatron-LM as that of the same for Primus."""
+    return replace(shape, dialect=PRIMUS)
 
 
 def _name_of(place: t.Any, cell: dict[str, t.Any]) -> str:

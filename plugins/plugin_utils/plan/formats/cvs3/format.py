@@ -10,13 +10,16 @@ from pydantic import BaseModel
 
 from ..cvs1.maxtext.dialect import DIALECT as OF_MAXTEXT
 from ..cvs1.megatron.dialect import DIALECT as OF_MEGATRON
+from ..cvs1.megatron.dialect import PRIMUS, trainers_for
+from ..cvs1.torchtitan.dialect import DIALECT as OF_TORCHTITAN
 from ..cvs2.file import LaterFile
 from ..cvs2.later import LaterFormat
-from ..cvs2.shape import Shape
+from ..cvs2.shape import Shape, with_primus
 from ..face import Choice
 
 _GPU, _PARAMETERS = re.compile(r'"gpu_name"\s*:'), re.compile(r'"train_params"\s*:')
 _OF_TRAINERS = {
+    OF_TORCHTITAN.trainer: OF_TORCHTITAN.telling,
     OF_MAXTEXT.trainer: re.compile(r'"(maxtext_config)"\s*:'),
     OF_MEGATRON.trainer: re.compile(r'"(tokenizer_model|model_size|training_iterations)"\s*:'),
 }
@@ -27,7 +30,7 @@ class Cvs3(LaterFormat):
 
     name = "cvs3"
     title = "CVS's format with train_params"
-    trainers = (OF_MEGATRON.trainer, OF_MAXTEXT.trainer)
+    trainers = (OF_MEGATRON.trainer, OF_MAXTEXT.trainer, OF_TORCHTITAN.trainer, PRIMUS.trainer)
     sweep_blocks = ("sweep.combinations", "sweeps")
     sections = 'sections "paths", "train_params" and "container"'
 
@@ -38,14 +41,19 @@ class Cvs3(LaterFormat):
     def trainers_in(self, text: str) -> Sequence[Choice]:
         """Return the trainers whose keys the file has."""
         found = ((trainer, telling.search(text)) for trainer, telling in _OF_TRAINERS.items())
-        return [Choice(trainer, f"It has the key {match[1]}.") for trainer, match in found if match][:1]
+        choices = [Choice(trainer, f"It has the key {match[1]}.") for trainer, match in found if match][:1]
+        is_megatrons = bool(choices) and choices[0].name == OF_MEGATRON.trainer
+        return trainers_for(text, choices[0].why) if is_megatrons else choices
 
     def shape_of(self, config: LaterFile) -> Shape:
         """Return the shape of the files for the trainer."""
         from .maxtext import SHAPE as MAXTEXT  # noqa: PLC0415
         from .megatron import SHAPE as MEGATRON  # noqa: PLC0415
+        from .torchtitan import SHAPE as TORCHTITAN  # noqa: PLC0415
 
-        return {shape.dialect.trainer: shape for shape in (MEGATRON, MAXTEXT)}[config.trainer]
+        return {shape.dialect.trainer: shape for shape in (MEGATRON, with_primus(MEGATRON), MAXTEXT, TORCHTITAN)}[
+            config.trainer
+        ]
 
     def models(self) -> Mapping[str, type[BaseModel]]:
         """Return the models of its files, by the trainer that they are for."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 from ...config.findings import Findings
 from ...config.model import section, typed
@@ -33,7 +34,7 @@ _CONFIG = {
     "megatron_root": f"{_PARAMETERS}.megatron_root",
     "training_scripts": f"{_PARAMETERS}.training_scripts",
 }
-_VARIABLES = {
+VARIABLES = {
     "MASTER_ADDR": "config.master_address",
     "NNODES": "config.nnodes",
     "NCCL_IB_HCA": "config.nccl_ib_hca_list",
@@ -41,12 +42,6 @@ _VARIABLES = {
     "GLOO_SOCKET_IFNAME": "config.gloo_socket_ifname",
     "NCCL_IB_GID_INDEX": "config.nccl_ib_gid_index",
     "NCCL_DEBUG": "config.nccl_debug",
-}
-_MOVES = {
-    **MOVES,
-    **{f"config.{name}": place for name, place in _CONFIG.items()},
-    **{key: f"{PLACE}.{name}" for name, key in _VARIABLES.items()},
-    "branch.batch_size": f"{_PARAMETERS}.global_batch_size",
 }
 _SIZES = {"MBS": "micro_batch_size", "GBS": "global_batch_size", "PRECISION": "precision"}
 
@@ -60,31 +55,52 @@ def first_format(file: LaterFile, options: RunOptions, node_count: int, findings
     if parameters is None:
         return None
     first = FirstFormat(
-        _mode_of(data, options, node_count), model_of(parameters, _PARAMETERS, findings), read.gpu_name or "gpu"
+        mode_of(data, options, node_count), model_of(parameters, _PARAMETERS, findings), read.gpu_name or "gpu"
     )
-    if node_count and value_at(data, f"{PLACE}.NNODES") is None:
-        first.take("config", "nnodes", node_count, f"{PLACE}.NNODES")
-    for name, place in _CONFIG.items():
-        value = value_at(data, place)
-        if value is not None:
-            first.take("config", name, value, place)
+    moves = take_run(first, data, _CONFIG, options, node_count, findings)
     for name, value in parameters.items():
         if name not in OWN and name not in _CONFIG:
             first.take("branch", RENAMED.get(name, name), value, key_path(_PARAMETERS, name))
     take_precision(first, parameters, f"{_PARAMETERS}.precision", file, findings)
-    data = take_variables(first, data, _VARIABLES, "config.container_config", ())
+    if read.checkpoint.enforce:
+        warn_of_checkpoint_test("checkpoint.enforce", findings)
+    moves["branch.batch_size"] = f"{_PARAMETERS}.global_batch_size"
+    return first.as_file(DIALECT), WORDS | first.words(_PARAMETERS, moves, file.moved)
+
+
+def take_run(
+    first: FirstFormat,
+    data: dict[str, t.Any],
+    of_config: Mapping[str, str],
+    options: RunOptions,
+    node_count: int,
+    findings: Findings,
+) -> dict[str, str]:
+    """Take the number of nodes, the container, and values of the section ``config`` by their places in the file.
+
+    Return which keys of the first format have moved, and where to.
+    """
+    if node_count and value_at(data, f"{PLACE}.NNODES") is None:
+        first.take("config", "nnodes", node_count, f"{PLACE}.NNODES")
+    for name, place in of_config.items():
+        value = value_at(data, place)
+        if value is not None:
+            first.take("config", name, value, place)
+    data = take_variables(first, data, VARIABLES, "config.container_config", ())
     others = first.values["config"].pop("container_config", None)
     first.places |= move_container(data, first.values, findings)
     if others is not None:
         first.values["config"].setdefault("container_config", {})["env_dict"] = others
         first.places["config.container_config.env_dict"] = PLACE
     check_gpus(data.get("gpus_per_node"), "gpus_per_node", options, findings)
-    if read.checkpoint.enforce:
-        warn_of_checkpoint_test("checkpoint.enforce", findings)
-    return first.as_file(DIALECT), WORDS | first.words(_PARAMETERS, _MOVES, file.moved)
+    return {
+        **MOVES,
+        **{f"config.{name}": place for name, place in of_config.items()},
+        **{key: f"{PLACE}.{name}" for name, key in VARIABLES.items()},
+    }
 
 
-def _mode_of(data: dict[str, t.Any], options: RunOptions, node_count: int) -> str:
+def mode_of(data: dict[str, t.Any], options: RunOptions, node_count: int) -> str:
     """Return the mode of the run: that of the options, else by the file's number of nodes, else by those there are."""
     if options.training_mode in MODES:
         return str(options.training_mode)
@@ -93,12 +109,13 @@ def _mode_of(data: dict[str, t.Any], options: RunOptions, node_count: int) -> st
 
 
 def _section_of(key: str) -> str | None:
-    place = _CONFIG.get(key) or (f"{PLACE}." if key in _VARIABLES else None)
+    place = _CONFIG.get(key) or (f"{PLACE}." if key in VARIABLES else None)
     return place.rpartition(".")[0] if place else None
 
 
-def _of_name(name: str, _data: t.Any) -> dict[str, t.Any]:
+def of_name(name: str, _data: t.Any) -> dict[str, t.Any]:
+    """Return the sizes in the name of a cell, as CVS sets them."""
     return {_SIZES[key]: value for key, value in sizes_in(name).items() if key in _SIZES}
 
 
-SHAPE = Shape(DIALECT, "sweep.combinations", "sweep.runs", _PARAMETERS, first_format, _section_of, of_name=_of_name)
+SHAPE = Shape(DIALECT, "sweep.combinations", "sweep.runs", _PARAMETERS, first_format, _section_of, of_name=of_name)

@@ -9,12 +9,11 @@ from ...config.findings import Findings
 from ...config.words import listed, shown
 from ..face import Choice
 
-# Those of Megatron Bridge are Megatron's, with a line more on rank 0.
 BACKENDS = {
     "megatron": "megatron",
     "torchtitan": "torchtitan",
     "maxtext": "maxtext",
-    "megatron_bridge": "megatron",
+    "megatron_bridge": "megatron_bridge",
 }
 
 

@@ -30,6 +30,8 @@ class PrimusFile:
     """An experiment: the ``text`` that is staged, its ``values`` with variables unresolved, and the ``source``.
 
     ``arguments`` are values by key of the backend, dots between parts, that replace those of the module ``module``.
+    ``in_image`` is the path of an experiment that the image has, in Primus' folder; not all of its values are known.
+    ``mode`` is that of a run that asks for none.
     """
 
     text: str
@@ -38,6 +40,8 @@ class PrimusFile:
     module: str
     backend: str
     arguments: Values = field(default_factory=dict)
+    in_image: str = ""
+    mode: str = "multi_node"
 
 
 def read_experiment(text: str, source: str, findings: Findings) -> PrimusFile | None:

@@ -20,12 +20,12 @@ def run_of(config: PrimusFile) -> Values:
     return given if isinstance(given, dict) else {}
 
 
-def mode_of(options: RunOptions) -> str:
+def mode_of(config: PrimusFile, options: RunOptions) -> str:
     """Return the mode of the run."""
-    return "multi_node" if options.training_mode == "auto" else options.training_mode
+    return config.mode if options.training_mode == "auto" else options.training_mode
 
 
 def asked_of(config: PrimusFile, options: RunOptions) -> Asked:
     """Return the address of rank 0; the number of nodes is in no such file."""
     master = typed(RunConfig, run_of(config), "", Findings()).master_address
-    return Asked(None, master if mode_of(options) == "multi_node" else None)
+    return Asked(None, master if mode_of(config, options) == "multi_node" else None)

@@ -12,8 +12,8 @@ from ...job.options import RunOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
-    from ...config.toml_config import TomlConfig
     from .config import TorchTitanConfig
+    from .file import TitanFile
 
 _TABLES = re.compile(
     r"^[ \t]*\[(job|model|optimizer|lr_scheduler|training|parallelism|checkpoint|activation_checkpoint|metrics"
@@ -22,7 +22,7 @@ _TABLES = re.compile(
 )
 
 
-class TorchTitanToml(Format["TomlConfig"]):
+class TorchTitanToml(Format["TitanFile"]):
     """TorchTitan's TOML."""
 
     name = "torchtitan_toml"
@@ -33,19 +33,21 @@ class TorchTitanToml(Format["TomlConfig"]):
         """Return whether a training config is TorchTitan's: TOML with two of its tables or more."""
         return source.casefold().endswith(".toml") and len(set(_TABLES.findall(text))) > 1
 
-    def read(self, text: str, source: str, _trainer: str, findings: Findings) -> TomlConfig | None:
+    def read(self, text: str, source: str, _trainer: str, findings: Findings) -> TitanFile | None:
         """Return the content of a TOML file, or None after reporting its faults."""
         from ...config.toml_config import read_toml  # noqa: PLC0415
+        from .file import TitanFile  # noqa: PLC0415
 
-        return read_toml(text, source, findings)
+        read = read_toml(text, source, findings)
+        return TitanFile(read.text, read.values) if read else None
 
-    def overridden(self, config: TomlConfig, options: RunOptions, _node_count: int, findings: Findings) -> TomlConfig:
+    def overridden(self, config: TitanFile, options: RunOptions, _node_count: int, findings: Findings) -> TitanFile:
         """Return a config with the values of ``training_overrides``, whose paths start at the top level."""
         from ...config.toml_config import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: TomlConfig, _options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: TitanFile, _options: RunOptions, _node_count: int) -> Asked:
         """Return ``trainops.master_address``; the file does not say for how many nodes it is."""
         given = config.values.get("trainops")
         master = given.get("master_address") if isinstance(given, dict) else None

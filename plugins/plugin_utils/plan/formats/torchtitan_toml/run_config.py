@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ...config.field_types import ContainerName, Line, Path, Size, Text
+from ...config.field_types import ContainerName, Line, Name, Path, Size, Text
 from ...config.fields import ConfigSection, key, optional
 from ...job.container import ContainerConfig
 from ...job.thresholds import ExpectedResults
@@ -35,6 +35,14 @@ class RunConfig(ConfigSection):
         "File on each node with a Hugging Face token, if the tokenizer or the dataset needs one.",
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN",
+    )
+    tokenizer: Text | None = optional(
+        "Name on the Hugging Face hub of what the tokenizer is fetched from before the training, by TorchTitan's "
+        "scripts/download_hf_assets.py, if the folder model.hf_assets_path is not there.",
+        example="meta-llama/Llama-3.1-8B",
+    )
+    nic_type: Name | None = optional(
+        "Type of the RDMA network cards; recorded with the run, and compared with the devices.", example="thor2"
     )
     container_image: Text | None = optional(
         "Container image; without it, and without training_image, the training runs on the hosts."

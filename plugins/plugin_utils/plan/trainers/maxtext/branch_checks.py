@@ -14,6 +14,7 @@ from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import AXES, MODELS, missing_in
 from ...formats.cvs1.maxtext.models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
 from ...job.peak_tflops import accelerator_of
+from ...job.steps import warn_of_short_sequences
 from ...job.workload import number_format
 from .config_checks import check_data
 from .gke import slices_of
@@ -74,6 +75,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
     _check_accumulation(reading)
     _check_hardware(reading)
     _check_number_format(reading)
+    _check_attention(reading)
     check_data(reading, parameters.dataset_type, reading.key("dataset_type"))
     nodes = reading.nnodes
     if not nodes or not gpus_per_node:
@@ -256,6 +258,24 @@ def _check_number_format(reading: BranchReading) -> None:
     elif gpu in _WITH_FNUZ_FP8 and quantization in _OCP:
         message = f"{quantization} takes the OCP formats of FP8, but {reading.branch.gpu} has only FNUZ."
         reading.warn("quantization", message, "Choose nanoo_fp8.")
+
+
+def _check_attention(reading: BranchReading) -> None:
+    """Warn of attention and lengths that are not for GPUs (apply_attention in MaxText's layers/attention_op.py)."""
+    gpu, attention = accelerator_of(reading.branch.gpu), reading.parameters.attention
+    if gpu is None or reading.parameters.hardware not in (None, "gpu"):
+        return
+    warn_of_short_sequences(reading.parameters.max_target_length, reading.key("max_target_length"), reading.findings)
+    if attention == "flash":
+        reading.warn(
+            "attention",
+            "flash is MaxText's attention for TPUs. On GPUs a kernel of JAX takes its place, which is not tuned for "
+            f"{reading.branch.gpu}.",
+            "Choose cudnn_flash_te, the one of Transformer Engine, as published configs for GPUs do.",
+        )
+    elif attention == "cudnn_flash_jax" and gpu.startswith("mi"):
+        message = f"cudnn_flash_jax calls cuDNN, NVIDIA's library, which {reading.branch.gpu} does not have."
+        reading.warn("attention", message, "Choose cudnn_flash_te, which AMD's images have with Transformer Engine.")
 
 
 def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:

@@ -24,7 +24,6 @@ from ...job.ranks import Node
 from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, Reading, model_of
 
-ENTRY_POINT = "maxtext.trainers.pre_train.train"
 _HOSTS = Whole(1, 99999)
 # The TensorCores of a chip, which the number of a TPU type counts, and how many devices JAX sees in it.
 _CHIPS = {"v4": (2, 1), "v5p": (2, 1), "v5litepod": (1, 1), "v6e": (1, 1), "tpu7x": (2, 2)}
@@ -170,7 +169,9 @@ def _unexpanded(text: str) -> str:
 
 def _command(reading: BranchReading, maxtext: Mapping[str, t.Any], entry_point: str) -> list[str]:
     is_script = "/" in entry_point or entry_point.endswith(".py")
-    package = entry_point.rsplit("/", 1)[0] if is_script and "trainers" not in entry_point else "src/maxtext"
+    package = "src/MaxText" if entry_point.startswith("MaxText.") else "src/maxtext"
+    if is_script and "trainers" not in entry_point:
+        package = entry_point.rsplit("/", 1)[0]
     # Keys in the model's preset must not be arguments: MaxText exits on them.
     left_out = {"base_config", *(DIMENSIONS if model_of(reading) != WITHOUT_PRESET else ())}
     return [

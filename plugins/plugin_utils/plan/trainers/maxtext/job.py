@@ -7,6 +7,7 @@ every key of the branch on unchanged.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import typing as t
 
@@ -17,12 +18,14 @@ from ...config.words import counted, listed
 from ...formats.cvs1.form import CvsForm
 from ...formats.cvs1.maxtext.branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
 from ...formats.cvs1.maxtext.config import MaxTextConfig
-from ...formats.cvs1.maxtext.images import ENTRY_POINTS, ROOT, entry_point_of
+from ...formats.cvs1.maxtext.images import ENTRY_POINTS, MODULE, ROOT, entry_point_of, is_of_rocm
 from ...formats.cvs1.maxtext.keys import ELSEWHERE
+from ...formats.cvs1.maxtext.scripts import added_by_script, completed
 from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.memory import Keeping
+from ...job.recomputation import INPUT, OF_POLICY, XLA_LOGIT
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
@@ -37,21 +40,12 @@ from .environment import (
     users_variables,
     without_what_the_plan_sets,
 )
-from .gke import ENTRY_POINT, check_branch_on_gke, hosts_of, workload_of
+from .gke import check_branch_on_gke, hosts_of, workload_of
 from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, model_of
 
 YAML_NAME = "maxtext.yml"
 _WEIGHT_BYTES = {"bfloat16": 2.0, "float16": 2.0}
-# The part of a layer's activations that a policy keeps on the device, by the products that get_remat_policy names.
-_KEPT = {
-    **dict.fromkeys(("none", "minimal", "minimal_flash", "minimal_with_context"), 0.9),
-    "save_dot_with_context_except_mlp": 0.25,
-    "save_dot_except_mlpwi": 0.25,
-    "save_dot_except_mlp": 0.2,
-    "save_qkv_proj": 0.1,
-    "save_out_proj": 0.1,
-}
 # libyaml, if available, is ten times as fast; it only folds lines of more than 1,000 characters differently.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # What CVS passes to every MaxText: nothing here uses Google Cloud, and GSPMD shards as in the measured runs.
@@ -59,6 +53,7 @@ _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shar
 
 
 def _job_of(reading: BranchReading, master: str) -> Job | None:
+    _note_script(reading)
     sizes = check_branch(reading)
     if sizes and scales_batch(reading.options, reading.mode):
         _note_batch(reading, sizes)
@@ -77,6 +72,15 @@ def _job_of(reading: BranchReading, master: str) -> Job | None:
     return _job(reading, sizes, expected, environment, _maxtext_config(reading, timeouts), entry_point)
 
 
+def _note_script(reading: BranchReading) -> None:
+    added = added_by_script({"config": reading.given}, reading.branch.values)
+    if added:
+        reading.findings.note(
+            f"MaxText's script {reading.config.maxtext_script} sets "
+            f"{listed(f'{key} {value}' for key, value in added.items() if value != '')}."
+        )
+
+
 def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
     """Note how the batch scales with the nodes, as MaxText's batch size is per GPU."""
     tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
@@ -89,26 +93,21 @@ def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _entry_point(reading: BranchReading) -> str | None:
-    """Return the training script below the checkout, or the module; None, and a fault, if unknown."""
+    """Return the training script below the checkout, or the module; None if the option is invalid."""
     asked = reading.options.training_maxtext_entry_point
     if asked is None:
         return None
     on_gke = reading.options.training_platform == PLATFORM
     in_container = on_gke or reading.options.container_engine != "none"
-    known = asked or (entry_point_of(reading.config.container_image) if in_container else None)
-    if known is None and on_gke:
-        return ENTRY_POINT
+    image = reading.config.container_image if in_container else None
+    known = asked or entry_point_of(image)
     if known is None:
-        image = reading.config.container_image
-        reason = f"the tag of {image} does not say" if image else "no image has a tag that says"
-        reading.findings.fault(
-            "training_maxtext_entry_point",
-            None,
-            f"The training script of MaxText is not known: {reason} its generation.",
-            f"Set -e training_maxtext_entry_point=… to one of {listed(ENTRY_POINTS)} below {ROOT}, or to a module "
-            "such as maxtext.trainers.pre_train.train.",
+        reading.findings.note(
+            f"{f'The tag of {image} does not say' if image else 'No image says'} which MaxText it is: {MODULE} starts, "
+            f"the module since 2026. For another one, set training_maxtext_entry_point to a module, or to a script "
+            f"below the checkout: {listed(name for name in ENTRY_POINTS if name != MODULE)}."
         )
-    return known
+    return known or MODULE
 
 
 def _maxtext_config(reading: BranchReading, timeouts: dict[str, int]) -> dict[str, t.Any]:
@@ -184,7 +183,8 @@ def _job(
         ],
         script=entry_point if is_script else "",
         files={YAML_NAME: yaml.dump(maxtext, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=1000)},
-        working_dir=options.training_maxtext_root or ROOT,
+        # An installed module is found from anywhere.
+        working_dir=options.training_maxtext_root or (ROOT if is_script or is_of_rocm(config.container_image) else "/"),
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,
@@ -203,8 +203,10 @@ def _job(
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
     """Return what a device keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
     weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
-    shards = sizes.axes["fsdp"] * sizes.axes.get("fsdp_transpose", 1)
-    return Keeping(0.0, 4 * weight, shards, _KEPT.get(reading.parameters.remat_policy or "full", 0.0))
+    # The axis of the experts shards all weights (logical_axis_rules of base.yml).
+    shards = math.prod(sizes.axes.get(axis, 1) for axis in ("fsdp", "fsdp_transpose", "expert"))
+    kept = OF_POLICY.get(reading.parameters.remat_policy or "full", INPUT)
+    return Keeping(0.0, 4 * weight, shards, kept, XLA_LOGIT)
 
 
 FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(
@@ -214,6 +216,7 @@ FORM: CvsForm[MaxTextConfig, MaxTextModelParameters, MaxTextOptions] = CvsForm(
     unused_keys=unused_keys,
     check_config=check_config,
     job_of=_job_of,
+    completed=completed,
     prepared=without_what_the_plan_sets,
     elsewhere=ELSEWHERE,
     hosts_of=hosts_of,

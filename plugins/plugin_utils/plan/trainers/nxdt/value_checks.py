@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from ...config.words import listed, nearest
+from ...job.steps import warn_of_short_sequences
 from .reading import NxdtReading
 
 # No optimizer of NxDT converges with more.
@@ -14,6 +15,14 @@ _MODEL_TYPE, _MODEL_TYPES = re.compile(r"--model-type[ =](\S+)"), ("transformer"
 _LEVEL = re.compile(r"(?:^|\s)(?:-O|--optlevel[ =])(\S+)")
 _PATHS = ("data.train_dir", "data.val_dir", "exp_manager.explicit_log_dir", "compiler_cache_url")
 _RATE, _SCHEDULE = "model.optim.lr", "model.optim.sched"
+# NxDT's own scheduler has no default for it (optim/lr_schedulers.py), while NeMo's warm up over none.
+_NEEDS_WARM_UP = "LinearAnnealingWithWarmUp"
+_MONITOR = "exp_manager.checkpoint_callback_params.monitor"
+# What NxDT logs (log_metrics and validation_epoch_end of its models), and what Lightning counts.
+_METRICS = (
+    *("step", "epoch", "global_step", "consumed_samples", "reduced_train_loss", "val_loss", "lr"),
+    *("parameter_norm", "gradient_norm", "throughput", "throughput_peak", "chosen_rewards", "rejected_rewards"),
+)
 
 
 def check_values(reading: NxdtReading) -> None:
@@ -21,6 +30,8 @@ def check_values(reading: NxdtReading) -> None:
     _check_schedule(reading)
     _check_experts(reading)
     _check_compiler_flags(reading)
+    _check_monitor(reading)
+    warn_of_short_sequences(reading.get("data.seq_length"), "data.seq_length", reading.findings)
     for key in _PATHS:
         _check_path(reading, key)
 
@@ -33,6 +44,12 @@ def _check_schedule(reading: NxdtReading) -> None:
     elif rate and lowest and lowest > rate:
         reading.warn(
             f"{_SCHEDULE}.min_lr", f"It is higher than the learning rate, {rate:g}.", "Give less, or leave it out."
+        )
+    if reading.get(_SCHEDULE) and warm_up is None and reading.get(f"{_SCHEDULE}.name") == _NEEDS_WARM_UP:
+        reading.fault(
+            f"{_SCHEDULE}.warmup_steps",
+            f"{_NEEDS_WARM_UP} fails at the first step without a number of steps.",
+            "Give one, 0 for no warm-up.",
         )
     if warm_up and steps and warm_up >= steps:
         reading.warn(
@@ -62,6 +79,18 @@ def _check_compiler_flags(reading: NxdtReading) -> None:
         reading.warn("compiler_flags", message, f"{hint}Known are {listed(_MODEL_TYPES)}.")
     if level and level[1] not in ("1", "2", "3"):
         reading.warn("compiler_flags", f"neuronx-cc has no optimization level {level[1]}.", "Give -O1, -O2 or -O3.")
+
+
+def _check_monitor(reading: NxdtReading) -> None:
+    metric = reading.get(_MONITOR)
+    if metric and metric not in _METRICS and reading.get("exp_manager.create_checkpoint_callback"):
+        near = nearest(metric, _METRICS)
+        reading.warn(
+            _MONITOR,
+            f"NxDT logs no metric {metric}, so no checkpoint is kept by it, and after a validation the training ends "
+            "with an error.",
+            f"Did you mean {near}?" if near else "Set step, with mode max, to keep the last ones.",
+        )
 
 
 def _check_path(reading: NxdtReading, key: str) -> None:

@@ -35,6 +35,7 @@ from ...job.ranks import Node
 from ...job.thresholds import ExpectedResults, expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added
+from .keeping import keeping_of
 from .options import PrimusOptions
 from .reading import PrimusReading
 from .scale import Scale, scale_of
@@ -61,7 +62,7 @@ def engine_for(config: PrimusFile, options: PrimusOptions, findings: Findings) -
 def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     check_no_secrets({key: value for key, value in config.values.items() if key != RUN}, "", findings)
-    mode = mode_of(options)
+    mode = mode_of(config, options)
     values = resolved(config.values, _variables(config), "", findings)
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
@@ -72,13 +73,18 @@ def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], 
     checkout = checkout_of(config, options.training_primus_checkout)
     presets = presets_of(config, module, checkout, _variables(config), own) if checkout else {}
     keys = replace(given, values=merged(presets, dict(given.values)))
-    reading = PrimusReading(experiment, mode, nodes, options, own, config.module, config.backend, given, keys)
+    reading = PrimusReading(
+        experiment, mode, nodes, options, own, config.module, config.backend, given, keys, bool(config.in_image)
+    )
     if checkout:
         own.note(f"What the file does not say is taken from Primus' presets in {checkout}.")
     job = _checked_job(reading, config, module)
     # What could not be resolved is not reported again as missing.
-    findings.faults += [fault for fault in own.faults if fault["key"] not in reported]
-    findings.warnings += own.warnings
+    for fault in own.faults:
+        if fault["key"] not in reported:
+            findings.fault(**fault)
+    for warning in own.warnings:
+        findings.warn(**warning)
     findings.notes += own.notes
     return None if findings.faults else job
 
@@ -116,6 +122,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
     users = variables_of_user(given, environment, f"{RUN}.container_config.env_dict", reading.findings)
     note_added(users, gpus, reading.findings)
     _note_unknown(reading, scale)
+    shape = _architecture_of(reading, model)
     return Job(
         branch=Branch(reading.mode, model, options.training_gpu or _gpu_of(config.source), RUN, {}),
         parameters=_parameters(reading, scale, model),
@@ -137,10 +144,11 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
         container_options=container_options(
             run.container_name, run.shm_size, options.container_profile, multi_node=reading.multi_node
         ),
-        files={_STAGED: config.text},
+        files={} if config.in_image else {_STAGED: config.text},
         script=_SCRIPT,
-        architecture=_architecture_of(reading, model),
+        architecture=shape,
         checkpoints=_checkpoints(reading),
+        keeping=keeping_of(reading, scale, shape),
     )
 
 
@@ -148,7 +156,7 @@ def _command(config: PrimusFile) -> list[str]:
     arguments = [word for key, value in config.arguments.items() for word in _argument(key, value)]
     return [
         *("bash", _SCRIPT, "direct", "--log_file", "{run-folder}/primus.log"),
-        *("--", "train", _SUITES[config.module], "--config", f"{{run-folder}}/{_STAGED}"),
+        *("--", "train", _SUITES[config.module], "--config", config.in_image or f"{{run-folder}}/{_STAGED}"),
         *arguments,
     ]
 

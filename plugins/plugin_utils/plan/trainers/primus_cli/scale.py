@@ -19,12 +19,16 @@ from .reading import PrimusReading
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes of a job, its number of steps, its precision, and how many steps there are to a line of its log."""
+    """The sizes of a job, its number of steps, its precision, and how many steps there are to a line of its log.
+
+    ``shards`` is how many ranks share the weights, where axes of a mesh say so.
+    """
 
     sizes: Sizes
     steps: int | None
     precision: str
     steps_per_line: int | None = None
+    shards: int = 1
 
 
 def scale_of(reading: PrimusReading) -> Scale:
@@ -43,7 +47,9 @@ def _of_megatron(reading: PrimusReading) -> Scale:
         "micro_batch_size": "micro_batch_size",
         "sequence_length": "seq_length",
     }
-    given = {name: keys.get(key, COUNT, 1 if "parallelism" in name else None) for name, key in names.items()}
+    unsaid = {name: None if reading.in_image or "parallelism" not in name else 1 for name in names}
+    given = {name: keys.get(key, COUNT, unsaid[name]) for name, key in names.items()}
+    given["expert_parallelism"] = given["expert_parallelism"] or 1
     parallel = keys.get("sequence_parallel", FLAG, False)
     sizes = Sizes(reading.nnodes, reading.options.training_gpus_per_node, sequence_parallel=parallel, **given)
     check_sizes(sizes, None, {name: keys.where(key) for name, key in names.items()}, reading.findings)
@@ -165,7 +171,9 @@ def _of_maxtext(reading: PrimusReading) -> Scale:
         expert_parallelism=within["expert"] * between["expert"],
     )
     named = keys.text("quantization") or keys.text("dtype") or "bfloat16"
-    return Scale(sizes, keys.get("steps", COUNT), {"bfloat16": "bf16", "float32": "fp32"}.get(named, named))
+    precision = {"bfloat16": "bf16", "float32": "fp32"}.get(named, named)
+    shards = math.prod(within[axis] * between[axis] for axis in ("fsdp", "fsdp_transpose", "expert"))
+    return Scale(sizes, keys.get("steps", COUNT), precision, shards=shards)
 
 
 def _axes(kind: str, available: int, what: str, reading: PrimusReading) -> dict[str, int]:

@@ -7,7 +7,9 @@ import re
 
 from ...formats.cvs1.megatron.config import PRECISIONS
 from ...job.batch_scaling import for_nodes_at_hand
+from ...job.peak_tflops import accelerator_of
 from ...job.sizes import ModelDimensions, Sizes, check_sizes
+from ...job.steps import warn_of_short_sequences
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
 from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name
@@ -48,6 +50,8 @@ def check_branch(reading: ScriptReading) -> tuple[Sizes, ModelDimensions | None]
     keys = {"global_batch_size": reading.key("batch_size"), **{name: reading.key(name) for name in same}}
     sizes = for_nodes_at_hand(sizes, keys["global_batch_size"], reading.config.nnodes, "config.nnodes", reading)
     _check_length(reading)
+    if accelerator_of(reading.branch.gpu):
+        warn_of_short_sequences(reading.parameters.sequence_length, reading.key("sequence_length"), reading.findings)
     _check_fp8_tokens(reading, sizes)
     dimensions = dimensions_of(reading)
     check_sizes(sizes, dimensions, keys, reading.findings)

@@ -91,8 +91,8 @@ def _check_image(reading: Reading) -> None:
         reading.fault(
             "config.container_image",
             "This image of Primus has no Megatron-LM with the training scripts of a plan.",
-            f"Use an image of rocm/megatron-lm, mount a checkout of ROCm's Megatron-LM at {root}, or give the image's "
-            "own experiment file for the model as training_config.",
+            "Set training_trainer=primus_cli to train with Primus, use an image of rocm/megatron-lm, or mount a "
+            f"checkout of ROCm's Megatron-LM at {root}.",
         )
 
 

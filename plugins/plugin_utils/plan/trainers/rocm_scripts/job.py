@@ -16,6 +16,7 @@ from ...formats.cvs1.megatron.dataset import fetched_dataset
 from ...job.container import container_options
 from ...job.job import Job
 from ...job.memory import Keeping
+from ...job.recomputation import ALL, INPUT
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
@@ -124,13 +125,15 @@ def _job(
 
 
 def _kept(reading: ScriptReading, sizes: Sizes, *, full: bool) -> Keeping:
-    """Return what a rank keeps: BF16 weights, FP32 gradients and, of the distributed optimizer, its shard.
+    """Return what a rank keeps: BF16 weights, gradients and, of the distributed optimizer, its shard.
 
     FSDP shards all of it.
     """
     shards = (sizes.data_parallelism or 1) * (sizes.context_parallelism or 1)
-    whole, sharded = (0.0, 18.0) if reading.parameters.fsdp or reading.get("megatron_fsdp") else (6.0, 12.0)
-    return Keeping(whole, sharded, shards, 0.0 if full else 1.0)
+    whole = 4.0 if reading.get("grad_reduce_in_bf16") else 6.0
+    is_sharded = reading.parameters.fsdp or reading.get("megatron_fsdp")
+    states = (0.0, whole + 12.0) if is_sharded else (whole, 12.0)
+    return Keeping(*states, shards, INPUT if full else ALL)
 
 
 def _trained_in(reading: ScriptReading) -> str:

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+from ...config.findings import Findings
 from ...config.words import shown
 from ...job.batch_scaling import check_scaling
-from ...job.container import check_container
+from .launch import check_run
 from .precision import CONVERTERS
 from .reading import TorchTitanReading
 
 
 def check_config(reading: TorchTitanReading) -> None:
     """Report errors and keys without effect."""
-    _check_run(reading)
-    _check_lines(reading)
+    check_run(reading)
+    check_lines(reading.get("training.steps"), reading.get("metrics.log_freq"), "metrics.log_freq", reading.findings)
     _check_converters(reading)
     _check_checkpoints(reading)
     check_scaling(reading.options, reading.mode, None, "TorchTitan's TOML", reading.findings)
@@ -31,29 +32,19 @@ def check_config(reading: TorchTitanReading) -> None:
         )
 
 
-def _check_run(reading: TorchTitanReading) -> None:
-    given = reading.config.trainops
-    check_container(given.container_config, reading.findings, "trainops.container_config", "; use hf_token_file")
-    if reading.options.container_engine == "none":
-        if given.container_image:
-            reading.warn("trainops.container_image", "Without a container engine, it has no effect.", "Leave it out.")
-    elif not reading.image:
-        remedy = "Set training_image, or container_engine=none."
-        reading.fault("trainops.container_image", "No image is set.", remedy)
-
-
-def _check_lines(reading: TorchTitanReading) -> None:
-    steps, interval = reading.get("training.steps"), reading.get("metrics.log_freq")
+def check_lines(steps: int | None, interval: int | None, place: str, findings: Findings) -> None:
+    """Say what it means that a line holds for several steps, where both numbers are known."""
     if not steps or not interval:
         return
     if steps < 2 * interval:
-        reading.warn(
-            "metrics.log_freq",
+        findings.warn(
+            place,
+            interval,
             f"With a line for every {interval} of {steps} steps, there are too few to judge.",
             "Set it to 1, or train more steps.",
         )
     elif steps % interval:
-        reading.findings.note(
+        findings.note(
             f"TorchTitan prints every {interval}th step, and so not the last one, {steps}: the run is complete with "
             "the line after which it ends."
         )

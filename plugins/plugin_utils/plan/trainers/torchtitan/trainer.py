@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TorchTitan, started by torchrun. The module `job`, loaded only on demand, turns a config into a job."""
+"""TorchTitan, started by torchrun. The modules `job` and `named_job`, loaded on demand, turn a config into a job."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from ..face import Trainer
 from .options import TorchTitanOptions
 
 if t.TYPE_CHECKING:
-    from ...config.toml_config import TomlConfig
+    from ...formats.torchtitan_run.file import TitanRun
+    from ...formats.torchtitan_toml.file import TitanFile
+
+    TitanConfig = TitanFile | TitanRun
 
 
-class TorchTitan(Trainer["TomlConfig", TorchTitanOptions]):
+class TorchTitan(Trainer["TitanConfig", TorchTitanOptions]):
     """TorchTitan."""
 
     name = "torchtitan"
@@ -27,16 +30,22 @@ class TorchTitan(Trainer["TomlConfig", TorchTitanOptions]):
     launcher = "torchrun"
     uses_nccl = False
 
-    def engine_for(self, config: TomlConfig, options: TorchTitanOptions, findings: Findings) -> str:
+    def engine_for(self, config: TitanConfig, options: TorchTitanOptions, findings: Findings) -> str:
         """Return ``none`` if neither an engine nor an image is set."""
-        from .job import engine_for  # noqa: PLC0415
+        from .launch import engine_for  # noqa: PLC0415
 
-        return engine_for(config, options, findings)
+        return engine_for(config.values, options, findings)
 
     def plan_job(
-        self, config: TomlConfig, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings
+        self, config: TitanConfig, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings
     ) -> Job | None:
         """Return the job to run, or None if there is any fault."""
+        from ...formats.torchtitan_run.file import TitanRun  # noqa: PLC0415
+
+        if isinstance(config, TitanRun):
+            from .named_job import plan_job as plan_named_job  # noqa: PLC0415
+
+            return plan_named_job(config, options, nodes, findings)
         from .job import plan_job  # noqa: PLC0415
 
         return plan_job(config, options, nodes, findings)

@@ -35,6 +35,7 @@ RematPolicy = t.Annotated[
                 "minimal",
                 "minimal_flash",
                 "minimal_with_context",
+                "minimal_with_quantization",
                 "minimal_with_context_and_quantization",
             ),
             *("save_dot_with_context_except_mlp", "save_dot_except_mlpwi", "save_dot_except_mlp", "save_qkv_proj"),
@@ -64,8 +65,12 @@ class MaxTextModelParameters(ConfigSection):
     model_name: Name | None = optional(
         "MaxText's name of the model; by default that of the branch.", example="llama3.1-70b"
     )
-    per_device_batch_size: Number = key("Sequences per step on each GPU.", example=3, unit="sequences")
-    max_target_length: GroupedInteger = key("Length of a sequence.", example=8192, unit="tokens")
+    per_device_batch_size: Number = key(
+        "Sequences per step on each GPU.", example=3, unit="sequences", unless="maxtext_script"
+    )
+    max_target_length: GroupedInteger = key(
+        "Length of a sequence.", example=8192, unit="tokens", unless="maxtext_script"
+    )
     gradient_accumulation_steps: PositiveInteger | None = optional("Batches per step; 1 by default.", unit="batches")
     hardware: Hardware = key(
         "Hardware to train on. gpu starts one process per node; the processes meet at JAX_COORDINATOR_IP.",

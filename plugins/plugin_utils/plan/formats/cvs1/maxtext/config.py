@@ -17,10 +17,11 @@ from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf
 from ....config.texts import Written
 from .. import config_fields as cvs
+from .scripts import SCRIPTS
 from .xla_flag_sets import FLAG_SETS
 
 FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
-
+Script = t.Annotated[str, OneOf(tuple(SCRIPTS))]
 
 ClusterName = t.Annotated[
     str,
@@ -72,7 +73,11 @@ class MaxTextConfig(ConfigSection):
         variable="JAX_COORDINATOR_IP",
     )
     training_steps: PositiveInteger = key(
-        "How many steps to train; MaxText numbers them from 0.", example=20, unit="steps", variable="steps"
+        "How many steps to train; MaxText numbers them from 0.",
+        example=20,
+        unit="steps",
+        variable="steps",
+        unless="maxtext_script",
     )
     enable_checkpointing: Flag = key("Write checkpoints.", default=False, variable="enable_checkpointing")
     nic_type: cvs.NicType = None
@@ -101,6 +106,12 @@ class MaxTextConfig(ConfigSection):
         "xla_flags take precedence.",
         example="gpu/a3/llama_2_7b/2vm",
         variable="XLA_FLAGS or LIBTPU_INIT_ARGS",
+    )
+    maxtext_script: Script | None = optional(
+        "One of MaxText's high-performance scripts, by its path below src/maxtext/configs: its steps, keys and flags "
+        "count where this file sets none.",
+        example="tpu/v5p/128b",
+        variable="the keys and flags of that script",
     )
     hf_token_file: cvs.TokenFile = None
     data_cache_dir: Path = key(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ROCm's MaxText images: where the trainer is in them, by the generation in the tag.
+"""Images with MaxText: where the trainer is in them, by the generation or the version in the tag.
 
-Sources: the images' folders as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later configs
-(``__maxtext_version<=26.3__train_script``).
+Sources: the folders of ROCm's images as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later
+configs (``__maxtext_version<=26.3__train_script``), and the packages of MaxText on PyPI.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ _ENTRY_POINTS = {
     (26, 3): "src/MaxText/train.py",
 }
 _NEWEST = "src/maxtext/trainers/pre_train/train.py"
-ENTRY_POINTS = (*_ENTRY_POINTS.values(), _NEWEST)
+# The module, up to which version of PyPI's package; it needs no checkout.
+_MODULES = {(0, 1): "MaxText.train"}
+MODULE = "maxtext.trainers.pre_train.train"
+ENTRY_POINTS = (*_ENTRY_POINTS.values(), _NEWEST, *_MODULES.values(), MODULE)
+_VERSION = re.compile(r"maxtext[-_:=]+v?(0)\.([0-9]{1,2})(?![0-9])", re.IGNORECASE)
 _GENERATION = re.compile(r"maxtext-v([0-9]{2})\.([0-9]{1,2})(?![0-9])")
 _LAST_WITHOUT_HEARTBEAT, _FIRST_WITH_HEARTBEAT = (25, 5), (26, 2)
 # The newest generation that has JAX 0.4.35.
@@ -29,12 +33,19 @@ def generation_of(image: str | None) -> tuple[int, int] | None:
     return (int(found.group(1)), int(found.group(2))) if found else None
 
 
+def is_of_rocm(image: str | None) -> bool:
+    """Return whether an image's tag says that it is ROCm's, with a checkout at `ROOT`."""
+    return generation_of(image) is not None
+
+
 def entry_point_of(image: str | None) -> str | None:
-    """Return the training script of an image, relative to `ROOT`, or None if its tag does not say."""
+    """Return the training script of an image, relative to `ROOT`, or its module, or None if its tag does not say."""
     generation = generation_of(image)
-    if generation is None:
-        return None
-    return next((script for last, script in _ENTRY_POINTS.items() if generation <= last), _NEWEST)
+    if generation:
+        return next((script for last, script in _ENTRY_POINTS.items() if generation <= last), _NEWEST)
+    found = _VERSION.search(image or "")
+    version = (int(found.group(1)), int(found.group(2))) if found else None
+    return next((name for last, name in _MODULES.items() if version <= last), MODULE) if version else None
 
 
 def has_heartbeat_key(image: str | None) -> bool | None:

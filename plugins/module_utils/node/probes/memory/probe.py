@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import typing as t
 
-from .face import Reading, processor_seconds
+from ..face import Reading, processor_seconds
 
 if t.TYPE_CHECKING:
-    from ..contracts import Asked
+    from ...contracts import Asked
+    from ..programs import Programs
 
 _BYTES = 64 << 20
 # So that a slow node of a rehearsal copies as many parts more.
 _PARTS = 20
 
 
-def measure(asked: Asked) -> list[Reading]:
+def measure(asked: Asked, _programs: Programs) -> list[Reading]:
     """Return the seconds that a core needs to copy 64 MiB."""
     source, target = memoryview(bytes(_BYTES)), memoryview(bytearray(_BYTES))
     size = _BYTES // _PARTS

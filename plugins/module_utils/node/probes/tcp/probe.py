@@ -18,11 +18,12 @@ import struct
 import time
 import typing as t
 
-from ..phase import NodeError
-from .face import Reading
+from ...phase import NodeError
+from ..face import Reading
 
 if t.TYPE_CHECKING:
-    from ..contracts import Asked, Partner
+    from ...contracts import Asked, Partner
+    from ..programs import Programs
 
 _BLOCK = 4 << 20
 _BLOCKS = 32
@@ -35,7 +36,7 @@ _POLL_SECONDS = 0.05
 _SECONDS = struct.Struct("!d")
 
 
-def measure(asked: Asked) -> list[Reading]:
+def measure(asked: Asked, _programs: Programs) -> list[Reading]:
     """Return, for who connects, the seconds of a block and of a byte to and fro; for the other end nothing."""
     partner = asked["partner"]
     with contextlib.closing(_served(partner) if partner["serves"] else _connected(partner)) as stream:

@@ -6,16 +6,17 @@ from __future__ import annotations
 import hashlib
 import typing as t
 
-from .face import Reading, processor_seconds
+from ..face import Reading, processor_seconds
 
 if t.TYPE_CHECKING:
-    from ..contracts import Asked
+    from ...contracts import Asked
+    from ..programs import Programs
 
 _BLOCK = bytes(64 << 10)
 _BLOCKS = 64
 
 
-def measure(asked: Asked) -> list[Reading]:
+def measure(asked: Asked, _programs: Programs) -> list[Reading]:
     """Return the seconds that a core needs for 4 MiB; a rehearsal's slow node does more."""
     blocks = round(_BLOCKS * asked["slowdown"])
 

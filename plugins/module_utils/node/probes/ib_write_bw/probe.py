@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast each RDMA adapter of a node writes to the one of the same name of another node: ib_write_bw of perftest.
+
+Both ends take one adapter after the other, each on a port of its own, so that one that fails keeps none of the others
+from being measured. The node that connects tries until the other one listens.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ...inspection.rdma import rdma_devices
+from ...phase import NodeError
+from ..face import Found, Reading
+from ..known import PROBES
+from .output import bits_per_second
+
+if t.TYPE_CHECKING:
+    from ...contracts import Asked, Partner
+    from ..programs import Programs
+
+NAME = PROGRAM = "ib_write_bw"
+_SECONDS = 1
+# What a client ends with that finds nobody at the port.
+_NOT_YET = "Unable to init the socket connection"
+_POLL_SECONDS = 0.2
+# So many nodes may have the same address.
+_PORTS = 64
+# The work whose seconds are given.
+_BITS = 8e9
+
+
+def found(programs: Programs) -> Found:
+    """Return whether there is the program, and the adapters that a training would use."""
+    units = adapters(programs.node["env"].get("NCCL_IB_HCA", ""), _active())
+    if not units:
+        return Found("no RDMA adapter has a port that is ACTIVE")
+    return Found("" if programs.where(PROGRAM) else f"{PROGRAM} is not installed", units)
+
+
+def measure(asked: Asked, programs: Programs) -> list[Reading]:
+    """Return, on the node that connects, the seconds in which each adapter writes a gigabyte."""
+    readings = [
+        _measured(adapter, place, asked["partner"], programs) for place, adapter in enumerate(asked["units"][NAME])
+    ]
+    return [reading for reading in readings if reading]
+
+
+def adapters(chosen: str, active: list[str]) -> list[str]:
+    """Return those of some adapters that NCCL_IB_HCA chooses.
+
+    It is a list of prefixes; ``=`` in front of it makes them whole names, ``^`` leaves those out (NCCL, Environment
+    Variables).
+    """
+    without, exact = chosen.startswith("^"), chosen.lstrip("^").startswith("=")
+    named = [name.partition(":")[0] for name in chosen.lstrip("^=").split(",") if name]
+    if not named:
+        return active
+    return [
+        adapter
+        for adapter in active
+        if without is not any(adapter == name if exact else adapter.startswith(name) for name in named)
+    ]
+
+
+def command(adapter: str, place: int, partner: Partner, environment: t.Mapping[str, str]) -> list[str]:
+    """Return the command of one end; RoCE takes the GID that a training takes."""
+    index = environment.get("NCCL_IB_GID_INDEX", "")
+    port = partner["port"] + _PORTS * (place + 1)
+    return [
+        *(PROGRAM, "-d", adapter, "-p", str(port), "-D", str(_SECONDS), "-s", "65536", "-F", "--report_gbits"),
+        *(("-x", index) if index.isdigit() else ()),
+        *(() if partner["serves"] else (partner["address"],)),
+    ]
+
+
+def _measured(adapter: str, place: int, partner: Partner, programs: Programs) -> Reading | None:
+    probe, part = f"{NAME} {adapter}", f"HCA {adapter}"
+    argv = command(adapter, place, partner, programs.node["env"])
+    deadline = time.monotonic() + PROBES[NAME].more
+    while True:
+        left = max(deadline - time.monotonic(), _SECONDS + 1)
+        try:
+            if adapter not in _active():
+                raise NodeError(f"{adapter} is not there, or has no port that is ACTIVE")
+            output = programs.run(f"{NAME}_{adapter}", argv, left)
+            return None if partner["serves"] else Reading(probe, part, [_BITS / bits_per_second(output)])
+        except (NodeError, ValueError) as error:
+            if _NOT_YET not in str(error):
+                return Reading(probe, part, [], str(error))
+            if time.monotonic() > deadline:
+                return Reading(probe, part, [], f"{partner['node']} at {partner['address']} does not listen for it")
+        time.sleep(_POLL_SECONDS)
+
+
+def _active() -> list[str]:
+    return [
+        str(device["name"])
+        for device in rdma_devices("/")
+        if any(port["state"] == "ACTIVE" for port in device["ports"])
+    ]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast the GPUs of two nodes reduce together, with PyTorch: each node starts its own processes, as a training does.
+
+So nodes need not reach each other by SSH. Processes meet at the port of the node that listens.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...phase import NodeError
+from ..face import Found, Reading
+from ..known import PROBES
+from . import probe
+from .running import lines_in, ran
+
+if t.TYPE_CHECKING:
+    from ...contracts import Asked
+    from ..programs import Programs
+
+NAME = "torch_pairs"
+
+
+def found(programs: Programs) -> Found:
+    """Return what the probe of single nodes needs, too."""
+    return probe.found(programs)
+
+
+def measure(asked: Asked, programs: Programs) -> list[Reading]:
+    """Return, on the node that listens, the seconds of an all-reduce of 256 MiB: of the slowest GPU of it."""
+    partner, seconds = asked["partner"], PROBES[NAME].seconds
+    place = 0 if partner["serves"] else 1
+    arguments = ["--nodes", "2", "--node", str(place), "--patience", str(seconds - 5)]
+    meeting = {"MASTER_ADDR": partner["address"], "MASTER_PORT": str(partner["port"])}
+    lines = lines_in(ran(NAME, arguments, seconds, programs, meeting))
+    for line in lines:
+        if line["problem"]:
+            raise NodeError(line["problem"])
+    if not partner["serves"]:
+        return []
+    slowest = max((line["seconds"]["all_reduce"] for line in lines), key=sum)
+    return [Reading("torch_all_reduce", "link", slowest)]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Running our script of PyTorch, and reading what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ...phase import NodeError
+
+if t.TYPE_CHECKING:
+    from ..programs import Programs
+
+# It is staged with the isolation into the node's folder, which is in the container, too.
+SCRIPT = "torch_probe.py"
+_PYTHONS = ("python3", "python")
+
+
+def python_of(programs: Programs) -> str:
+    """Return the Python that has PyTorch; `NodeError` where none has."""
+    python = programs.where(*_PYTHONS)
+    if not python:
+        raise NodeError("there is no Python")
+    return python
+
+
+def ran(
+    name: str,
+    arguments: t.Sequence[str],
+    seconds: float,
+    programs: Programs,
+    environment: t.Mapping[str, str] | None = None,
+) -> str:
+    """Return what the script prints with some arguments."""
+    script = os.path.join(programs.node["run_folder"], SCRIPT)
+    return programs.run(name, [python_of(programs), script, *arguments], seconds, environment)
+
+
+def lines_in(output: str) -> list[dict[str, t.Any]]:
+    """Return the lines of all GPUs; ValueError where there is none."""
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"device"')]
+    if not lines:
+        raise ValueError("the script printed no results")
+    return sorted(lines, key=lambda line: line["device"] or 0)
+
+
+def part_of(line: t.Mapping[str, t.Any]) -> str:
+    """Return what a line is of."""
+    return "CPU" if line["device"] is None else f"GPU {line['device']}"

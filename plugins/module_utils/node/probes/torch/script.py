@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures GPUs with PyTorch, in the image of a training; printed is a line of JSON for each GPU.
+
+Run by itself it starts a process for each GPU, all at the same time, as a training does. Each line has ``device``, its
+``name``, ``seconds`` (a list for each kind of work) and ``problem``. Without a GPU one process measures the CPU with
+less work, in processor time: the rehearsal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import typing as t
+from collections.abc import Callable, Mapping
+
+_SAMPLES = 5
+# A product of square matrices, copies within the GPU's memory, and copies between it and the host; the sizes are of a
+# GPU and of a CPU.
+_EDGE = (8192, 256)
+_COPIED = (1 << 30, 8 << 20)
+_MOVED = (256 << 20, 8 << 20)
+_REDUCED = (256 << 20, 1 << 20)
+_TIMES = 10
+
+
+def main() -> int:
+    """Measure what the arguments say, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", type=int, help="measure this GPU alone")
+    parser.add_argument("--count", action="store_true", help="only print how many GPUs there are")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes that reduce together")
+    parser.add_argument("--node", type=int, default=0, help="the number of this node among them")
+    parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
+    parser.add_argument("--patience", type=float, default=30.0, help="seconds to wait for the other node")
+    asked = parser.parse_args()
+    import torch  # noqa: PLC0415 - nodes read this file without it
+
+    gpus = torch.cuda.device_count()
+    if asked.count:
+        sys.stdout.write(f"{gpus}\n")
+        return 0
+    if gpus and asked.device is None:
+        return _on_all(gpus, asked.nodes, asked.node)
+    line: dict[str, t.Any] = {"device": asked.device if gpus else None, "name": "CPU", "seconds": {}, "problem": ""}
+    try:
+        if gpus:
+            torch.cuda.set_device(asked.device)
+            line["name"] = torch.cuda.get_device_name(asked.device)
+        else:
+            torch.set_num_threads(1)
+        line["seconds"] = (_reduced if asked.nodes > 1 else _alone)(torch, asked, gpus > 0)
+    except Exception as error:
+        line["problem"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else 'no reason'}"
+    sys.stdout.write(json.dumps(line) + "\n")
+    return 0
+
+
+def _on_all(gpus: int, nodes: int, node: int) -> int:
+    """Start a process for each GPU, and return the worst exit status."""
+    started = []
+    for device in range(gpus):
+        rank = {"RANK": node * gpus + device, "WORLD_SIZE": nodes * gpus, "LOCAL_RANK": device}
+        environment = {**os.environ, **{name: str(value) for name, value in rank.items()}}
+        started.append(subprocess.Popen([sys.executable, *sys.argv, "--device", str(device)], env=environment))
+    return max(abs(one.wait()) for one in started)
+
+
+def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
+    """Return the seconds of each kind of work of one GPU."""
+    of, device = (0, torch.device("cuda")) if on_gpu else (1, torch.device("cpu"))
+    # Of BF16 many CPUs know nothing.
+    kind = torch.bfloat16 if on_gpu else torch.float32
+    torch.manual_seed(1)
+    one, other = (torch.randn(_EDGE[of], _EDGE[of], device=device, dtype=kind) for _matrix in range(2))
+    product = one @ other
+    copied = torch.ones(_COPIED[of], device=device, dtype=torch.uint8)
+    copy = torch.empty_like(copied)
+    there = torch.ones(_MOVED[of], device=device, dtype=torch.uint8)
+    here = torch.ones(_MOVED[of], dtype=torch.uint8, pin_memory=on_gpu)
+    works: Mapping[str, Callable[[], object]] = {
+        "gemm": lambda: torch.matmul(one, other, out=product),
+        "memory": lambda: copy.copy_(copied),
+        "to_gpu": lambda: there.copy_(here, non_blocking=True),
+        "from_gpu": lambda: here.copy_(there, non_blocking=True),
+    }
+    first = product.clone()
+    seconds = {name: _timed(torch, work, on_gpu, asked.slowdown) for name, work in works.items()}
+    # The same product on the same GPU is the same to the last bit.
+    if not torch.equal(first, product):
+        raise ArithmeticError("the same product of matrices had different results")
+    return seconds
+
+
+def _reduced(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
+    """Return the seconds of an all-reduce over all GPUs of the nodes."""
+    import datetime  # noqa: PLC0415
+
+    wait = datetime.timedelta(seconds=asked.patience)
+    if not on_gpu:
+        os.environ.update(RANK=str(asked.node), WORLD_SIZE=str(asked.nodes))
+    torch.distributed.init_process_group("nccl" if on_gpu else "gloo", timeout=wait)
+    device = torch.device("cuda" if on_gpu else "cpu")
+    values = torch.ones(_REDUCED[0 if on_gpu else 1] // 4, device=device)
+    try:
+        seconds = _timed(torch, lambda: torch.distributed.all_reduce(values), on_gpu, 1.0)
+    finally:
+        torch.distributed.destroy_process_group()
+    return {"all_reduce": seconds}
+
+
+def _timed(torch: t.Any, work: Callable[[], object], on_gpu: bool, slowdown: float) -> list[float]:
+    """Return how long the same work takes: on a GPU until it has done it, on a CPU in processor time."""
+    clock = time.perf_counter if on_gpu else time.process_time
+    wait = torch.cuda.synchronize if on_gpu else lambda: None
+    times = _TIMES if on_gpu else round(_TIMES * slowdown)
+    for _time in range(times):
+        work()
+    samples = []
+    for _sample in range(_SAMPLES):
+        tries = []
+        # What else runs only adds to it; a GPU is not shared.
+        for _try in range(1 if on_gpu else 4):
+            wait()
+            began = clock()
+            for _time in range(times):
+                work()
+            wait()
+            tries.append((clock() - began) / _TIMES)
+        samples.append(min(tries))
+    return samples
+
+
+if __name__ == "__main__":
+    sys.exit(main())

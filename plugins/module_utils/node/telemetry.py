@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What accelerators say of themselves while they work: read once a second, and kept is the moment of most power.
+
+Then the clock is that of work, a reason that holds it down is a reason, and the PCIe link runs at full speed.
+"""
+
+from __future__ import annotations
+
+import threading
+import typing as t
+
+from .inspection.gpus import first_vendor
+from .inspection.pcie import pcie_link
+from .inspection.sensors import readings
+
+if t.TYPE_CHECKING:
+    from .contracts import Telemetry
+
+_SECONDS = 1.0
+_OF_READING = (
+    *("temperature", "power", "power_limit", "clock", "clock_limit", "ecc_corrected", "ecc_uncorrected"),
+    "held_down_by",
+)
+
+
+class Watch:
+    """Watches the accelerators of this node between ``with`` and its end; ``found`` is what was seen of each."""
+
+    def __init__(self, root: str = "/", seconds: float = _SECONDS) -> None:
+        """Read below a root folder, so often."""
+        self._root, self._seconds = root, seconds
+        self._seen: list[list[Telemetry]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watch:
+        """Begin to watch, where there are accelerators."""
+        self._addresses = sorted({str(device["pci_address"]) for device in first_vendor(self._root)[1]})
+        if self._addresses:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Watch no longer."""
+        self._over.set()
+        if self._addresses:
+            self._thread.join()
+
+    def found(self) -> list[Telemetry]:
+        """Return what was seen of each accelerator at the moment of most power, and its highest temperature."""
+        return [busiest(list(of_one)) for of_one in zip(*self._seen)]
+
+    def _watch(self) -> None:
+        while not self._over.is_set():
+            if seen := self._look():
+                self._seen.append(seen)
+            self._over.wait(self._seconds)
+
+    def _look(self) -> list[Telemetry]:
+        said = readings(self._root)
+        if len(said) != len(self._addresses):
+            return []
+        return [
+            t.cast(
+                "Telemetry",
+                {
+                    "part": f"GPU {place}",
+                    **{name: t.cast("t.Mapping[str, t.Any]", reading)[name] for name in _OF_READING},
+                    **pcie_link(self._root, address),
+                },
+            )
+            for place, (address, reading) in enumerate(zip(self._addresses, said))
+        ]
+
+
+def busiest(seen: t.Sequence[Telemetry]) -> Telemetry:
+    """Return the moment of most power of one accelerator, with the highest temperature of all."""
+    found = t.cast("Telemetry", dict(max(seen, key=lambda one: one["power"] or 0.0)))
+    found["temperature"] = max((one["temperature"] for one in seen if one["temperature"] is not None), default=None)
+    return found

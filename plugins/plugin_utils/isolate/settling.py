@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settling, on nodes that are held, which probes are done, and so which tests fit into the budget."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ...module_utils.node.probes.torch.running import SCRIPT
+from .choice import Chosen, chosen, looked_for
+from .options import Options
+from .planned import PlannedTests, plan_tests, planned_in_words
+from .prober import Prober
+
+_SCRIPT = Path(__file__).parents[2] / "module_utils/node/probes/torch/script.py"
+
+
+def staged_files() -> dict[str, str]:
+    """Return the files that probes need in the folder of each node."""
+    return {SCRIPT: _SCRIPT.read_text(encoding="utf-8")}
+
+
+def planned_with(choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> PlannedTests:
+    """Return the tests of some hosts with these probes; ValueError where the budget does not allow them."""
+    tests = plan_tests(hosts, choice.cost(), arguments["budget"], arguments["rounds"])
+    return {**tests, "probes": list(choice.names)}
+
+
+def more_in_words(arguments: Mapping[str, t.Any]) -> list[str]:
+    """Return which probes are added once nodes were asked for their programs, as a line, where any are."""
+    more = [] if arguments["probes"] else looked_for([], arguments["rehearsal"])
+    return (
+        [f"With more probes if all nodes can do them and isolate_budget allows it: {', '.join(more)}"] if more else []
+    )
+
+
+def settled(prober: Prober, nodes: Sequence[str], options: Options, say: Callable[[str], None]) -> PlannedTests:
+    """Return the tests with the probes that all the nodes can do, or those that are named, and say what is new.
+
+    The prober does them from now on.
+    """
+    arguments = options.arguments
+    named = arguments["probes"]
+    found = prober.tools(nodes, looked_for(named, arguments["rehearsal"]))
+
+    def fits(choice: Chosen) -> bool:
+        try:
+            planned_with(choice, arguments, options.hosts)
+        except ValueError:
+            return False
+        return True
+
+    choice, notes = chosen(named, found, fits)
+    tests = planned_with(choice, arguments, options.hosts)
+    if choice != prober.chosen:
+        notes += planned_in_words(tests)
+    prober.chosen = choice
+    if notes:
+        say("\n".join([*(f"{note}." for note in notes), ""]))
+    return tests

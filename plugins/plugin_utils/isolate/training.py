@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of the training whose image, devices and environment programs of probes run with."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from ..contracts import Plan
+from ..plan.job.ranks import Node
+from ..plan.plan import asked_by, make_plan
+
+# Which hosts would train, and who starts them, is of no concern.
+_LEFT_OUT = ("training_exclude", "training_hosts", "training_launcher", "training_rank_order", "training_spares")
+
+
+def training_plan(
+    text: str, source: str, unreadable: str | None, options: Mapping[str, t.Any], hosts: Sequence[Node]
+) -> Plan:
+    """Return the plan of a training config on as many of some hosts as it asks for; ValueError says each fault of it.
+
+    ``options`` are the variables of a run.
+    """
+    kept = {name: value for name, value in options.items() if name not in _LEFT_OUT}
+    asked = None if unreadable else asked_by(text, source, kept, len(hosts)).nodes
+    plan = make_plan(text, source, kept, hosts[: asked or None], "", unreadable)
+    faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]
+    if not faults and not plan["nodes"]:
+        faults = ["It does not train on hosts, so there is no image to test them with."]
+    if faults:
+        raise ValueError(f"{source} gives no image and environment to test with. " + " ".join(faults))
+    return plan

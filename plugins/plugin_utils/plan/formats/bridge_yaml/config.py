@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The typed model of a file that names a recipe of Megatron Bridge.
+
+Source: scripts/training/run_recipe.py of NVIDIA-NeMo/Megatron-Bridge, August 2026.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...config.field_types import ContainerName, Count, FreeObject, Path, Size, Text, YamlText
+from ...config.fields import ConfigSection, key, optional
+from ...config.kinds import OneOf
+from ...job.container import ContainerConfig
+from ...job.thresholds import ExpectedResults
+
+MODES = ("pretrain", "sft", "lora", "dora")
+# DATASET_PRESETS in src/megatron/bridge/recipes/utils/dataset_utils.py.
+DATASETS = (
+    *("mock", "megatron-indexed", "energon", "squad", "tulu3", "openmathinstruct2", "openmathinstruct2-thinking"),
+    *("gsm8k", "local-jsonl", "local-vlm", "cord-v2", "llava-video-178k", "medpix", "raven", "rdr"),
+)
+
+
+class RunConfig(ConfigSection):
+    """The section ``trainops``: how to run."""
+
+    bridge_root: Path = key(
+        "Folder of Megatron Bridge with scripts/training/run_recipe.py, in the container or on the node; training "
+        "starts there.",
+        default="/opt/Megatron-Bridge",
+    )
+    nnodes: Count | None = optional("Number of nodes; it has to match the inventory.", example=2)
+    gpu: Text | None = optional(
+        "GPU of the nodes, whose peak the utilization is measured by; by default that in the recipe's name, and "
+        "overridden by training_gpu.",
+        example="H100",
+    )
+    python: Path | None = optional(
+        "Python that has Megatron Bridge; without it torchrun is looked up in PATH.", example="/opt/venv/bin/python"
+    )
+    log_dir: Path = key(
+        "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
+    )
+    master_address: Text | None = optional(
+        "Address of rank 0, where the nodes meet; by default, or with auto, that of the inventory.",
+        example="auto",
+        variable="--master_addr",
+    )
+    hf_token_file: Path | None = optional(
+        "File with the Hugging Face token, which gated tokenizers need. The plan holds only its path, never the token.",
+        example="/home/{user-id}/.hf_token",
+        variable="HF_TOKEN",
+    )
+    container_image: Text | None = optional(
+        "Container image; without it, and without training_image, the training runs on the host.",
+        example="nvcr.io/nvidia/nemo:26.08",
+    )
+    container_name: ContainerName = key("Name of the container on each node.", default="bridge_training")
+    shm_size: Size = key("Size of the container's /dev/shm.", default="64G")
+    container_config: ContainerConfig = key(
+        "What the container sees of the node, and the environment of the training.", default_factory=ContainerConfig
+    )
+    result_dict: ExpectedResults = key("Thresholds of the verdict.", default_factory=ExpectedResults)
+
+
+class RecipeConfig(ConfigSection):
+    """The top level of the file."""
+
+    recipe: YamlText = key(
+        "Function of megatron.bridge.recipes or megatron.bridge.perf_recipes.",
+        example="llama3_8b_pretrain_8gpu_h100_bf16_config",
+        variable="--recipe",
+    )
+    mode: t.Annotated[str, OneOf(MODES, strict=True)] | None = optional(
+        "What to train; by default what the recipe's name says.", example="pretrain", variable="--mode"
+    )
+    dataset: t.Annotated[str, OneOf(DATASETS, strict=True)] | None = optional(
+        "Dataset in place of the recipe's; those of perf_recipes refuse one.", example="mock", variable="--dataset"
+    )
+    step_func: YamlText | None = optional(
+        "Forward step, where the recipe's name does not decide it.", example="vlm_step", variable="--step-func"
+    )
+    overrides: FreeObject = key(
+        "Values of Bridge's ConfigContainer, by path or in sections; they replace the recipe's.",
+        default={},
+        example={"train.train_iters": 50, "train.global_batch_size": 128},
+        variable="KEY=VALUE",
+    )
+    trainops: RunConfig = key(
+        "How to run: read only by this collection, not by Megatron Bridge.", default_factory=RunConfig
+    )

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reading a file that names a recipe of Megatron Bridge."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import yaml
+
+from ...config.budget import TOO_DEEP
+from ...config.findings import Findings
+from ...config.model import typed
+from ...config.overrides import fault_no_place, within_depth
+from ...config.words import shown
+from ...config.yaml_config import check_budget, fault_syntax
+from ...job.options import RunOptions
+from ..face import Asked
+from .config import RecipeConfig, RunConfig
+
+Values = dict[str, t.Any]
+# The section of a config that says how to run.
+RUN = "trainops"
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+@dataclass(frozen=True)
+class RecipeFile:
+    """The values in a file, and those of ``training_overrides`` for Bridge, by path."""
+
+    values: Values
+    arguments: Values
+
+
+def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None:
+    """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
+    try:
+        check_budget(text)
+        values = _plain(yaml.safe_load(text.removeprefix("\ufeff")))
+    except yaml.MarkedYAMLError as error:
+        fault_syntax(text, source, error, findings)
+        return None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        reason = TOO_DEEP if isinstance(error, RecursionError) else str(error).splitlines()[0].rstrip(".")
+        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Fix that.")
+        return None
+    if isinstance(values, dict):
+        return RecipeFile(values, {})
+    message = f"{source} contains {shown(values)}, not keys."
+    findings.fault("training_config", source, message, "Give recipe, overrides and trainops at the top level.")
+    return None
+
+
+def _plain(value: t.Any) -> t.Any:
+    """Return a value of YAML as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def with_overrides(config: RecipeFile, overrides: Mapping[str, t.Any], findings: Findings) -> RecipeFile:
+    """Return a config with other values, and report those that do not fit."""
+    values, arguments = config.values, dict(config.arguments)
+    for path, value in within_depth(overrides, findings):
+        bare = path.removeprefix("overrides.")
+        if not _PATH.fullmatch(bare):
+            fault_no_place(path, value, "it is not names with dots between them", findings)
+        elif bare == path and path.split(".")[0] in RecipeConfig.model_fields:
+            values = _with_value(values, path.split("."), value)
+        else:
+            arguments[bare] = value
+    return replace(config, values=values, arguments=arguments)
+
+
+def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
+    held = values if isinstance(values, dict) else {}
+    name, *below = path
+    return {**held, name: _with_value(held.get(name), below, value) if below else value}
+
+
+def overrides_of(config: RecipeFile) -> Values:
+    """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer."""
+    given = config.values.get("overrides")
+    return {**dict(_flat(given if isinstance(given, dict) else {}, "")), **config.arguments}
+
+
+def _flat(values: Values, path: str) -> Iterator[tuple[str, t.Any]]:
+    for key, value in values.items():
+        where = f"{path}.{key}" if path else key
+        if isinstance(value, dict) and value:
+            yield from _flat(value, where)
+        else:
+            yield where, value
+
+
+def is_path(text: str) -> bool:
+    """Return whether a text is a path in Bridge's ConfigContainer."""
+    return bool(_PATH.fullmatch(text))
+
+
+def run_of(config: RecipeFile) -> Values:
+    """Return the section that says how to run, or an empty one."""
+    given = config.values.get(RUN)
+    return given if isinstance(given, dict) else {}
+
+
+def mode_of(options: RunOptions) -> str:
+    """Return the mode of the run."""
+    return "multi_node" if options.training_mode == "auto" else options.training_mode
+
+
+def asked_of(config: RecipeFile, options: RunOptions) -> Asked:
+    """Return the number of nodes and the address of rank 0 that a file names."""
+    run = typed(RunConfig, run_of(config), "", Findings())
+    return Asked(run.nnodes, run.master_address if mode_of(options) == "multi_node" else None)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What MaxText's high-performance scripts train, each by its path below src/maxtext/configs.
+
+``scripts.json`` has the keys that a script passes to MaxText, those of the file that it names among them, but nothing
+about where its output goes, what it profiles, and the tokenizer, as all of them train on synthetic data. The flags of
+the same scripts are in `xla_flag_sets`.
+Source: src/maxtext/configs/{tpu,gpu,experimental}/**.sh of AI-Hypercomputer/maxtext, August 2026.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+from pathlib import Path
+
+_Values = Mapping[str, t.Any]
+
+SCRIPTS: t.Final[dict[str, dict[str, t.Any]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+# What a script says of the run rather than of the model, each with the key of ``config``.
+_OF_CONFIG = {"steps": "training_steps", "enable_checkpointing": "enable_checkpointing"}
+
+
+def script_in(data: _Values) -> str | None:
+    """Return the script that a config names, if there is one of that name."""
+    config = data.get("config")
+    named = config.get("maxtext_script") if isinstance(config, dict) else None
+    return named if isinstance(named, str) and named in SCRIPTS else None
+
+
+def completed(data: _Values) -> _Values:
+    """Return a config, the sections untyped, with what its script sets where it sets nothing itself."""
+    name = script_in(data)
+    if name is None:
+        return data
+    keys = SCRIPTS[name]
+    of_config = {own: keys[key] for key, own in _OF_CONFIG.items() if key in keys}
+    of_branch = {key: value for key, value in keys.items() if key not in _OF_CONFIG}
+    return {
+        **data,
+        "config": {**of_config, "xla_flag_set": name, **data["config"]},
+        "model_params": _with_keys(data.get("model_params"), of_branch, depth=3),
+    }
+
+
+def _with_keys(part: t.Any, keys: _Values, depth: int) -> t.Any:
+    """Return model_params, or a part of it, with keys added to every branch, which lie so much deeper."""
+    if not isinstance(part, dict):
+        return part
+    if not depth:
+        return {**keys, **part}
+    return {name: _with_keys(inner, keys, depth - 1) for name, inner in part.items()}
+
+
+def added_by_script(data: _Values, branch: _Values) -> dict[str, t.Any]:
+    """Return what the script sets of a branch, by key; ``branch`` is as `completed` returns it."""
+    keys = SCRIPTS.get(script_in(data) or "", {})
+    return {key: value for key, value in keys.items() if key not in _OF_CONFIG and branch.get(key) == value}

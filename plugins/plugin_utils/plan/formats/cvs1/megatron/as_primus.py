@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A CVS config for Megatron-LM that trains with Primus: an experiment of its image, with values of the config.
+
+CVS passes on the steps and the batch sizes; here the length of a sequence goes along.
+Source: cvs/lib/training/megatron/primus_lib.py of ROCm/cvs at 15ea03dd.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+
+from ....config.findings import Findings
+from ....config.model import refuse_unknown_keys, section, typed
+from ....config.placed_findings import PlacedFindings
+from ....config.words import key_path, listed, shown
+from ....job.branch import Branch
+from ....job.options import RunOptions
+from ...primus_yaml.reading import PrimusFile
+from ..branch import choose_branch, mode_of
+from ..checks import check_rdma_devices, check_run, unused_in_run
+from ..reading import CvsReading
+from ..run_table import MULTI_NODE_KEYS, PLACES, RUN, WITHOUT_EFFECT, check_node_count, run_table
+from .config import MegatronConfig, MegatronModelParameters
+from .primus_models import GPUS, MODELS, PRECISIONS, gpu_in_primus, model_in_primus
+
+_MODULE = "pre_trainer"
+_OVERRIDES = f"modules.{_MODULE}.overrides"
+_SYNTHETIC = "Primus' experiments train on synthetic data, and no dataset of the config is passed on."
+_REMEDY = "give Primus' experiment file as training_config, and change it there."
+_ATOMIC = re.compile("MI3(00|25)X")
+_VARIABLES_OF_CDNA3 = {"PRIMUS_TURBO_ATTN_V3_ATOMIC_FP32": "1", "NVTE_CK_IS_V3_ATOMIC_FP32": "1"}
+_OF_BRANCH = {
+    "micro_batch_size": "micro_batch_size",
+    "global_batch_size": "batch_size",
+    "seq_length": "sequence_length",
+    "max_position_embeddings": "sequence_length",
+}
+# Passed on in another way, or the same in Primus' file.
+_KNOWN = {*_OF_BRANCH.values(), "model_size", "tokenizer_model", "precision", "fp8_recipe", "fp4_recipe", "result_dict"}
+_Reading = CvsReading[MegatronConfig, RunOptions]
+
+
+def as_primus(
+    data: Mapping[str, t.Any], options: RunOptions, node_count: int, findings: Findings
+) -> tuple[PrimusFile | None, Findings]:
+    """Return an experiment of Primus, or None if its branch has faults; and findings that name the keys of CVS."""
+    mode = mode_of(data, options, node_count)
+    lower_unknown = options.training_unknown_keys == "warn"
+    unused = {*WITHOUT_EFFECT, "megatron_root", "training_scripts", "data_path", "dataset_source"}
+    unused |= {"data_cache_dir", *unused_in_run(data, mode, options, MULTI_NODE_KEYS)}
+    refuse_unknown_keys(data, ("config", "model_params"), "", findings, lower_to_warning=lower_unknown)
+    given = section(data, "config", "config", findings)
+    own = findings if given is not None else Findings()
+    config = typed(MegatronConfig, given or {}, "config", own, unused=unused, lower_unknown=lower_unknown)
+    reading = CvsReading(config, mode, (), options, own, given or {})
+    _check_config(reading, data.get("model_params"), node_count)
+    branch = choose_branch(data, mode, options, findings)
+    if branch is None:
+        return None, findings
+    faults = len(findings.faults)
+    parameters = typed(
+        MegatronModelParameters, branch.values, branch.path, findings, unused=unused, lower_unknown=lower_unknown
+    )
+    named = _named(branch, parameters, findings)
+    if named is None or len(findings.faults) > faults:
+        return None, findings
+    _warn_of_layout(branch, parameters, findings)
+    model, gpu, precision = named
+    path = f"examples/megatron/configs/{gpu}/{model}-{precision}-pretrain.yaml"
+    findings.note(
+        f"What is trained is the image's own {path}, as with CVS; steps, batch sizes and the length of a sequence are "
+        "those of the config."
+    )
+    run = run_table(reading, _VARIABLES_OF_CDNA3 if _ATOMIC.fullmatch(gpu) else {})
+    results = parameters.result_dict.model_dump(exclude_none=True) if parameters.result_dict else {}
+    places = PLACES | {
+        f"{RUN}.result_dict": key_path(branch.path, "result_dict"),
+        f"{_OVERRIDES}.train_iters": "config.training_iterations",
+        **{f"{_OVERRIDES}.{key}": key_path(branch.path, name) for key, name in _OF_BRANCH.items()},
+    }
+    file = PrimusFile(
+        text="",
+        values=_experiment(model, PRECISIONS[precision], {**run, "result_dict": results}),
+        source=path,
+        module=_MODULE,
+        backend="megatron",
+        arguments=_arguments(config, parameters),
+        in_image=path,
+        mode=mode,
+    )
+    return file, PlacedFindings(findings, places)
+
+
+def _check_config(reading: _Reading, parameters: t.Any, node_count: int) -> None:
+    check_run(reading, parameters, WITHOUT_EFFECT, MULTI_NODE_KEYS, "master_address")
+    check_node_count(reading, node_count, reading.findings)
+    if reading.multi_node:
+        check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
+    if reading.config.mock_data is False:
+        reading.fault("config.mock_data", _SYNTHETIC, f"Set mock_data to True, or {_REMEDY}")
+
+
+def _named(branch: Branch, parameters: MegatronModelParameters, findings: Findings) -> tuple[str, str, str] | None:
+    """Return model, GPU and precision as the name of Primus' experiment has them; None and faults if it has not."""
+    model, gpu = model_in_primus(branch.model), gpu_in_primus(branch.gpu)
+    precision = _precision(parameters)
+    if model is None:
+        message = f"Primus has no experiment for a model {shown(branch.model)}."
+        findings.fault(branch.path, branch.model, message, f"Name it as one of {listed(MODELS)}, or {_REMEDY}")
+    if gpu is None:
+        message = f"Primus has no experiments for a GPU {shown(branch.gpu)}."
+        findings.fault(branch.path, branch.gpu, message, f"Choose one of {listed(dict.fromkeys(GPUS.values()))}.")
+    if parameters.precision and precision not in PRECISIONS:
+        findings.fault(
+            key_path(branch.path, "precision"),
+            parameters.precision,
+            f"Primus has no experiments in {precision}.",
+            f"Choose one of {listed(PRECISIONS)}.",
+        )
+    return (model, gpu, precision) if model and gpu and precision in PRECISIONS else None
+
+
+def _precision(parameters: MegatronModelParameters) -> str:
+    recipes = {getattr(parameters, f"{kind}_recipe", None): f"MX{kind.upper()}" for kind in ("fp8", "fp4")}
+    plain = str(parameters.precision).removeprefix("TE_")
+    return recipes.get("mxfp8" if plain == "FP8" else "mxfp4" if plain == "FP4" else "", plain)
+
+
+def _warn_of_layout(branch: Branch, parameters: MegatronModelParameters, findings: Findings) -> None:
+    """Warn of values that Primus' experiment decides."""
+    given = [
+        key for key in branch.values if key not in _KNOWN and getattr(parameters, key, None) not in (None, False, 1)
+    ]
+    if given:
+        findings.warn(
+            key_path(branch.path, given[0]),
+            branch.values[given[0]],
+            f"Primus' experiment for the model decides {listed(given)}: as with CVS, such values are not passed on.",
+            f"Leave them out, or {_REMEDY}",
+        )
+
+
+def _arguments(config: MegatronConfig, parameters: MegatronModelParameters) -> dict[str, t.Any]:
+    of_branch = {key: getattr(parameters, name) for key, name in _OF_BRANCH.items()}
+    given = {**of_branch, "train_iters": config.training_iterations}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _experiment(model: str, precision: Mapping[str, str], run: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return what is known of an experiment of the image."""
+    return {
+        **{name: name for name in ("work_group", "user_name", "exp_name")},
+        "workspace": "./output",
+        "modules": {
+            _MODULE: {
+                "framework": "megatron",
+                "config": f"{_MODULE}.yaml",
+                "model": f"{model}.yaml",
+                "overrides": dict(precision),
+            }
+        },
+        RUN: dict(run),
+    }

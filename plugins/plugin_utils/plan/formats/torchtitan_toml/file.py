@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A config for TorchTitan as its trainer takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...config.toml_config import TomlConfig
+
+
+@dataclass(frozen=True)
+class TitanFile(TomlConfig):
+    """TorchTitan's TOML with its table ``trainops``, and the mode of a run that asks for none."""
+
+    mode: str = "multi_node"

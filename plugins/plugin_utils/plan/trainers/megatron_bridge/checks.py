@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is checked of a recipe of Megatron Bridge in addition to its sizes."""
+
+from __future__ import annotations
+
+import re
+
+from ...config.staged_secrets import check_secrets
+from ...config.words import counted, listed, nearest, shown
+from ...formats.bridge_yaml.reading import RUN, is_path
+from ...job.batch_scaling import check_scaling
+from ...job.branch import check_name
+from ...job.container import check_container
+from .reading import COUNT, FLAG, BridgeReading
+from .scale import INTERVAL, STEPS
+
+# Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and what replaces one as a whole.
+_SECTIONS = (
+    *("env_vars", "rng", "rerun_state_machine", "train", "model", "optimizer", "ddp", "validation", "scheduler"),
+    *("dataset", "logger", "tokenizer", "checkpoint", "dist", "ft", "straggler", "nvrx_straggler", "profiling"),
+    *("peft", "comm_overlap", "mixed_precision", "tensor_inspect", "inprocess_restart"),
+    "optimizer_config_override_provider",
+)
+_FUNCTION = re.compile(r"[A-Za-z_]\w*")
+
+
+def check_recipe(reading: BridgeReading, image: str | None) -> None:
+    """Report what keeps a recipe from training, or its log from showing that."""
+    config, findings = reading.config, reading.findings
+    if config.recipe and not _FUNCTION.fullmatch(config.recipe):
+        message = f"{shown(config.recipe)} is not the name of a function."
+        reading.fault("recipe", message, "Give a name such as llama3_8b_pretrain_config, without a module.")
+    elif config.recipe:
+        check_name(reading.name.model, "recipe", findings)
+        _check_mode(reading)
+    run = config.trainops
+    if run:
+        check_container(run.container_config, findings, f"{RUN}.container_config", f"; use {RUN}.hf_token_file")
+        _check_nodes(reading)
+    check_secrets({name: value for name, value in reading.file.values.items() if name != RUN}, "", findings)
+    check_secrets(reading.file.arguments, "training_overrides", findings)
+    check_scaling(reading.options, reading.mode, None, "A recipe of Megatron Bridge", findings)
+    _check_paths(reading)
+    _check_steps(reading)
+    _check_engine(reading, image)
+
+
+def _check_mode(reading: BridgeReading) -> None:
+    said, given, name = reading.name.mode, reading.config.mode, reading.config.recipe
+    if said is None and given is None and "mode" not in reading.file.values:
+        message = f"The name {name} does not say what to train."
+        reading.fault("mode", message, "Give mode: pretrain, sft, lora or dora.")
+    elif said and given and given != said and {said, given} != {"lora", "dora"}:
+        reading.fault(
+            "mode", f"{name} is a recipe for {said}, not {given}.", "Leave mode out, or choose another recipe."
+        )
+    if reading.name.gpus and reading.config.dataset:
+        reading.warn(
+            "dataset",
+            "Recipes of megatron.bridge.perf_recipes keep their own dataset, and Bridge exits on another one.",
+            "Leave it out, unless the recipe is one of megatron.bridge.recipes.",
+        )
+
+
+def _check_nodes(reading: BridgeReading) -> None:
+    asked, there = reading.config.trainops.nnodes, len(reading.nodes)
+    if asked and there and asked != there:
+        reading.fault(
+            f"{RUN}.nnodes",
+            f"nnodes is {asked}, but the run has {counted(there, 'node')}.",
+            "Change it, leave it out, or choose other hosts with training_hosts or training_exclude.",
+        )
+    gpus = reading.nnodes * (reading.options.training_gpus_per_node or 0) if there else 0
+    if reading.name.gpus and gpus and gpus != reading.name.gpus:
+        reading.findings.note(
+            f"The recipe is tuned for {counted(reading.name.gpus, 'GPU')}, and the job has {gpus}: Bridge scales the "
+            "global batch size of a recipe of perf_recipes with them, unless train.global_batch_size is set."
+        )
+
+
+def _check_paths(reading: BridgeReading) -> None:
+    for path, value in reading.overrides.items():
+        where, section = reading.where(path), path.split(".")[0]
+        if not is_path(path):
+            message = f"{shown(path)} is not a path in Bridge's ConfigContainer."
+            reading.findings.fault(
+                where, value, message, "Give names with dots between them, such as train.train_iters."
+            )
+        elif section not in _SECTIONS:
+            near = nearest(section, _SECTIONS)
+            reading.findings.warn(
+                where,
+                value,
+                f"Bridge's ConfigContainer has no known section {section}; Bridge exits on one that it does not have.",
+                f"Did you mean {near}?" if near else f"Known sections: {listed(_SECTIONS)}.",
+            )
+
+
+def _check_steps(reading: BridgeReading) -> None:
+    steps, interval = reading.given(STEPS), reading.given(INTERVAL)
+    if STEPS not in reading.overrides:
+        reading.findings.fault(
+            reading.where(STEPS),
+            None,
+            "The number of steps is not set, and a plan cannot read the recipe's own: that of many is 300,000.",
+            "Set train.train_iters in overrides, for example to 50.",
+        )
+    if steps and interval and steps % interval:
+        reading.findings.warn(
+            reading.where(INTERVAL),
+            interval,
+            f"The log has a line for each {interval} steps, so that none shows the last of {steps}: without it no run "
+            "passes.",
+            "Set it to 1, or leave it out.",
+        )
+    if reading.given("logger.skip_train_metrics_log", FLAG):
+        path = "logger.skip_train_metrics_log"
+        message = "The log would have no lines of steps, by which the run is judged."
+        reading.findings.fault(reading.where(path), True, message, "Leave it out.")
+    if reading.given("train.exit_interval", COUNT):
+        path = "train.exit_interval"
+        message = "Bridge ends the training there, whatever train.train_iters is."
+        reading.findings.warn(reading.where(path), reading.overrides[path], message, "Set train.train_iters instead.")
+
+
+def _check_engine(reading: BridgeReading, image: str | None) -> None:
+    if reading.options.container_engine == "none":
+        return
+    if image is None:
+        reading.findings.fault(
+            "training_image",
+            None,
+            "The file names no container image.",
+            "Set training_image, for example nvcr.io/nvidia/nemo:26.08, or container_engine=none for the hosts.",
+        )
+        return
+    reading.findings.note(
+        "A container gets NVIDIA's GPUs and drivers from NVIDIA's container runtime: docker needs it as its default "
+        "runtime (nvidia-ctk runtime configure --runtime=docker --set-as-default), Slurm's Pyxis brings it along."
+    )

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""TorchTitan since 0.3: from a config's name, and values in place of its own, to what each node runs.
+
+The config is a function in Python on the nodes, so that a plan knows only the values that replace its own.
+Source: torchtitan/config/manager.py, torchtitan/config/configs.py and run_train.sh of pytorch/torchtitan at b5bcd76c.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Sequence
+
+from ....contracts import Bound, OptionalParameters, Parameters
+from ...config.findings import Findings
+from ...config.model import typed
+from ...config.secret_names import is_secret_name, without_secrets
+from ...formats.torchtitan_run.config import RunFile
+from ...formats.torchtitan_run.file import TitanRun
+from ...job.batch_scaling import check_scaling
+from ...job.branch import Branch, check_name
+from ...job.job import Job
+from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.ranks import Node
+from ...job.sizes import Sizes, check_sizes
+from ...job.thresholds import expected_in
+from .checks import check_lines
+from .launch import RUN, check_run, of_run, torchrun, unused_keys
+from .options import TorchTitanOptions
+from .reading import NamedReading
+from .tokenizer import check_tokenizer, fetching, script_of
+
+_ASSETS, _DUMP = "hf_assets_path", "dump_folder"
+_DEGREES = {
+    "tensor_parallelism": "parallelism.tensor_parallel_degree",
+    "pipeline_parallelism": "parallelism.pipeline_parallel_degree",
+    "context_parallelism": "parallelism.context_parallel_degree",
+}
+_STEPS, _INTERVAL = "training.steps", "metrics.log_freq"
+# A step's tokens and a sequence's; the names before the comma are those of August 2026, the others those until then.
+_TOKENS, _LENGTHS = "training.num_tokens_per_train_step", ("training.max_context_length", "training.seq_len")
+_BATCH, _LOCAL = "training.global_batch_size", "training.local_batch_size"
+_KEYS = {**_DEGREES, "global_batch_size": _BATCH, "micro_batch_size": _LOCAL, "sequence_length": _LENGTHS[0]}
+_QUANTIZED = re.compile(r"_(mxfp8|nvfp4|float8)(?![a-z])")
+_PRECISIONS = {"float8": "fp8", "float32": "fp32"}
+
+
+def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
+    """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
+    mode = "multi_node" if options.training_mode == "auto" else options.training_mode
+    lower_unknown = options.training_unknown_keys == "warn"
+    read = typed(
+        RunFile, config.values, "", findings, unused=unused_keys(options), lower_unknown=lower_unknown, notes=False
+    )
+    reading = NamedReading(read, mode, nodes, options, findings, config.overrides)
+    sizes = _sizes_of(reading)
+    check_sizes(sizes, None, {name: reading.where(key) for name, key in _KEYS.items()}, findings)
+    check_run(reading)
+    check_scaling(options, mode, None, "A config of TorchTitan", findings)
+    check_lines(reading.number(_STEPS), reading.number(_INTERVAL), reading.where(_INTERVAL), findings)
+    check_tokenizer(reading, _text(reading, _ASSETS), reading.where(_ASSETS))
+    _check_paths(reading)
+    _check_secrets(reading)
+    if read.config:
+        check_name(read.config, "config", findings)
+    master = reading.master_address(f"{RUN}.master_address")
+    expected = expected_in(reading, f"{RUN}.result_dict")
+    return None if findings.faults else _job(reading, master, sizes, expected)
+
+
+def _job(reading: NamedReading, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
+    name = reading.config.config
+    known = known_model(name)
+    return Job(
+        **of_run(reading),
+        branch=Branch(reading.mode, name, reading.options.training_gpu or reading.config.trainops.gpu or "", RUN, {}),
+        parameters=_parameters(reading, sizes),
+        tokens_per_step_per_gpu=_tokens_per_step_per_gpu(reading, sizes),
+        expected=expected,
+        master_address=master,
+        command=fetching(reading, _text(reading, _ASSETS), _command(reading, master)),
+        files=script_of(reading),
+        architecture=KNOWN_MODELS[known] if known else f"The shape of {name} is in its config.",
+        checkpoints=_checkpoints(reading),
+    )
+
+
+def _command(reading: NamedReading, master: str) -> list[str]:
+    pipeline = (reading.number(_DEGREES["pipeline_parallelism"]) or 1) > 1
+    given = dict(reading.overrides)
+    if not (_text(reading, _DUMP) or "").startswith("/"):
+        given[_DUMP] = f"{{run-folder}}/{_text(reading, _DUMP) or 'outputs'}"
+    return [
+        *torchrun(reading, master, pipeline=pipeline),
+        *("--module", reading.config.module, "--config", reading.config.config),
+        *(word for name, value in given.items() for word in _argument(name, value)),
+    ]
+
+
+def _argument(name: str, value: t.Any) -> list[str]:
+    """Return a value as TorchTitan's command line takes it: a truth value is an argument of its own."""
+    if isinstance(value, bool):
+        *sections, last = name.split(".")
+        return [f"--{'.'.join([*sections, last if value else f'no-{last}'])}"]
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return [f"--{name}={text}"] if text.startswith("-") or not text else [f"--{name}", text]
+
+
+def _sizes_of(reading: NamedReading) -> Sizes:
+    """Return the sizes that are known; without a degree of its own, how GPUs share a model is in the config."""
+    given = {name: reading.number(key) for name, key in _DEGREES.items()}
+    if any(value is not None for value in given.values()):
+        given = {name: value or 1 for name, value in given.items()}
+    lengths = filter(None, map(reading.number, _LENGTHS))
+    return Sizes(
+        nodes=reading.nnodes if reading.nodes else None,
+        gpus_per_node=reading.options.training_gpus_per_node,
+        expert_parallelism=reading.number("parallelism.expert_parallel_degree") or 1,
+        global_batch_size=reading.number(_BATCH),
+        micro_batch_size=reading.number(_LOCAL),
+        sequence_length=next(lengths, None),
+        tensor_parallelism=given["tensor_parallelism"],
+        pipeline_parallelism=given["pipeline_parallelism"],
+        context_parallelism=given["context_parallelism"],
+    )
+
+
+def _tokens_per_step_per_gpu(reading: NamedReading, sizes: Sizes) -> float | None:
+    tokens = reading.number(_TOKENS)
+    return tokens / sizes.gpus if tokens and sizes.gpus else sizes.tokens_per_step_per_gpu
+
+
+def _parameters(reading: NamedReading, sizes: Sizes) -> Parameters:
+    run, interval = reading.config.trainops, reading.number(_INTERVAL)
+    optional: OptionalParameters = {}
+    if run.nic_type:
+        optional["nic_type"] = run.nic_type
+    if interval:
+        optional["steps_per_line"] = interval
+    return {
+        "nnodes": len(reading.nodes),
+        "gpus_per_node": reading.options.training_gpus_per_node,
+        "model_name": reading.config.config,
+        "precision": _precision(reading),
+        "global_batch_size": sizes.global_batch_size,
+        "micro_batch_size": sizes.micro_batch_size,
+        "sequence_length": sizes.sequence_length,
+        "tensor_parallelism": sizes.tensor_parallelism,
+        "pipeline_parallelism": sizes.pipeline_parallelism,
+        "data_parallelism": sizes.data_parallelism,
+        "iterations": reading.number(_STEPS),
+        **optional,
+    }
+
+
+def _precision(reading: NamedReading) -> str:
+    """Return the number format, as the name of a quantized config says, else the one that FSDP computes in."""
+    quantized = _QUANTIZED.search(reading.config.config)
+    named = quantized[1] if quantized else str(reading.overrides.get("training.mixed_precision_param", ""))
+    return _PRECISIONS.get(named, named if quantized else "bf16")
+
+
+def _checkpoints(reading: NamedReading) -> str:
+    """Return the folder from which TorchTitan resumes by itself, empty if it does not, or each node has its own."""
+    folder = _text(reading, _DUMP) or ""
+    goes_on = reading.overrides.get("checkpoint.enable") is True and folder.startswith("/")
+    inner = _text(reading, "checkpoint.folder") or "checkpoint"
+    return f"{folder.rstrip('/')}/{inner}" if goes_on else ""
+
+
+def _check_paths(reading: NamedReading) -> None:
+    assets = _text(reading, _ASSETS) or ""
+    if not assets.startswith("/") and not reading.root:
+        reading.findings.warn(
+            reading.where(_ASSETS),
+            assets or None,
+            "No folder is set to start in, where the config looks for its tokenizer.",
+            f"Set {RUN}.torchtitan_root or training_torchtitan_root, or overrides.{_ASSETS} to an absolute path.",
+        )
+    shared = (_text(reading, _DUMP) or "").startswith("/")
+    if reading.overrides.get("checkpoint.enable") is True and reading.nnodes > 1 and not shared:
+        reading.findings.warn(
+            reading.where(_DUMP),
+            _text(reading, _DUMP),
+            "Each node would keep its part of the checkpoints in its own run folder, where no other node finds it.",
+            "Give a folder that all nodes share, or set checkpoint.enable to false.",
+        )
+
+
+def _check_secrets(reading: NamedReading) -> None:
+    """Report values that look like secrets: arguments stand in the plan."""
+    for name, value in reading.overrides.items():
+        secret = is_secret_name(name.rpartition(".")[2]) and value not in (None, "")
+        if secret or (isinstance(value, str) and without_secrets(value) != value):
+            reading.findings.fault(
+                reading.where(name),
+                None,
+                "This looks like a secret: it would appear in the plan and on the nodes.",
+                f"Leave it out, and use {RUN}.hf_token_file or training_hf_token.",
+            )
+
+
+def _text(reading: NamedReading, name: str) -> str | None:
+    value = reading.overrides.get(name)
+    return value if isinstance(value, str) else None

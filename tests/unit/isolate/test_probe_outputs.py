@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tools print, in the formats of several of their releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm.output import failures_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.output import bits_per_second
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.output import rows_in
+
+DATA = Path(__file__).resolve().parents[2] / "data/probes"
+PARTNER = {
+    "node": "gpu1",
+    "address": "10.0.0.1",
+    "addresses": ["10.0.0.1", "10.0.0.2"],
+    "port": 29700,
+    "serves": False,
+    "secret": "",
+    "patience": 1.0,
+    "slowdown": 1.0,
+}
+
+
+def text(name: str) -> str:
+    return (DATA / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["nccl_tests_2_19.txt", "nccl_tests_2_19.json", "nccl_tests_2_10.txt", "rccl_tests.txt"]
+)
+def test_every_release_prints_the_same_rows(name: str) -> None:
+    rows = rows_in(text(name))
+    assert [row.size >> 20 for row in rows] == [512, 516, 520, 524, 528]
+    assert rows[0].seconds == pytest.approx([2120.4e-6, 2118.9e-6])
+    assert rows[0].bus_bandwidth == pytest.approx([443.09e9, 443.40e9], rel=1e-4)
+    assert rows[0].wrong == (None if name == "nccl_tests_2_10.txt" else 0)
+
+
+def test_rows_that_have_only_in_place_are_read_as_that() -> None:
+    assert rows_in(text("rccl_tests_in_place.txt"))[0].seconds == pytest.approx([2118.9e-6])
+
+
+def test_sizes_that_hardly_differ_are_samples_of_the_same_work() -> None:
+    samples = samples_in(text("nccl_tests_2_19.txt"))
+    assert samples == pytest.approx([2.12e-3] * 5, rel=0.002)
+
+
+def test_wrong_values_are_no_result_at_any_speed() -> None:
+    with pytest.raises(ValueError, match="6 values"):
+        samples_in(text("nccl_tests_wrong.txt"))
+
+
+def test_an_output_that_ends_early_is_no_result() -> None:
+    whole = text("nccl_tests_2_19.txt")
+    with pytest.raises(ValueError, match="ends before"):
+        rows_in(whole[: whole.index("# Out of bounds")])
+    with pytest.raises(ValueError, match="no results"):
+        rows_in("gpu07: Test NCCL failure common.cu:1279 'unhandled cuda error'\n")
+
+
+@pytest.mark.parametrize("name", ["ib_write_bw.txt", "ib_write_bw_mib.txt", "ib_write_bw.json"])
+def test_the_bandwidth_of_an_adapter_is_the_same_in_each_unit(name: str) -> None:
+    assert bits_per_second(text(name)) == pytest.approx(393.62e9, rel=1e-4)
+
+
+def test_an_output_without_a_bandwidth_is_no_result() -> None:
+    with pytest.raises(ValueError, match="no bandwidth"):
+        bits_per_second(" Failed to modify QP 295 to RTR\n")
+
+
+@pytest.mark.parametrize("name", ["dcgm_3.json", "dcgm_4.json"])
+def test_a_gpu_that_fails_in_dcgm_is_named_with_what_it_says(name: str) -> None:
+    (found,) = failures_in(text(name)).items()
+    assert found[0] == "GPU 3"
+    assert "row remapping failed" in found[1]
+
+
+def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
+        failures_in("Error: unable to establish a connection to the specified host: localhost\n")
+    assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "left"),
+    [
+        ("", ["mlx5_0", "mlx5_1", "mlx5_10", "eth0"]),
+        ("mlx5", ["mlx5_0", "mlx5_1", "mlx5_10"]),
+        ("mlx5_1", ["mlx5_1", "mlx5_10"]),
+        ("=mlx5_1:1", ["mlx5_1"]),
+        ("^mlx5_1,eth0", ["mlx5_0"]),
+        ("^=mlx5_1", ["mlx5_0", "mlx5_10", "eth0"]),
+    ],
+)
+def test_the_adapters_are_those_that_a_training_uses(chosen: str, left: list[str]) -> None:
+    assert adapters(chosen, ["mlx5_0", "mlx5_1", "mlx5_10", "eth0"]) == left
+
+
+def test_both_ends_of_an_adapter_meet_at_a_port_of_their_own_with_the_gid_of_a_training() -> None:
+    client = command("mlx5_1", 1, PARTNER, {"NCCL_IB_GID_INDEX": "3"})
+    server = command("mlx5_1", 1, {**PARTNER, "serves": True}, {"NCCL_IB_GID_INDEX": "3"})
+    assert client == [*server, "10.0.0.1"]
+    assert client[client.index("-p") + 1] == str(29700 + 128)
+    assert client[client.index("-x") + 1] == "3"
+    assert "-x" not in command("mlx5_1", 1, PARTNER, {})

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Probes that run tools: on nodes that are processes, with programs that print what the real ones print."""
+
+from __future__ import annotations
+
+import os
+import threading
+import typing as t
+from pathlib import Path
+
+import pytest
+from fake_tools import with_adapters, with_gpus
+from local_nodes import prober
+from ports import free_port
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.disk import probe as disk
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import probe as ib_write_bw
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests import pairs as nccl_tests_pairs
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.programs import Programs
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import staged_files
+
+HERE = ProbedNode("127.0.0.1")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(tmp_path / "locks"))
+
+
+def programs(folder: Path, path: str = "", **env: str) -> Programs:
+    """Return what runs programs on a node that is this process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    env |= {"PATH": f"{path}:{os.environ['PATH']}"} if path else {}
+    node = {"node": folder.name, "run_folder": str(folder), "env": env, "master_address": "127.0.0.1"}
+    request: t.Any = {"run_id": "isolation", "node": node}
+    state: t.Any = {"engine": "none", "handle": {"pid": 1, "start_time": "1"}}
+    return Programs(request, state)
+
+
+def test_a_node_whose_gpus_reduce_slowly_takes_longer_and_one_where_that_fails_says_why(tmp_path: Path) -> None:
+    paths = {
+        "fast": with_gpus(tmp_path / "fast"),
+        "slow": with_gpus(tmp_path / "slow", slower=1.2),
+        "wrong": with_gpus(tmp_path / "wrong", output="nccl_tests_wrong.txt"),
+        "dead": with_gpus(tmp_path / "dead", fails=True),
+    }
+    own = {node: {"PATH": path} for node, path in paths.items()}
+    of = prober(tmp_path / "nodes", dict.fromkeys(paths, HERE), 1, environments=own, chosen=Chosen(("nccl_tests",)))
+    try:
+        of.hold()
+        tools = of.tools(list(paths), ["nccl_tests"])
+        assert {one["nccl_tests"]["lacks"] for one in tools.values()} == {""}
+        found = {one.nodes[0]: one for one in of.singles(list(paths), "sweep")}
+    finally:
+        of.let_go()
+    assert {(one.probe, one.part) for one in found.values()} == {("nccl_all_reduce", "GPUs")}
+    assert min(found["slow"].samples) == pytest.approx(1.2 * min(found["fast"].samples))
+    assert "values of the result are wrong" in found["wrong"].problem
+    assert "unhandled cuda error" in found["dead"].problem
+    assert "-g 8" in (tmp_path / "fast/arguments").read_text()
+
+
+def test_a_node_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1)
+    try:
+        of.hold()
+        assert "no GPUs" in of.tools(["a"], ["nccl_tests"])["a"]["nccl_tests"]["lacks"]
+    finally:
+        of.let_go()
+
+
+def test_mpirun_starts_a_process_for_each_gpu_of_both_nodes_with_what_nccl_needs_of_a_training(tmp_path: Path) -> None:
+    path = with_gpus(tmp_path / "tools").removesuffix(":$PATH")
+    os_path = os.environ["PATH"]
+    os.environ["PATH"] = f"{path}:{os_path}"
+    try:
+        here = programs(tmp_path / "a", path, NCCL_IB_HCA="mlx5", HF_HOME="/x")
+        partner = {"addresses": ["10.0.0.1", "10.0.0.2"], "serves": True}
+        words = nccl_tests_pairs.command(t.cast("t.Any", {"partner": partner}), here)
+    finally:
+        os.environ["PATH"] = os_path
+    assert words[:5] == ["mpirun", "-np", "16", "--host", "10.0.0.1:8,10.0.0.2:8"]
+    assert words[words.index("-x") + 1] == "NCCL_IB_HCA"
+    assert "HF_HOME" not in words
+    assert words[words.index(f"{path}/all_reduce_perf") + 1 :][:2] == ["-g", "1"]
+
+
+def test_each_adapter_of_a_pair_is_measured_and_one_that_a_node_lacks_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_adapters(tmp_path / "tools")
+    monkeypatch.setattr(ib_write_bw, "_active", lambda: ["mlx5_0", "mlx5_2"])
+    monkeypatch.setitem(ib_write_bw.PROBES, "ib_write_bw", ib_write_bw.PROBES["ib_write_bw"]._replace(more=3))
+    partner = {"node": "other", "address": "127.0.0.1", "addresses": ["127.0.0.1"] * 2, "port": free_port()}
+    found = {}
+
+    def measure(node: str, serves: bool) -> None:
+        asked: t.Any = {
+            "units": {"ib_write_bw": ["mlx5_0", "mlx5_1", "mlx5_2"]},
+            "partner": {**partner, "serves": serves},
+        }
+        found[node] = ib_write_bw.measure(asked, programs(tmp_path / node, str(tmp_path / "tools")))
+
+    ends = [threading.Thread(target=measure, args=end) for end in (("a", True), ("b", False))]
+    for end in ends:
+        end.start()
+    for end in ends:
+        end.join()
+    assert [(one.part, bool(one.samples)) for one in found["b"]] == [
+        ("HCA mlx5_0", True),
+        ("HCA mlx5_1", False),
+        ("HCA mlx5_2", True),
+    ]
+    assert found["b"][0].samples == [pytest.approx(8 / 393.62)]
+    assert "ACTIVE" in found["b"][1].problem
+    assert [one.part for one in found["a"]] == ["HCA mlx5_1"]
+
+
+def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) -> None:
+    here = programs(tmp_path / "a")
+    found = disk.measure(t.cast("t.Any", {}), here)
+    assert [(one.probe, one.part, len(one.samples)) for one in found] == [
+        ("disk_write", "disk", 5),
+        ("disk_read", "disk", 5),
+    ]
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def torch_folder() -> str:
+    """Return the folder of a Python that has PyTorch, or skip the test."""
+    for venv in (".venv-megatron", ".venv-torchtitan"):
+        if list((ROOT / venv).glob("lib/python3*/site-packages/torch")):
+            return str(ROOT / venv / "bin")
+    pytest.skip("there is no PyTorch; run `make test-megatron`")
+
+
+def test_pytorch_measures_each_node_and_pairs_of_them_meet(tmp_path: Path) -> None:
+    own = {"PATH": f"{torch_folder()}:$PATH"}
+    nodes = {"fast": HERE, "slow": ProbedNode("127.0.0.1", slowdown=2.0)}
+    of = prober(
+        tmp_path / "nodes",
+        nodes,
+        free_port(),
+        environments=dict.fromkeys(nodes, own),
+        files=staged_files(),
+        chosen=Chosen(("torch", "torch_pairs")),
+    )
+    try:
+        of.hold()
+        found = {(one.probe, *one.nodes): one for one in of.singles(list(nodes), "sweep")}
+        (pair,) = of.pairs([("fast", "slow")], "sweep")
+        lacks = of.tools(["fast"], ["torch"])["fast"]["torch"]["lacks"]
+    finally:
+        of.let_go()
+    assert not [one.problem for one in [*found.values(), pair] if one.problem]
+    assert {probe for probe, _node in found} == {"torch_gemm", "torch_memory", "torch_to_gpu", "torch_from_gpu"}
+    assert {one.part for one in found.values()} == {"CPU"}
+    assert min(found["torch_gemm", "slow"].samples) > 1.3 * min(found["torch_gemm", "fast"].samples)
+    assert (pair.probe, len(pair.samples)) == ("torch_all_reduce", 5)
+    assert "no GPU" in lacks
