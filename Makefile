@@ -37,9 +37,9 @@ mutations: $(VENV)/dev ## judge good logs with every change that could let a bad
 test-fresh: machine ## run make demo and make test in a bare Debian with Python, git and make (as root)
 	$(PYTHON) tools/fresh.py $(TESTS)
 
-LINT := lint-python lint-imports lint-yaml lint-generated lint-ansible
+LINT := lint-python lint-imports lint-yaml lint-prose lint-generated lint-ansible
 
-lint: $(VENV)/dev ## check style, types, and that generated files are up to date
+lint: $(VENV)/dev ## check style, prose, types, and that generated files are up to date
 	@$(MAKE) --jobs --output-sync=target $(LINT)
 
 lint-python: $(VENV)/dev
@@ -53,6 +53,9 @@ lint-imports: $(VENV)/dev
 lint-yaml: $(VENV)/dev
 	$(BIN)/yamllint --strict .
 	$(BIN)/antsibull-changelog lint
+
+lint-prose: $(VENV)/dev
+	$(BIN)/python tools/prose.py
 
 lint-generated: $(VENV)/dev
 	$(BIN)/python tools/write_docs.py --check

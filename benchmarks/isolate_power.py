@@ -12,7 +12,6 @@ import sys
 import time
 import typing as t
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,12 @@ sys.path.insert(0, str(_ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, PlannedTests, plan_tests
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
+    CONFIRMING_ROUNDS,
+    Cost,
+    PlannedTests,
+    plan_tests,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import confirmation, proven, suspected
@@ -31,6 +35,8 @@ SINGLE, PAIR = "gemm", "all_reduce"
 OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
 SAMPLES = 3
 COST = Cost(single=60, pair=20)
+# Of how many sweeps that are asked for so many are done, as those of many nodes take longer.
+SIZES = {8: 1.0, 64: 0.5, 1024: 0.05}
 
 
 @dataclass
@@ -107,11 +113,42 @@ def rates(size: int, sweeps: int, slow: int, links: int, by: float, heavy: bool 
     return found / sweeps, false / sweeps
 
 
+class Way(t.NamedTuple):
+    """A way to find a bad node: the minutes that it takes, and its node-minutes."""
+
+    name: str
+    minutes: float
+    node_minutes: float
+
+
+def ways(size: int) -> list[Way]:
+    """Return what it costs to find one bad node among ``size``, a power of two, by each way with tests as long.
+
+    The plan counts its confirmation for one suspect. Bisection tests both halves of the suspects at the same time until
+    two are left, and those against good nodes; it finds one bad node, if each answer is right and what is slow shows in
+    halves. Its other nodes wait, or do something else meanwhile.
+    """
+    tests = plan_tests([str(number) for number in range(size)], COST, 60)
+    confirmation = (2 * COST.single + 2 * CONFIRMING_ROUNDS * COST.pair) / 60
+    single, pair, halvings = COST.single / 60, COST.pair / 60, size.bit_length() - 1
+    sweep, again = tests["seconds"]["sweep"] / 60, tests["seconds"]["confirmation"] / 60
+    return [
+        Way("the plan", sweep + again, tests["node_minutes"]["sweep"] + confirmation),
+        Way("bisection, all nodes wait", halvings * single, halvings * size * single),
+        Way("bisection, the others work", halvings * single, sum(size >> halving for halving in range(halvings))),
+        Way("all pairs", single + (size - 1) * pair, size * (single + (size - 1) * pair)),
+    ]
+
+
 def main() -> None:
-    """Print false accusations and power at each size, then what the tests cost beside bisection and all pairs."""
+    """Print what the tests cost beside other ways, then false accusations and power at each size."""
     sweeps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    print("nodes  bad           by    sweeps  found    falsely accused")
-    for size, part in ((8, 1.0), (64, 0.5), (1024, 0.05)):
+    print("nodes  way                         minutes  node-minutes")
+    for size in SIZES:
+        for way in ways(size):
+            print(f"{size:5}  {way.name:26}  {way.minutes:7.1f}  {way.node_minutes:12,.0f}")
+    print("\nnodes  bad           by    sweeps  found    falsely accused")
+    for size, part in SIZES.items():
         count = max(int(sweeps * part), 20)
         for heavy in (False, True):
             what = "none, heavy tails" if heavy else "none"
@@ -119,14 +156,6 @@ def main() -> None:
         for slow, links, what in ((1, 0, "one node"), (2, 0, "two nodes"), (0, 1, "one link")):
             for by in (0.02, 0.05, 0.10):
                 _show(size, what, f"{by:.0%}", count, *rates(size, count, slow, links, by))
-    print("\nnodes  node-minutes: planned, bisection, all pairs")
-    for size in (8, 64, 1024):
-        tests = plan_tests([str(number) for number in range(size)], COST, 60)
-        planned = sum(tests["node_minutes"].values())
-        # Halves of the suspects, each trained with until one node is left: all nodes wait in every pass.
-        halvings = len(list(pairwise(range(size.bit_length()))))
-        bisection, all_pairs = 2 * halvings * size * COST.single / 60, size * (size - 1) * COST.pair / 60
-        print(f"{size:5}  {planned:8.0f} {bisection:8.0f} {all_pairs:8.0f}")
 
 
 def _show(size: int, what: str, by: str, sweeps: int, found: float | None, false: float) -> None:

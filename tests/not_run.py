@@ -55,7 +55,7 @@ def table(reasons: list[str]) -> list[str]:
     lines = [f"{'tests':>5}  {'did not run, because':<{_WIDTHS[0]}}  what makes them run"]
     for reason, count in Counter(reasons).most_common():
         found = _REASON.match(reason)
-        why, command = (found["why"], found["command"]) if found else (reason, "another machine")
+        why, command = (found["why"], found["command"]) if found else (reason, "a machine on which that is not so")
         cells = [textwrap.wrap(text, width) for text, width in zip((why, command), _WIDTHS, strict=True)]
         for place, (left, right) in enumerate(itertools.zip_longest(*cells, fillvalue="")):
             lines.append(f"{count if place == 0 else '':>5}  {left:<{_WIDTHS[0]}}  {right}".rstrip())

@@ -3,16 +3,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import typing as t
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible import context
 from ansible.errors import AnsibleActionFail, AnsibleError
 
-from ..plugin_utils.controller_action import ControllerAction, needed_packages, show
+from ..plugin_utils.controller_action import (
+    ControllerAction,
+    inventory_name,
+    needed_packages,
+    playbook_command,
+    show,
+    write_index_of,
+)
 
 with needed_packages(__name__):
     from ..module_utils.node.identity import identity_of
@@ -20,13 +29,18 @@ with needed_packages(__name__):
     from ..module_utils.node.probes.known import PROBES
     from ..plugin_utils.node_links import ENVIRONMENT, NodeLink, end_with_the_controller, environment_of, python_of
     from ..plugin_utils.plain_text import plain_text
+    from ..plugin_utils.plan.config.words import counted
+    from ..plugin_utils.report.files import ISOLATIONS
     from ..plugin_utils.run.answers import Ask
     from ..plugin_utils.run.asking import Asker
+    from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
+    from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
+    from ..plugin_utils.isolate.left_behind import LeftBehind
     from ..plugin_utils.isolate.planned import PlannedTests
 
 _SLOWDOWN = "isolate_rehearsal_slowdown"
@@ -48,12 +62,17 @@ class ActionModule(ControllerAction):
         self.refuse_unknown()
         arguments = self.arguments()
         hosts = list(self.variables["ansible_play_hosts_all"])
+        if arguments["stop"]:
+            return self._stopped(arguments, hosts)
+        left = self._left_behind(arguments)
+        if left.run_id:
+            hosts = [host for host in hosts if host in left.nodes]
         slowdowns = self._slowdowns(hosts) if arguments["rehearsal"] else {}
         options = Options(hosts, slowdowns, arguments)
         problems = wrong_options(options)
         known = [name for name in arguments["probes"] if name in PROBES]
         try:
-            tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts)
+            tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
         except ValueError as error:
             problems.append(str(error))
         try:
@@ -62,10 +81,24 @@ class ActionModule(ControllerAction):
             problems.append(str(error).rstrip("."))
         if problems:
             raise AnsibleActionFail("\n".join(f"{problem}." for problem in problems))
-        lines = [*planned_in_words(tests), *more_in_words(arguments)]
+        lines = [*left.in_words(), *planned_in_words(tests), *more_in_words(arguments)]
         show("\n".join(["", *(f"{line}." for line in lines), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
-        return result if self._task.check_mode else result | self._isolated(options, tests)
+        return result if self._task.check_mode else result | self._isolated(options, tests, left)
+
+    def _left_behind(self, arguments: dict[str, t.Any]) -> LeftBehind:
+        """Return what the run left behind with which this begins; fail where it is none, or ran on other hosts."""
+        from ..plugin_utils.isolate.left_behind import LeftBehind, left_behind, missing_hosts
+
+        if not arguments["run_id"]:
+            return LeftBehind()
+        try:
+            left = left_behind(os.path.abspath(arguments["output_dir"]), arguments["run_id"])
+        except ValueError as error:
+            raise AnsibleActionFail(f"{error}.") from None
+        if missing := missing_hosts(left, set(self.variables["hostvars"])):
+            raise AnsibleActionFail("\n".join(f"{problem}." for problem in missing))
+        return left
 
     def _training(self, config: str | None) -> Plan | None:
         """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""
@@ -79,20 +112,22 @@ class ActionModule(ControllerAction):
         hosts = [self.node(host) for host in self.variables["groups"]["all"]]
         return training_plan(text, path, unreadable, options, hosts)
 
-    def _isolated(self, options: t.Any, tests: PlannedTests) -> dict[str, t.Any]:
+    def _isolated(self, options: t.Any, tests: PlannedTests, left: LeftBehind) -> dict[str, t.Any]:
         from ..plugin_utils.isolate.holding import held_nodes
-        from ..plugin_utils.isolate.isolation import isolate
+        from ..plugin_utils.isolate.isolation import StoppedError, isolate
         from ..plugin_utils.isolate.outcome import blame_of
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
         from ..plugin_utils.isolate.settling import settled, staged_files
+        from ..plugin_utils.report.isolation_after import quarantined, remembered
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
         end_with_the_controller()
         arguments = options.arguments
         name = arguments["name"] or time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        folder = Path(os.path.abspath(arguments["output_dir"])) / "isolation" / name
+        runs = Path(os.path.abspath(arguments["output_dir"]))
+        folder = runs / ISOLATIONS / name
         try:
-            write_plan(folder, name, options.plan(tests))
+            write_plan(folder, name, {**options.plan(tests), "suspicion": left.suspects})
         except FileExistsError:
             raise AnsibleActionFail(f"{folder} exists already. Choose another isolate_name, or omit it.") from None
         except OSError as error:
@@ -101,9 +136,9 @@ class ActionModule(ControllerAction):
         plan, parts = held_nodes(name, nodes, arguments["node_dir"], 60 * arguments["budget"], options.training)
         if too_few := allow_open_files(len(parts)):
             self._display.warning(f"{too_few}.")
-        self._links: dict[str, NodeLink] = {}
-        try:
-            asks, late = self._asks(plan, parts)
+        board = Board(folder)
+        show(f"To stop it from elsewhere: {playbook_command('stop', runs / name)}")
+        with self._asked(plan, parts, board.begin_anew()) as (asks, askers):
             prober = Prober(
                 nodes={host: ProbedNode(nodes[host], options.slowdown(host)) for host in options.hosts},
                 ask=asks,
@@ -111,24 +146,70 @@ class ActionModule(ControllerAction):
                 port=arguments["port"],
                 rehearsal=arguments["rehearsal"],
                 bad_links=options.bad_links(),
-                late=late,
+                late=lambda: _late(askers),
                 files=staged_files(),
             )
-            isolation = isolate(prober, tests, show, lambda prober, nodes: settled(prober, nodes, options, show))
+            try:
+                isolation = isolate(
+                    prober,
+                    tests,
+                    show,
+                    lambda prober, nodes: settled(prober, nodes, options, show, len(left.suspects)),
+                    before=left.suspects,
+                    is_stopped=board.stop_is_requested,
+                )
+            except StoppedError:
+                raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None
+            except ValueError as error:
+                # With what the nodes have, the budget does not allow what was named.
+                raise AnsibleActionFail(f"{error}.") from None
+        page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
+        quarantine = Quarantine(runs / "quarantine.json", inventory_name())
+        after = quarantined(quarantine, name, isolation, arguments["quarantine_days"])
+        after += [] if arguments["rehearsal"] else remembered(runs, name, isolation, datetime.now(UTC))
+        write_index_of(runs)
+        show("\n".join(["", *isolation_lines(isolation), *(f"  {line}" for line in after), f"Report: {page}", ""]))
+        return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
+
+    def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
+        """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""
+        from ..plugin_utils.isolate.holding import held_nodes
+        from ..plugin_utils.isolate.prober import ProbedNode, Prober
+
+        name = arguments["name"]
+        board = Board(Path(os.path.abspath(arguments["output_dir"])) / ISOLATIONS / name)
+        try:
+            planned: t.Any = board.plan()
         except ValueError as error:
-            # With what the nodes have, the budget does not allow what was named.
-            raise AnsibleActionFail(f"{error}.") from None
+            raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
+        held = [node for node in planned["nodes"] if node in hosts]
+        if self._task.check_mode:
+            return {"changed": True, "stopped": held}
+        # First, so that whoever does the tests takes no node that is freed for a broken one.
+        board.request_stop()
+        plan, parts = held_nodes(name, dict.fromkeys(held, ""), planned["options"]["node_dir"], 0)
+        with self._asked(plan, parts, board.nonce()) as (asks, askers):
+            nodes = {node: ProbedNode("") for node in held}
+            at_once = context.CLIARGS["forks"]
+            errors = Prober(nodes=nodes, ask=asks, at_once=at_once, port=0, late=lambda: _late(askers)).let_go()
+        if errors:
+            raise AnsibleActionFail("\n".join(f"{node}: {error}." for node, error in errors.items()))
+        show(f"Isolation {name} is stopped, and {counted(len(held), 'node')} free.")
+        return {"changed": True, "stopped": held}
+
+    @contextlib.contextmanager
+    def _asked(self, plan: t.Any, parts: t.Any, nonce: str) -> t.Iterator[tuple[dict[str, Ask], dict[str, Asker]]]:
+        """Give what asks each node, and for each that has a connection its asker."""
+        self._links: dict[str, NodeLink] = {}
+        try:
+            yield self._asks(plan, parts, nonce)
         finally:
             for link in self._links.values():
                 link.close(for_good=True)
-        page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
-        show("\n".join(["", *isolation_lines(isolation), f"Report: {page}", ""]))
-        return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
 
-    def _asks(self, plan: t.Any, parts: t.Any) -> tuple[dict[str, Ask], t.Callable[[], Mapping[str, NodeError]]]:
-        """Return what asks each node, and what names the nodes that take too long to answer."""
+    def _asks(self, plan: t.Any, parts: t.Any, nonce: str) -> tuple[dict[str, Ask], dict[str, Asker]]:
         inventory = self.variables["hostvars"]._inventory
-        kept, nonce = KeptConnections(), os.urandom(16).hex()
+        kept = KeptConnections()
         askers: dict[str, Asker] = {}
         asks: dict[str, Ask] = {}
         for part in parts:
@@ -148,7 +229,7 @@ class ActionModule(ControllerAction):
                 asks[name] = askers[name].ask
             except (AnsibleError, ValueError) as error:
                 asks[name] = _refusing(NodeError(plain_text(str(error))))
-        return asks, lambda: {name: error for name, asker in askers.items() if (error := asker.late())}
+        return asks, askers
 
     def _address(self, host: str) -> str:
         node = self.node(host)
@@ -157,6 +238,11 @@ class ActionModule(ControllerAction):
     def _slowdowns(self, hosts: list[str]) -> dict[str, t.Any]:
         hostvars = self.variables["hostvars"]
         return {host: self._templar.template(hostvars[host].get(_SLOWDOWN, 1.0)) for host in hosts}
+
+
+def _late(askers: Mapping[str, Asker]) -> dict[str, NodeError]:
+    """Return the nodes that take too long to answer."""
+    return {name: error for name, asker in askers.items() if (error := asker.late())}
 
 
 def _refusing(error: NodeError) -> Ask:

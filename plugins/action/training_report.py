@@ -52,6 +52,7 @@ class ActionModule(ControllerAction):
                 arguments["dialects"],
                 arguments["straggler_deviations"],
                 f"../{INDEX}" if arguments["index"] else "",
+                self._isolate_command(run_dir),
             )
         except NotWrittenError as error:
             of_logs = Board(run_dir).plan().get("logs")
@@ -81,6 +82,12 @@ class ActionModule(ControllerAction):
                 return result
             result |= {"failed": True, "msg": _failure_text(summary)}
         return result
+
+    def _isolate_command(self, run_dir: str) -> str:
+        """Return the command that tests the nodes of the run; empty where they are no hosts of the inventory."""
+        nodes = [node["node"] for node in Board(run_dir).plan()["nodes"]]
+        inventory = self.variables["hostvars"]
+        return playbook_command("isolate", run_dir) if all(node in inventory for node in nodes) else ""
 
     def _sets_facts(self, summary: Summary) -> bool:
         """Return whether the callback sets the facts: it is there, and the nodes are no hosts of other plays."""

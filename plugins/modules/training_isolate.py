@@ -40,6 +40,13 @@ options:
     description: Name of the isolation. By default, its time.
     type: str
     default: ""
+  run_id:
+    description:
+      - Run in O(output_dir) whose nodes are tested. Nodes that it made suspect, because they were slow or failed, are
+        tested again in any case, and the report says whether the suspicion is confirmed.
+      - By default, all hosts of the play are tested.
+    type: str
+    default: ""
   budget:
     description: Maximum minutes for all tests. Fewer minutes mean fewer rounds of pairs, but at least 3.
     type: float
@@ -73,6 +80,17 @@ options:
     description: Folder on the nodes for the files of the isolation.
     type: path
     default: /var/tmp/trainops
+  stop:
+    description:
+      - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
+    type: bool
+    default: false
+  quarantine_days:
+    description:
+      - Days for which nodes that are to be left out go into quarantine, C(quarantine.json) in O(output_dir), if not
+        V(0). Plans leave them out or replace them by a spare. An isolation that finds them good releases them.
+    type: float
+    default: 0.0
   rehearsal:
     description:
       - Measure processor time, so that nodes can share one machine.

@@ -608,6 +608,13 @@ class Regression(t.TypedDict):
     message: str
 
 
+class Proposal(t.TypedDict):
+    """A command that can show what a run could not, and why: it was slow, hung, or failed of its network."""
+
+    why: t.Literal["slow", "hang", "network"]
+    command: str
+
+
 class Summary(Utilization):
     """What a run came to; docs/summary.md describes each field."""
 
@@ -635,5 +642,6 @@ class Summary(Utilization):
     interval_method: str
     stragglers: Stragglers
     regression: Regression | None
+    isolate: t.NotRequired[Proposal | None]
     metrics: dict[str, MetricOfRun]
     nodes: list[NodeSummary]

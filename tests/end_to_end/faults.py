@@ -161,7 +161,7 @@ FAULTS = [
         undo=lambda bench: bench.find_again("node1"),
     ),
     Fault(
-        "the node has no Python any more",
+        "the node no longer has Python",
         lambda bench, _folder: (bench.folder / "python3").unlink(),
         "unreachable",
         "ERROR",

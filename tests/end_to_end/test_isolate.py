@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shlex
+import typing as t
 from pathlib import Path
 
-from playbook_bench import Bench, Finished
+from playbook_bench import ROOT, Bench, Finished, wait_until
+from ports import free_port
 
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
 
 
-def isolated(bench: Bench, slow: dict[str, float], *more: str, **variables: object) -> Finished:
+def inventory(bench: Bench, slow: dict[str, float]) -> Path:
     # Also where the first host of the inventory takes no part.
     hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(8)}}
     hosts |= {node: {"isolate_rehearsal_slowdown": by} for node, by in slow.items()}
-    return bench.play(
-        "isolate.yml",
-        bench.inventory(**hosts),
-        bench.config(),
-        *("--limit", "!other", *more),
-        isolate_rehearsal=True,
-        isolate_rounds=3,
-        isolate_name="test",
-        isolate_node_dir=str(bench.nodes),
-        **variables,
-    )
+    return bench.inventory(**hosts)
+
+
+def options(bench: Bench) -> dict[str, t.Any]:
+    name = {"isolate_name": "test", "isolate_node_dir": str(bench.nodes)}
+    return {"isolate_rehearsal": True, "isolate_rounds": 3, **name}
+
+
+def isolated(bench: Bench, slow: dict[str, float], *more: str, **variables: object) -> Finished:
+    limit = ("--limit", "!other", *more)
+    return bench.play("isolate.yml", inventory(bench, slow), bench.config(), *limit, **options(bench), **variables)
 
 
 def folder(bench: Bench) -> Path:
@@ -33,7 +37,7 @@ def folder(bench: Bench) -> Path:
 
 
 def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) -> None:
-    done = isolated(bench, {"node5": 1.5})
+    done = isolated(bench, {"node5": 1.5}, isolate_quarantine_days=7)
     assert done.status != 0, done.output
     texts = {name: (folder(bench) / name).read_text() for name in PARTS}
     found = json.loads(texts["isolation.json"])
@@ -47,6 +51,12 @@ def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) 
     assert "node5" in texts["report.html"]
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
     assert not bench.trainings()
+    # No plan takes the node until then.
+    (held,) = json.loads((bench.runs / "quarantine.json").read_text()).values()
+    assert {node: one["isolation"] for node, one in held.items()} == {"node5": "test"}
+    assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
+    planned = bench.play("plan.yml", inventory(bench, {}), bench.config(), training_framework="megatron")
+    assert "node5 is left out: isolation test found at " in " ".join(planned.output.split())
 
 
 def test_check_mode_shows_what_it_takes_and_touches_no_node(bench: Bench) -> None:
@@ -65,3 +75,71 @@ def test_all_that_is_wrong_is_said_before_a_node_is_touched(bench: Bench) -> Non
     for named in ("of node3 is 0.1", "'node1,nodeX'", "minutes are too few"):
         assert named in said
     assert not bench.nodes.exists()
+
+
+def run_left_behind(bench: Bench) -> None:
+    """Leave a run of four of the hosts behind, which failed of one of them."""
+    nodes = [{"node": f"node{n}"} for n in (1, 2, 5, 6)]
+    failure = {"node": "node5", "class": "nccl", "message": "remote process exited", "echoes": []}
+    empty: dict[str, t.Any] = {"reasons": [], "notes": [], "stragglers": {"nodes": []}}
+    summary = {"verdict": "FAIL", "mode": "multi_node", "nodes": nodes, "first_failure": failure, **empty}
+    (bench.runs / "night").mkdir(parents=True)
+    (bench.runs / "night/plan.json").write_text("{}")
+    (bench.runs / "night/summary.json").write_text(json.dumps(summary))
+
+
+def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Bench) -> None:
+    run_left_behind(bench)
+    done = isolated(bench, {}, training_run_id="night")
+    assert "Run night suspects node5: nccl: remote process exited" in " ".join(done.output.split())
+    found = json.loads((folder(bench) / "isolation.json").read_text())
+    assert list(found["nodes"]) == ["node1", "node2", "node5", "node6"]
+    assert [one["node"] for one in found["suspicion"]] == ["node5"]
+    assert json.loads((folder(bench) / "plan.json").read_text())["suspicion"].keys() == {"node5"}
+
+
+def test_a_slow_run_proposes_the_command_that_tests_its_nodes(bench: Bench) -> None:
+    hosts = bench.inventory(**{f"node{n}": {} for n in range(4)})
+    done = bench.play(
+        "megatron_multinode.yml", hosts, bench.config(tokens_per_gpu="1000000000", nnodes="4"), training_run_id="slow"
+    )
+    assert done.status != 0, done.output
+    proposed = done.summary["isolate"]
+    assert proposed["why"] == "slow"
+    assert proposed["command"] in done.output
+    words = shlex.split(proposed["command"])
+    assert (ROOT / words[1]).name == "isolate.yml"
+    assert (ROOT / words[1]).exists()
+    assert words[words.index("-i") + 1] == str(hosts)
+    assert {"training_run_id=slow", f"training_output_dir={bench.runs}"} <= set(words)
+
+
+def test_a_run_that_is_not_there_is_said_with_those_that_are(bench: Bench) -> None:
+    run_left_behind(bench)
+    done = isolated(bench, {}, training_run_id="nigth")
+    assert done.status != 0
+    assert "has no run 'nigth': its latest runs are night" in " ".join(done.output.split())
+    assert not bench.nodes.exists()
+
+
+def held_by(name: str) -> list[str]:
+    """Return the processes of this machine that hold a node for an isolation."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found += [path.parent.name] if f"TRAINOPS_RUN_ID={name}".encode() in path.read_bytes() else []
+    return found
+
+
+def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(bench: Bench) -> None:
+    hosts, config, name = inventory(bench, {}), bench.config(), f"stopped-{free_port()}"
+    running = bench.start("isolate.yml", hosts, config, **{**options(bench), "isolate_name": name})
+    wait_until(lambda: held_by(name))
+    stopped = bench.play("stop.yml", hosts, config, training_run_id=name)
+    assert stopped.status == 0, stopped.output
+    assert f"Isolation {name} is stopped" in stopped.output
+    output, _ = running.communicate(timeout=240)
+    assert running.returncode != 0
+    assert "was stopped" in " ".join(output.split())
+    assert not (bench.runs / f"isolation/{name}/isolation.json").exists()
+    assert held_by(name) == []

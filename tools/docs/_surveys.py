@@ -81,6 +81,11 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
     "attach": ("Pick up a run", "Reattaches to a run whose controller died.", ("training_run_id",)),
     "stop": ("Stop a run", "Stops a run, and keeps its logs and report.", ("training_run_id",)),
+    "isolate": (
+        "Find the bad node",
+        "Tests nodes and links, all or those of a run, and names the slow or broken ones.",
+        ("isolate_run_id", "isolate_budget", "isolate_quarantine_days"),
+    ),
     "compare": ("Compare runs", "Compares two runs, or the runs of two periods.", ("training_compare",)),
     "report": (
         "Judge logs",
@@ -98,6 +103,7 @@ _REQUIRED = {
     "compare": ("training_compare",),
     "report": ("training_logs",),
     "preflight": (),
+    "isolate": (),
 }
 # Ansible's own documentation says C(auto).
 _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
@@ -122,7 +128,7 @@ _IN_CAPITALS = {
 
 def question_name(variable: str) -> str:
     """Return the words of a variable as a question: ``GPUs per node`` of ``training_gpus_per_node``."""
-    words = variable.removeprefix("training_").split("_")
+    words = variable.removeprefix("training_").removeprefix("isolate_").split("_")
     words[0] = words[0].capitalize()
     return " ".join(_IN_CAPITALS.get(word.casefold(), word) for word in words)
 

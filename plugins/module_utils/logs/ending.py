@@ -118,7 +118,7 @@ def only_errors(failures: t.Iterable[Failure]) -> list[Failure]:
 
 
 def _says_end(text: bytes, grammar: Grammar) -> bool:
-    return any(sign in text for sign in grammar.over)
+    return any(sign in text for sign in grammar.over) and not any(sign in text for sign in grammar.cut_short)
 
 
 def _behind_fields(line: bytes) -> bytes:

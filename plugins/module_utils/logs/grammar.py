@@ -61,6 +61,7 @@ class Grammar(t.NamedTuple):
     begins, and what the same function prints as it ends.
 
     ``over`` are texts, one of which a trainer prints once its training is over; there is none where it says nothing.
+    With one of ``cut_short`` it says that it is over before its last step.
 
     ``starts`` are what a process prints once, as it begins: what has one start, each.
 
@@ -95,6 +96,7 @@ class Grammar(t.NamedTuple):
     each_line: t.Tuple[str, ...] = ()
     ends: t.Optional[t.Tuple[bytes, bytes]] = None
     over: t.Tuple[bytes, ...] = ()
+    cut_short: t.Tuple[bytes, ...] = ()
     starts: t.Tuple[Printed, ...] = ()
     saves: t.Optional[t.Tuple[bytes, bytes]] = None
     closing: t.Tuple[bytes, ...] = ()

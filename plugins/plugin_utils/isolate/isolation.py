@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from typing_extensions import TypedDict
 
@@ -23,6 +24,10 @@ Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], PlannedTests]
 
 
+class StoppedError(Exception):
+    """Somebody has stopped the isolation."""
+
+
 class NodeVerdict(TypedDict):
     """What is concluded of a node: its verdict, and by how much it is slower (a fraction), and why.
 
@@ -35,51 +40,85 @@ class NodeVerdict(TypedDict):
     unreachable: bool
 
 
+class Suspicion(TypedDict):
+    """A node that a run made suspect, why, and what the tests of it say: None where it was not tested."""
+
+    node: str
+    reason: str
+    confirmed: bool | None
+
+
 class Isolation(TypedDict):
     """What tests of nodes have found.
 
     ``unproved`` were slow twice, but by less than what is proof among so few nodes: nobody is accused for that.
     ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
-    None where it could not be measured; ``links`` the same for pairs, as lists of two nodes and the fraction.
-    ``telemetry`` is what accelerators said of themselves meanwhile, by node.
+    None where it could not be measured, and ``seconds`` how long it took by itself; ``links`` are the same for pairs,
+    as lists of two nodes and the fraction. ``suspicion`` is what became of the nodes that were suspects before, and
+    ``telemetry`` what accelerators said of themselves meanwhile, by node.
     """
 
     suspects: list[Suspect]
     unproved: list[Unproved]
+    suspicion: list[Suspicion]
     nodes: dict[str, NodeVerdict]
     proof: dict[str, float | None]
     probes: dict[str, dict[str, float | None]]
+    seconds: dict[str, dict[str, float]]
     links: dict[str, list[tuple[str, str, float | None]]]
     node_minutes: float
     tests: t.NotRequired[PlannedTests]
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
 
 
-def isolate(prober: Prober, tests: PlannedTests, say: Say, settle: Settle | None = None) -> Isolation:
+def isolate(
+    prober: Prober,
+    tests: PlannedTests,
+    say: Say,
+    settle: Settle | None = None,
+    *,
+    before: Mapping[str, str] = MappingProxyType({}),
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Isolation:
     """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
 
-    ``settle`` chooses the probes once the nodes are held, and returns the tests with them.
+    ``settle`` chooses the probes once the nodes are held, and returns the tests with them. ``before`` are the suspects
+    of a run, each with why: they are tested again whatever their first test says. Once it ``is_stopped``, nothing more
+    is tested, and as nodes are free already, what was measured says nothing: StoppedError.
     """
+
+    def goes_on(text: str = "") -> None:
+        if is_stopped():
+            raise StoppedError
+        if text:
+            say(text)
+
     try:
         refused = prober.hold()
         nodes = [node for node in tests["singles"] if node not in refused]
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
         tests = settle(prober, nodes) if settle else tests
-        measured = _sweep(prober, nodes, tests, say)
-        measured += _confirmation(prober, nodes, measured, say)
+        measured = _sweep(prober, nodes, tests, goes_on)
+        measured += _confirmation(prober, nodes, measured, tests["confirming"], goes_on, before)
+        goes_on()
     finally:
         prober.let_go()
-    suspects = suspects_of(measured)
+    suspects = suspects_of(measured, before)
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     scored = scores_of(measured)
     return {
         "suspects": suspects,
         "unproved": unproved_of(measured, suspects),
+        "suspicion": [
+            Suspicion(node=node, reason=reason, confirmed=_confirmed(node, verdicts, suspects))
+            for node, reason in before.items()
+        ],
         "nodes": {node: _of_node(node, verdict, suspects, refused.get(node)) for node, verdict in verdicts.items()},
         "proof": {probe: _proof(found) for probe, found in scored.items()},
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
+        "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if not found.nodes},
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
         "node_minutes": prober.node_minutes,
         "tests": tests,
@@ -96,9 +135,16 @@ def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) 
     return measured
 
 
-def _confirmation(prober: Prober, nodes: Sequence[str], measured: Sequence[Measured], say: Say) -> list[Measured]:
+def _confirmation(
+    prober: Prober,
+    nodes: Sequence[str],
+    measured: Sequence[Measured],
+    most_rounds: int,
+    say: Say,
+    before: Collection[str],
+) -> list[Measured]:
     scored = scores_of(measured)
-    suspects = suspected(scored)
+    suspects = suspected(scored, before)
     if not suspects:
         return []
     of_pairs = [probe for probe, found in scored.items() if found.nodes]
@@ -107,9 +153,17 @@ def _confirmation(prober: Prober, nodes: Sequence[str], measured: Sequence[Measu
     named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
     say(f"Tested again: {', '.join(named)}")
     found = prober.singles(again.singles, "confirmation") if again.singles else []
-    for pairs in again.pairs:
+    if len(again.pairs) > most_rounds:
+        say(f"The budget leaves {most_rounds} of {len(again.pairs)} rounds for that")
+    for pairs in again.pairs[:most_rounds]:
         found += prober.pairs(pairs, "confirmation")
     return found
+
+
+def _confirmed(node: str, verdicts: Mapping[str, Verdict], suspects: Sequence[Suspect]) -> bool | None:
+    if verdicts.get(node, "untested") == "untested":
+        return None
+    return any(node in (one["node"], one["other"]) for one in suspects)
 
 
 def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: NodeError | None) -> NodeVerdict:
@@ -134,6 +188,11 @@ def _excess_of_nodes(found: Scored) -> dict[str, float | None]:
         f"{score.unit.nodes[0]} {score.unit.part}" if several else score.unit.nodes[0]: _excess(score)
         for score in of_nodes
     }
+
+
+def _seconds_of_nodes(found: Scored) -> dict[str, float]:
+    excess = _excess_of_nodes(found)
+    return {name: math.exp(found.usual) * (1 + by) for name, by in excess.items() if by is not None}
 
 
 def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:

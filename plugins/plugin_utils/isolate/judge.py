@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -27,11 +27,14 @@ _INTERVAL = (2.5, 97.5)
 Verdict: t.TypeAlias = t.Literal["good", "slow", "broken", "untested"]
 
 
-def suspects_of(measured: Sequence[Measured]) -> list[Suspect]:
-    """Return who is slow or broken by everything that was measured, in the order of how much slower they are."""
+def suspects_of(measured: Sequence[Measured], before: Collection[str] = ()) -> list[Suspect]:
+    """Return who is slow or broken by everything that was measured, in the order of how much slower they are.
+
+    Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other.
+    """
     scored = scores_of(measured)
     again = [one for one in measured if one.stage == "confirmation"]
-    found = [suspect for score in suspected(scored) if (suspect := _accused(score, scored, measured, again))]
+    found = [suspect for score in suspected(scored, before) if (suspect := _accused(score, scored, measured, again))]
     return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
 
 
@@ -94,6 +97,8 @@ def _accused(
         f"times when tested again against proven nodes; that is {together / score.spread:.1f} deviations, and "
         f"{score.needed:.1f} would be enough"
     )
+    # What a link adds is seen from outside in the sweep, and so may lie a little beside its own samples.
+    low, high = min(low, together), max(high, together)
     return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
 
 

@@ -66,6 +66,8 @@ def wrong_options(options: Options) -> list[str]:
     ]
     if arguments["rounds"] < 0:
         wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")
+    if arguments["quarantine_days"] < 0:
+        wrong.append(f"isolate_quarantine_days is {arguments['quarantine_days']:g}, but must be 0 or more")
     for host, by in options.slowdowns.items():
         if not _is_slowdown(by):
             wrong.append(

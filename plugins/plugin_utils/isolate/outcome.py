@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..run.blame import FAILED, UNREACHABLE, Blame
-from .isolation import Isolation
+from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
 
 # With less than this an operator hardly sends a node away; where only more can be proved, nobody is called good.
@@ -41,6 +41,12 @@ def unproved_in_words(one: Unproved) -> str:
     )
 
 
+def suspicion_in_words(one: Suspicion) -> str:
+    """Return what became of a node that a run made suspect."""
+    found = {True: "confirmed", False: "not confirmed by these tests", None: "not tested"}[one["confirmed"]]
+    return f"{one['node']} was a suspect of the run ({one['reason'].rstrip('.')}): {found}"
+
+
 def proof_in_words(isolation: Isolation) -> str:
     """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
     least = {probe: "nothing" if by is None else f"{100 * by:.0f} %" for probe, by in isolation["proof"].items()}
@@ -60,6 +66,12 @@ def passing_nodes(isolation: Isolation) -> list[str]:
     """Return the nodes that were tested and are good, and of each suspected link only one end."""
     failing = set(failing_nodes(isolation))
     return [node for node, one in isolation["nodes"].items() if one["verdict"] == "good" and node not in failing]
+
+
+def reasons_of(isolation: Isolation) -> dict[str, str]:
+    """Return the nodes to leave out, each with what was found of it."""
+    failing = failing_nodes(isolation)
+    return {node: "; ".join(in_words(one) for one in isolation["suspects"] if one["node"] == node) for node in failing}
 
 
 def failing_nodes(isolation: Isolation) -> list[str]:

@@ -33,22 +33,27 @@ class PlannedTests(TypedDict):
     """The tests of an isolation.
 
     ``pairs`` are rounds, each of disjoint pairs that are tested at the same time. ``seconds`` and ``node_minutes`` are
-    those of ``sweep`` and ``confirmation``; the latter is as if there were one suspect in eight nodes, and is left out
-    where nobody is suspected. ``links`` is the fraction of all links that is tested, ``probes`` are done by each test.
+    those of ``sweep`` and ``confirmation``; the latter is as if there were one suspect in eight nodes, or as many as a
+    run has, and is left out where nobody is suspected. ``links`` is the fraction of all links that is tested,
+    ``confirming`` the most rounds of pairs that the budget leaves for suspects, ``probes`` are done by each test.
     """
 
     singles: list[str]
     pairs: list[list[Pair]]
+    confirming: int
     links: float
     seconds: dict[str, float]
     node_minutes: dict[str, float]
     probes: t.NotRequired[list[str]]
 
 
-def plan_tests(nodes: Sequence[str], cost: Cost, budget_minutes: float, rounds: int = 0) -> PlannedTests:
+def plan_tests(
+    nodes: Sequence[str], cost: Cost, budget_minutes: float, rounds: int = 0, suspects: int = 0
+) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    Without a probe of pairs there are none. ValueError for too few nodes, or for a budget that is too small.
+    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. ValueError for too
+    few nodes, or for a budget that is too small.
     """
     if len(nodes) < LEAST_NODES:
         raise ValueError(
@@ -68,10 +73,11 @@ def plan_tests(nodes: Sequence[str], cost: Cost, budget_minutes: float, rounds: 
         )
     pairs = rounds_of_pairs(nodes, min(rounds or USUAL_ROUNDS, affordable, possible))
     tested = sum(map(len, pairs))
-    suspects = max(1, len(nodes) // 8)
+    suspects = max(1, len(nodes) // 8, suspects)
     return {
         "singles": list(nodes),
         "pairs": pairs,
+        "confirming": CONFIRMING_ROUNDS + affordable - len(pairs),
         "links": tested / (len(nodes) * (len(nodes) - 1) / 2),
         "seconds": {"sweep": cost.single + len(pairs) * cost.pair, "confirmation": confirming},
         "node_minutes": {

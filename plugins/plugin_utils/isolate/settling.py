@@ -21,9 +21,11 @@ def staged_files() -> dict[str, str]:
     return {SCRIPT: _SCRIPT.read_text(encoding="utf-8")}
 
 
-def planned_with(choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> PlannedTests:
-    """Return the tests of some hosts with these probes; ValueError where the budget does not allow them."""
-    tests = plan_tests(hosts, choice.cost(), arguments["budget"], arguments["rounds"])
+def planned_with(
+    choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence[str], suspects: int = 0
+) -> PlannedTests:
+    """Return the tests of some hosts, of which a run made so many suspect; ValueError if the budget is too small."""
+    tests = plan_tests(hosts, choice.cost(), arguments["budget"], arguments["rounds"], suspects)
     return {**tests, "probes": list(choice.names)}
 
 
@@ -35,7 +37,9 @@ def more_in_words(arguments: Mapping[str, t.Any]) -> list[str]:
     )
 
 
-def settled(prober: Prober, nodes: Sequence[str], options: Options, say: Callable[[str], None]) -> PlannedTests:
+def settled(
+    prober: Prober, nodes: Sequence[str], options: Options, say: Callable[[str], None], suspects: int = 0
+) -> PlannedTests:
     """Return the tests with the probes that all the nodes can do, or those that are named, and say what is new.
 
     The prober does them from now on.
@@ -52,7 +56,7 @@ def settled(prober: Prober, nodes: Sequence[str], options: Options, say: Callabl
         return True
 
     choice, notes = chosen(named, found, fits)
-    tests = planned_with(choice, arguments, options.hosts)
+    tests = planned_with(choice, arguments, options.hosts, suspects)
     if choice != prober.chosen:
         notes += planned_in_words(tests)
     prober.chosen = choice

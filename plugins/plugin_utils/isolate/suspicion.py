@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from .measured import Score, Unit
 from .planned import CONFIRMING_ROUNDS
@@ -23,20 +23,17 @@ class Confirmation(t.NamedTuple):
     pairs: list[list[Pair]]
 
 
-def suspected(scored: Mapping[str, Scored]) -> list[Score]:
+def suspected(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
     """Return the scores of who is to be tested again, the furthest from the others first.
 
-    A link is no suspect beside one of its nodes.
+    Nodes that were suspects ``before`` are, however near they are. A link is no suspect beside one of its nodes.
     """
-    far = [
-        score
-        for of_probe in scored.values()
-        for score in of_probe.scores
-        if score.nearness >= _SUSPECTED or (score.broken and len(score.unit.nodes) == 1)
-    ]
+    scores = [score for of_probe in scored.values() for score in of_probe.scores]
+    far = [score for score in scores if score.nearness >= _SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
     slow_nodes = {(score.probe, score.unit.nodes[0]) for score in far if len(score.unit.nodes) == 1}
     alone = [score for score in far if not _has_slow_node(score, slow_nodes)]
-    return sorted(alone, key=lambda score: -score.nearness)
+    alone += [score for score in scores if len(score.unit.nodes) == 1 and score.unit.nodes[0] in before]
+    return sorted(dict.fromkeys(alone), key=lambda score: -score.nearness)
 
 
 def _has_slow_node(score: Score, slow: set[tuple[str, str]]) -> bool:

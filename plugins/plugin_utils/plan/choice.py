@@ -48,7 +48,9 @@ def way_for(options: ConfigOptions, text: str, source: str, findings: Findings) 
     """
     named, option, value = _named(options)
     recognized = next((known for known in FORMATS.values() if known.recognizes(text, source)), None)
-    if fault_foreign(text, source, findings, named=named is not None, recognized=recognized is not None):
+    known = [known.title for known in FORMATS.values()]
+    is_named, is_recognized = named is not None, recognized is not None
+    if fault_foreign(text, source, findings, named=is_named, recognized=is_recognized, known=known):
         return None
     offered = recognized.trainers_in(text) if recognized else []
     fitting = [choice for choice in offered if named is None or named.name == choice.name]

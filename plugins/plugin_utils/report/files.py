@@ -15,7 +15,9 @@ RECORDS, SUMMARY, PAGE = "records.csv", "summary.json", "report.html"
 SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
 HISTORY, TELEMETRY = "history.json", "telemetry.csv"
 # In the folder of all runs.
-INDEX = "index.html"
+INDEX, NODES_PAGE = "index.html", "nodes.html"
+# The folder of all isolations there, and in it what they measured of nodes.
+ISOLATIONS, PROBES = "isolation", "history"
 _FORMULA = re.compile(r"[=@]|[+-](?![\d.]+$)")
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
-from ..isolate.outcome import failing_nodes, in_words, is_coarse, passing_nodes, proof_in_words, unproved_in_words
+from ..isolate.outcome import (
+    failing_nodes,
+    in_words,
+    is_coarse,
+    passing_nodes,
+    proof_in_words,
+    suspicion_in_words,
+    unproved_in_words,
+)
 from ..isolate.planned import PlannedTests, planned_in_words
 from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
@@ -49,6 +57,7 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     """Return what was found as lines for a terminal."""
     lines = [f"  {in_words(one)}\n    {one['evidence']}" for one in isolation["suspects"]]
     lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
+    lines += [f"  {suspicion_in_words(one)}" for one in isolation["suspicion"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
     return [f"{_title(isolation)}.", *lines, f"  {proof_in_words(isolation)}"]
 
@@ -101,6 +110,7 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         good=_verdict(isolation) == "good",
         proof=proof_in_words(isolation),
         unproved=[unproved_in_words(one) for one in isolation["unproved"]],
+        suspicion=[suspicion_in_words(one) for one in isolation["suspicion"]],
         untested=untested,
         nodes=isolation["nodes"],
         links=[probe for probe, drawn in maps.items() if drawn is not None],

@@ -11,6 +11,7 @@ from ..inventory.folded_names import folded
 from ..plan.config.words import counted
 from .failure_titles import failure_title
 from .notes import survived_faults
+from .proposal import in_words
 from .readable import measured, percent, with_unit
 
 # By which nodes are slow, see `verdict.stragglers`.
@@ -23,7 +24,7 @@ _ALWAYS = 0.01
 class Lead(t.NamedTuple):
     """What a reader must not miss although it is not the verdict: its kind, its beginning in bold, and the rest."""
 
-    kind: t.Literal["regression", "slow", "survived"]
+    kind: t.Literal["regression", "slow", "survived", "isolate"]
     strong: str
     rest: str
 
@@ -42,6 +43,8 @@ def leads_of(summary: Summary) -> list[Lead]:
         nodes = folded({row["node"] for row in survived})
         classes = ", ".join(dict.fromkeys(failure_title(row["class"]) for row in survived))
         leads.append(Lead("survived", f"The run survived {counted(len(survived), 'fault')} on {nodes}:", classes))
+    if proposed := summary.get("isolate"):
+        leads.append(Lead("isolate", in_words(proposed), proposed["command"]))
     return leads
 
 

@@ -16,7 +16,7 @@ UNSTARTED = frozenset({"not_started", "staged"})
 
 def never_began(summary: Summary) -> bool:
     """Return whether no node began to train: then there is nothing to say of a run but why."""
-    states = {node["state"] for node in summary["nodes"]}
+    states = {node["state"] for node in summary["nodes"]} - ({"stopped"} if not summary["started_at"] else set())
     return bool(states) and (
         states <= UNSTARTED or (states <= {*UNSTARTED, "unreachable"} and not summary["started_at"])
     )

@@ -20,7 +20,7 @@ from ..run.whole_file import write_whole
 from .charts import deviations_from_median, polyline
 from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
-from .files import INDEX, PAGE, SUMMARY_ROW
+from .files import INDEX, ISOLATIONS, NODES_PAGE, PAGE, SUMMARY_ROW
 from .pages import page_of
 from .readable import unit_in_words
 from .runs_page import RUNS_PAGE
@@ -153,8 +153,10 @@ def _passes_first(count: tuple[str, int]) -> tuple[bool, str]:
 
 
 def _other_pages(folder: Path) -> list[tuple[str, str]]:
-    """Return the pages of several runs as name and link: what was compared, and sweeps."""
-    pages = [("runs side by side", folder / RUNS_PAGE)] if (folder / RUNS_PAGE).exists() else []
+    """Return the pages of more than a run as name and link: what was compared, sweeps, isolations, and the nodes."""
+    of_folder = (("runs side by side", folder / RUNS_PAGE), ("nodes, their rank and drift", folder / NODES_PAGE))
+    pages = [(name, path) for name, path in of_folder if path.exists()]
+    pages += [(f"isolation {path.parent.name}", path) for path in folder.glob(f"{ISOLATIONS}/*/{PAGE}")]
     pages += [(path.parent.name.replace("--", " → "), path) for path in folder.glob(f"{COMPARISONS}/*/{COMPARE_PAGE}")]
     pages += [(f"sweep {path.parent.name}", path) for path in folder.glob(f"*/{SWEEP_PAGE}")]
     return sorted((name, quote(str(path.relative_to(folder)))) for name, path in pages)

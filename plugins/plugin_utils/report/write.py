@@ -28,6 +28,7 @@ from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
 from .html import Links, render
+from .proposal import proposal
 from .regression import regression_of
 from .telemetry import telemetry_frame
 
@@ -61,6 +62,7 @@ def write_report(
     dialects: Sequence[str] = (),
     straggler_deviations: float = DEFAULT_DEVIATIONS,
     index: str = "",
+    isolate: str = "",
 ) -> tuple[Summary, bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
@@ -69,8 +71,8 @@ def write_report(
     the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
     in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
     is. ``warmup_steps`` is ``auto`` or how many first steps do not count, ``index`` what the page links to as the list
-    of all runs. Raises ValueError for any other ``warmup_steps``, where the folder holds no run, and for a dialect that
-    is none.
+    of all runs, ``isolate`` the command that tests the run's nodes, which is proposed where that helps. Raises
+    ValueError for any other ``warmup_steps``, where the folder holds no run, and for a dialect that is none.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -85,6 +87,7 @@ def write_report(
     row = row_of(summary, plan, statuses) if history_dir and is_measurement else None
     history = history_of(row, history_dir) if row and history_dir else None
     summary["regression"] = regression_of(history) if history else None
+    summary["isolate"] = proposal(summary, isolate)
     run = JudgedRun(summary, plan, statuses, history["last_good_values"] if history else {})
     changed = _write_files(board, run, steps, records, history, index)
     changed = write_dialects(dialects, run, board.run_dir) or changed

@@ -5,8 +5,10 @@
 
     {"/etc/ansible/hosts": {"gpu07": {"since": "2026-11-21T08:17:57+00:00", "run_id": "...", "reason": "..."}}}
 
-A host is listed when it made a run fail that may be retried, and released when its preflight is green. Anyone who can
-write the file can keep every host out, so it is read only if nobody but this user or root can write it.
+A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation
+may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, and ``until`` when
+the entry ends by itself. Such a host is released by an isolation that finds it good, as no preflight sees what is slow.
+Anyone who can write the file can keep every host out, so it is read only if nobody but this user or root can write it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter
@@ -27,11 +29,32 @@ from ...module_utils.node.files import write_bytes
 
 @dataclass(frozen=True)
 class Held:
-    """Since when a host is in quarantine (ISO 8601), which run it made fail, and how."""
+    """Since and until when a host is in quarantine (ISO 8601), which run or isolation brought it there, and why."""
 
     since: str
     run_id: str
     reason: str
+    isolation: str = ""
+    until: str = ""
+
+    def has_ended(self, now: datetime) -> bool:
+        """Return whether the entry has ended by itself; one that was written by hand and is no time does not end."""
+        try:
+            return bool(self.until) and datetime.fromisoformat(self.until) <= now
+        except (TypeError, ValueError):
+            return False
+
+    def in_words(self) -> str:
+        """Return why the host is held, without a full stop."""
+        if self.isolation:
+            until = f"until {self.until}" if self.until else "without an end"
+            return f"isolation {self.isolation} found at {self.since}, {until}: {self.reason}"
+        return f"it made run {self.run_id} fail at {self.since} ({self.reason})"
+
+    def release_in_words(self) -> str:
+        """Return what releases the host, as a sentence."""
+        how = "an isolation that finds it good" if self.isolation else "a green preflight"
+        return f"Once it is repaired, {how} takes it out of quarantine."
 
 
 _LISTS = TypeAdapter(dict[str, dict[str, Held]], config=ConfigDict(strict=True))
@@ -46,7 +69,8 @@ class Quarantine:
 
     def hosts(self) -> dict[str, Held]:
         """Return the hosts in quarantine."""
-        return self._read().get(self._inventory, {})
+        now = datetime.now(UTC)
+        return {host: held for host, held in self._read().get(self._inventory, {}).items() if not held.has_ended(now)}
 
     def add(self, reasons: Mapping[str, str], run_id: str) -> None:
         """Add hosts, each with why the run failed; a host that is listed already gets the new reason."""
@@ -55,9 +79,23 @@ class Quarantine:
             held = lists.setdefault(self._inventory, {})
             held.update({host: Held(since=since, run_id=run_id, reason=reason) for host, reason in reasons.items()})
 
-    def release(self, hosts: Iterable[str]) -> list[str]:
-        """Take hosts off the list, and return those that were there."""
-        released = [host for host in hosts if host in self.hosts()]
+    def add_found(self, reasons: Mapping[str, str], isolation: str, days: float) -> None:
+        """Add hosts that an isolation found to be bad, each with why, for so many days.
+
+        One that a run brought here stays as it is: what made that run fail has no end.
+        """
+        now = datetime.now(UTC)
+        since, until = (at.isoformat(timespec="seconds") for at in (now, now + timedelta(days=days)))
+        with self._locked() as lists:
+            held = lists.setdefault(self._inventory, {})
+            for host, reason in reasons.items():
+                if host not in held or held[host].isolation:
+                    held[host] = Held(since, "", reason, isolation, until)
+
+    def release(self, hosts: Iterable[str], *, of_isolations: bool = False) -> list[str]:
+        """Take hosts off the list that runs, or isolations, brought there, and return those that were there."""
+        there = self.hosts()
+        released = [host for host in hosts if host in there and bool(there[host].isolation) == of_isolations]
         if released:
             with self._locked() as lists:
                 for host in released:

@@ -93,9 +93,9 @@ def left_out(held: Mapping[str, Held], taken: Mapping[str, str | None]) -> list[
         {
             "key": "quarantine",
             "value": host,
-            "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: it made run "
-            f"{held[host].run_id} fail at {held[host].since} ({held[host].reason}).",
-            "remedy": "Once it is repaired, a green preflight takes it out of quarantine.",
+            "message": f"{host} is left out{f', and {spare} takes its place' if spare else ''}: "
+            f"{held[host].in_words().rstrip('.')}.",
+            "remedy": held[host].release_in_words(),
         }
         for host, spare in taken.items()
     ]

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 
 from ..contracts import Status
 
+_WITHOUT_A_START = ("not_started", "staged", "unreachable")
+
 
 def has_failed(status: Status) -> bool:
     """Tell whether a node is known to have failed by itself, as opposed to being stopped.
@@ -41,11 +43,14 @@ def stops_short(status: Status) -> bool:
 
 
 def never_began(statuses: Iterable[Status]) -> bool:
-    """Tell whether no node of a run began to train, as far as is known."""
+    """Tell whether no node of a run began to train, as far as is known.
+
+    A node that was stopped without a start was ready, and the run ended because of another.
+    """
+    statuses = list(statuses)
     return all(
-        status["status"] in ("not_started", "staged", "unreachable") and status.get("started_at") is None
-        for status in statuses
-    )
+        status["status"] in (*_WITHOUT_A_START, "stopped") and status.get("started_at") is None for status in statuses
+    ) and any(status["status"] in _WITHOUT_A_START for status in statuses)
 
 
 def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:

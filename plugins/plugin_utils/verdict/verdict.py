@@ -178,8 +178,9 @@ def judge(
         "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
-        # What only the history knows.
+        # What only the history knows, and what is proposed by it.
         "regression": None,
+        "isolate": None,
         "metrics": metrics,
         "nodes": [_node_summary(seen, status) for status in statuses],
     }

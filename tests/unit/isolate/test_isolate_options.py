@@ -10,6 +10,7 @@ RIGHT: dict[str, t.Any] = {
     "name": "",
     "port": 29700,
     "rounds": 0,
+    "quarantine_days": 0.0,
     "rehearsal": True,
     "rehearsal_bad_links": [],
     "probes": [],
@@ -25,9 +26,10 @@ def test_what_is_right_is_not_wrong() -> None:
 
 
 def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
-    found = wrong({"a": 0.5, "b": "fast"}, name="../x", port=70000, rounds=-1, rehearsal_bad_links=["a", "a,d", "a,a"])
-    assert len(found) == 8
-    for named in ("'../x'", "70000", "-1", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
+    bad = {"name": "../x", "port": 70000, "rounds": -1, "quarantine_days": -2.0}
+    found = wrong({"a": 0.5, "b": "fast"}, **bad, rehearsal_bad_links=["a", "a,d", "a,a"])
+    assert len(found) == 9
+    for named in ("'../x'", "70000", "-1", "-2", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
         assert any(named in one for one in found), named
 
 

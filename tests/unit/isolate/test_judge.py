@@ -78,6 +78,8 @@ def test_a_slow_link_is_named_and_its_nodes_are_good() -> None:
     (suspect,) = suspects_of(measured)
     assert {suspect["node"], suspect["other"]} == bad
     assert suspect["slower_by"] == pytest.approx(0.5, abs=0.08)
+    assert suspect["interval"] is not None
+    assert suspect["interval"][0] <= suspect["slower_by"] <= suspect["interval"][1]
     assert set(verdicts_of(NODES, measured, [suspect]).values()) == {"good"}
 
 
@@ -87,6 +89,30 @@ def test_who_is_slow_in_the_sweep_and_not_when_tested_again_is_accused_of_nothin
     assert suspected(scores_of(once))
     assert suspects_of(once + again) == []
     assert suspects_of(once) == []
+
+
+def test_a_suspect_of_a_run_is_tested_again_and_accused_of_nothing_if_it_is_good() -> None:
+    before = {"node3"}
+    of = fleet()
+    measured = of.measured(NODES, TESTS["pairs"], "sweep")
+    assert suspected(scores_of(measured)) == []
+    suspects = suspected(scores_of(measured), before)
+    assert {score.unit.nodes for score in suspects} == {("node3",)}
+    again = confirmation(suspects, [PAIR], proven(scores_of(measured), NODES, [score.unit for score in suspects]))
+    assert again.singles[0] == "node3"
+    assert [pair[0] for pairs in again.pairs for pair in pairs] == ["node3", "node3"]
+    measured += of.measured(again.singles, again.pairs, "confirmation")
+    assert suspects_of(measured, before) == []
+    assert unproved_of(measured, []) == []
+
+
+def test_a_suspect_of_a_run_that_is_slow_only_when_tested_again_needs_as_much_proof_on_the_whole() -> None:
+    before = {"node3"}
+    quick = fleet().measured(NODES, TESTS["pairs"], "sweep")
+    slow = fleet({"node3": np.log(1.3)}).measured(NODES, [[("node3", "node0")], [("node3", "node1")]], "confirmation")
+    assert {one["node"] for one in suspects_of(quick + slow, before)} == {"node3"}
+    little = fleet({"node3": np.log(1.03)}).measured(NODES, [[("node3", "node0")]], "confirmation")
+    assert suspects_of(quick + little, before) == []
 
 
 def test_what_few_nodes_cannot_prove_is_reported_without_accusing_anybody() -> None:

@@ -40,3 +40,11 @@ def test_two_nodes_and_a_budget_that_is_too_small_are_refused_with_what_is_neede
     with pytest.raises(ValueError, match=r"take 4\.5 minutes"):
         plan_tests(list("abcdefgh"), COST, 2)
     assert len(plan_tests(list("abcdefgh"), COST, 4.5)["pairs"]) == 3
+
+
+def test_what_the_sweep_leaves_of_the_budget_is_for_suspects() -> None:
+    nodes = list("abcdefgh")
+    assert plan_tests(nodes, COST, 6)["confirming"] == 2
+    assert plan_tests(nodes, COST, 60)["confirming"] > 50
+    few, many = (plan_tests(nodes, COST, 60, suspects=count)["node_minutes"]["confirmation"] for count in (0, 4))
+    assert many == 4 * few

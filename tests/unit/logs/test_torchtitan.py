@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import end_of_training
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.torchtitan import parse
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log
@@ -162,6 +163,36 @@ def test_each_rank_says_that_it_is_over(tmp_path: Path, last: str) -> None:
     assert end_of_training(str(log), "torchtitan")["said_end"]
     log.write_text(line(1) + line(10, 9))
     assert not end_of_training(str(log), "torchtitan")["said_end"]
+
+
+def test_a_training_that_ran_out_of_data_is_not_over_as_it_should_be(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    ended = said("Training completed", 13) + said("Process group destroyed", 13)
+    log.write_text(line(1) + line(10, 9) + said("Ran out of data; last step was canceled.", 12) + ended)
+    end = end_of_training(str(log), "torchtitan")
+    assert not end["said_end"]
+    assert "data" in [failure["class"] for failure in find_failures(Piece(log.read_bytes()))]
+
+
+@pytest.mark.parametrize(
+    ("printed", "class_"),
+    [
+        # manager.py and parallel_dims.py, as a traceback ends.
+        ("ValueError: Config function 'x' not found in torchtitan.models.llama3.config_registry. ", "settings_refused"),
+        ("ImportError: Cannot import config_registry for module 'x' from torchtitan.models", "settings_refused"),
+        ("ImportError: Cannot import module 'x.y' or 'x.y.config_registry'. ", "settings_refused"),
+        ("ValueError: TrainSpec mixtral is not registered.", "settings_refused"),
+        (
+            "RuntimeError: Loss or gradient norm is not finite on at least one rank at step 7. Stopping training "
+            "before the optimizer update.",
+            "nan",
+        ),
+        ("AssertionError: Invalid parallel dims: dp_replicate(1) * dp_shard(8) * cp(1) * tp(1) * pp(1) !=", "sizes"),
+    ],
+)
+def test_what_torchtitan_refuses_has_its_class(printed: str, class_: str) -> None:
+    text = f"[rank0]:Traceback (most recent call last):\n[rank0]:{printed}\n"
+    assert class_ in [failure["class"] for failure in find_failures(Piece(text.encode()))]
 
 
 def test_both_nodes_of_a_run_say_the_same(log_named: Callable[[str], Path]) -> None:

@@ -24,8 +24,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_mo
 
 # Parameters, and what of them is in norms, in biases of routers and in buffers, which are not counted here. Sources:
 # ``safetensors.total`` of the Hugging Face hub's API for Llama-2-*-hf (which counts the 64 rotary frequencies of each
-# layer), Meta-Llama-3 and Llama-3.1, Mistral-7B-v0.1, Mixtral-8x7B-v0.1, Mixtral-8x22B-Instruct-v0.1, DeepSeek-V2-Lite
-# and DeepSeek-V2; the main model of DeepSeek-V3, without the layer that predicts a second token, by its config.json
+# layer), Meta-Llama-3, Llama-3.1 and 3.2, Mistral-7B-v0.1, Mixtral-8x7B-v0.1, Mixtral-8x22B-Instruct-v0.1,
+# DeepSeek-V2-Lite and DeepSeek-V2; the main model of DeepSeek-V3, without the layer that predicts a second token, by its config.json
 # (its model card rounds to 671B); for GPT-3 table D.1 of arXiv 2005.14165, which rounds to 174,600 million, with the
 # positions of 2,048 tokens, the biases and the norms of GPT-2, whose shape its section 2.1 says it has.
 PUBLISHED = {
@@ -38,6 +38,8 @@ PUBLISHED = {
     "llama3.1-8b": (8_030_261_248, 65 * 4096),
     "llama3.1-70b": (70_553_706_496, 161 * 8192),
     "llama3.1-405b": (405_853_388_800, 253 * 16384),
+    "llama3.2-1b": (1_235_814_400, 33 * 2048),
+    "llama3.2-3b": (3_212_749_824, 57 * 3072),
     "llama3.3-70b": (70_553_706_496, 161 * 8192),
     "mistral-7b": (7_241_732_096, 65 * 4096),
     "mixtral-8x7b": (46_702_792_704, 65 * 4096),

@@ -34,6 +34,43 @@ def test_a_config_for_torchtitan_trains_the_sizes_in_the_name_of_its_cell() -> N
     assert plans[0]["nodes"][1]["env"]["NCCL_IB_HCA"].startswith("rdma0,")
 
 
+def test_all_that_cvs_delivers_in_a_file_for_torchtitan_is_known() -> None:
+    # The other keys of mi355x_torchtitan_*.json in ROCm/cvs at 194cbd77.
+    of_paths = {"scripts_dir": "/home/{user-id}/SCRIPTS", "data_cache_dir": "/home/{user-id}/cache", "rocm_dir": ""}
+    parameters = {
+        "tokenizer_path": "meta-llama/Llama-3.1-70B",
+        "tokenizer_model": "meta-llama/Llama-3.1-70B",
+        "model_size": "70b",
+        "pipeline_parallel_degree": "1",
+        "context_parallel_degree": "1",
+        "expert_parallel_degree": "1",
+        "enable_async_tensor_parallel": "false",
+        "global_batch_size": "512",
+        "precompute_float8_dynamic_scale_for_fsdp": "false",
+        "micro_batch_size": "1",
+        "precision": "BF16",
+        "result_dict": {},
+    }
+    changes = {
+        **{f"paths/{name}": value for name, value in of_paths.items()},
+        **{f"train_params/{name}": value for name, value in parameters.items()},
+        "verify_network_errors": "True",
+        "smoke": {
+            "enabled": True,
+            "iters": 10,
+            "micro_batch_size": "1",
+            "global_batch_size": "16",
+            "precision": "BF16",
+        },
+        "convergence": {"target_metric": "auto", "target_value": 2.0},
+        "checkpoint": {"enforce": False, "save_interval": 20, "save_iters": 21, "resume_iters": 25, "loss_rtol": 0.05},
+        "scaling_baseline": {"tokens_per_sec_total": 0.0, "num_nodes": 1},
+    }
+    plan = planned(example(TORCHTITAN, changes))
+    assert plan["faults"] == []
+    assert plan["parameters"]["global_batch_size"] == 32
+
+
 @pytest.mark.parametrize(
     ("changes", "key"),
     [

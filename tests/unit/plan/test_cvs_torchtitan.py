@@ -311,6 +311,14 @@ def test_a_fault_names_the_key_of_the_first_format(changes: dict[str, t.Any], ke
     assert only(of_first(changes, **options)["faults"])["key"] == key.replace("/", ".")
 
 
+def test_model_and_gpu_can_be_chosen_and_give_the_run_its_name() -> None:
+    plan = of_first(training_model="llama3_1_8b", training_gpu="mi300x")
+    assert plan["faults"] == []
+    assert "training_model" not in [warning["key"] for warning in plan["warnings"]]
+    assert plan["run_id"] == "now-llama3_1_8b-mi300x"
+    assert of_second()["model"] == "llama3_3_70b"
+
+
 def test_an_image_can_be_an_option() -> None:
     plan = of_second({"container/image": REMOVED}, training_image="mine:1")
     assert plan["faults"] == []

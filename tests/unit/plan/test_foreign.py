@@ -44,6 +44,12 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
     "a shell script": ("c.sh", "#!/bin/bash\ntorchrun train.py\n", "is a shell script, not a training config"),
     "a model": ("config.json", {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}, "describes a model"),
     "a tokenizer": ("tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer"}, "describes a tokenizer"),
+    "DeepSpeed's": ("c.json", {"train_batch_size": 8, "zero_optimization": {"stage": 1}}, "is a config of DeepSpeed"),
+    "Accelerate's": (
+        "c.yaml",
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\n",
+        "is a config of Hugging Face's Accelerate",
+    ),
     "a cluster file": ("cluster.json", {"username": "me", "node_dict": {}}, "is a cluster file"),
     "a plan": ("plan.json", planned(filled(DISTRIBUTED)), "is the plan of a run"),
     "something else": (
@@ -73,7 +79,7 @@ def test_what_a_file_is_is_told_in_one_fault(name: str, asked: str) -> None:
     assert fault["message"].startswith(f"{source} ")
     assert told in fault["message"]
     assert "megatron" not in fault["message"]
-    assert not any(known.title in fault["remedy"] for known in TRAINERS.values())
+    assert not any(known.title in fault["remedy"].partition("Known are ")[0] for known in TRAINERS.values())
     assert asked_by(text, source, options, 2) == (None, None)
     assert told in only(plan_sweep(text, source, options, {"a": [1]}, nodes(2), str)["faults"])["message"]
 
@@ -134,3 +140,12 @@ def test_a_config_for_another_framework_than_the_playbooks_is_called_that_once()
     (fault,) = [fault for fault in plan["faults"] if fault["key"] != "training_hosts"]
     assert fault["message"] == "my.json is a training config for Megatron-LM, but the run is for MaxText."
     assert fault["remedy"] == "Use a playbook for Megatron-LM, or give a config for MaxText."
+
+
+def test_the_kinds_of_training_configs_are_named() -> None:
+    plan = make_plan("trainer:\n  devices: 8\n", "c.yaml", {}, nodes(2), "now")
+    remedy = only(plan["faults"])["remedy"]
+    assert remedy.startswith("Known are CVS's first format, CVS's format with")
+    assert all(
+        part in remedy for part in ("NxDT's YAML", "Primus' experiment file", "TorchTitan's TOML", "Megatron Bridge")
+    )

@@ -68,6 +68,19 @@ def test_with_a_pipeline_the_rank_that_knows_the_loss_is_logged_too() -> None:
     assert argv[argv.index("--local-ranks-filter") + 1] == "0,7"
 
 
+@pytest.mark.parametrize(
+    ("changes", "module"),
+    [
+        ({}, "torchtitan.train"),
+        ({"model.name": "flux", "model.flavor": "flux-dev"}, "torchtitan.models.flux.train"),
+        ({"model.name": "flux", "model.flavor": "flux-dev", "trainops.module": "my.train"}, "my.train"),
+    ],
+)
+def test_a_model_that_has_a_module_of_its_own_is_trained_by_that(changes: dict[str, t.Any], module: str) -> None:
+    argv = argv_of(planned(changes))
+    assert argv[argv.index("-m") + 1] == module
+
+
 def test_how_to_run_is_no_part_of_what_torchtitan_reads() -> None:
     config = tomllib.loads(text_of(LLAMA3))
     del config["trainops"]

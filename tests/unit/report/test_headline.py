@@ -151,18 +151,21 @@ def test_the_gpus_of_nodes_that_train_by_themselves_are_those_of_each(fast: Run)
     assert fleet(fast | {"mode": "single_node", "workload": {"gpus": 8}}) == "2 nodes × 8 MI300X"
 
 
-def never_begun(summary: Run, reasons: list[Run], failure: Run | None) -> Run:
+def never_begun(summary: Run, reasons: list[Run], failure: Run | None, ready: str = "staged") -> Run:
     """Return the summary of a run of which no node began to train."""
     at_fault = {one["node"] for one in reasons if one["code"] == "node_unreachable"}
     for node in summary["nodes"]:
-        node |= {"state": "unreachable" if node["node"] in at_fault else "staged", "last_step": None}
+        node |= {"state": "unreachable" if node["node"] in at_fault else ready, "last_step": None}
     return summary | {"verdict": "ERROR", "first_failure": failure, "reasons": reasons, "started_at": None}
 
 
-def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run) -> None:
+@pytest.mark.parametrize("ready", ["staged", "stopped"])
+def test_nodes_that_could_start_are_not_said_to_have_failed(summary: Run, ready: str) -> None:
+    summary["nodes"][1]["node"] = "node-001"
     failure = FAILURE | {"class": "not_ready", "node": "node-001", "rank": None, "message": "no image."}
     refused = reason("node_not_started", "node-001 did not start training: no image.", "ERROR", node="node-001")
-    never = never_begun(summary, [refused], failure)
+    never = never_begun(summary, [refused], failure, ready)
+    never["nodes"][1]["state"] = "not_started"
     assert headline(never) == "node-001 did not start training: no image"
     assert others_in_words(never) == "node-000 could have started."
     assert open_reasons(never) == []

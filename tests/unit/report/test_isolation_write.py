@@ -32,12 +32,14 @@ def isolation(*suspects: dict[str, t.Any], **verdicts: tuple[str, str, bool]) ->
     return {
         "suspects": list(suspects),
         "unproved": [],
+        "suspicion": [],
         "proof": {"cpu": 0.03},
         "nodes": {
             node: {"verdict": verdict, "slower_by": None, "reason": reason, "unreachable": lost}
             for node, (verdict, reason, lost) in nodes.items()
         },
         "probes": {"cpu": {node: 0.01 * place for place, node in enumerate(NODES)}},
+        "seconds": {"cpu": {node: 0.5 + 0.01 * place for place, node in enumerate(NODES)}},
         "links": {"tcp_throughput": [("gpu0", "gpu1", 0.5), ("gpu2", "gpu3", None)]},
         "node_minutes": 1.5,
     }
@@ -119,6 +121,19 @@ def test_where_only_large_differences_can_be_proved_nobody_is_said_to_be_good(tm
         assert json.loads(files["isolation.json"])["verdict"] == "unproved"
         assert "are good" not in isolation_lines(found)[0]
         assert ("45 %" if proof else "nothing") in files["report.html"]
+
+
+def test_what_became_of_the_suspects_of_a_run_is_said_in_the_page_and_the_terminal(tmp_path: Path) -> None:
+    suspicion = [
+        {"node": "gpu2", "reason": "nccl: remote process exited.", "confirmed": True},
+        {"node": "gpu3", "reason": "21.3 % slower in the run", "confirmed": False},
+    ]
+    found = isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)) | {"suspicion": suspicion}
+    files = written(tmp_path, found)
+    assert json.loads(files["isolation.json"])["suspicion"] == suspicion
+    for shown in (files["report.html"], "\n".join(isolation_lines(found))):
+        assert "remote process exited): confirmed" in shown
+        assert "slower in the run): not confirmed" in shown
 
 
 def test_what_the_gpus_of_a_suspect_said_stands_beside_what_is_usual(tmp_path: Path) -> None:

@@ -27,6 +27,22 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
     assert os.listdir(path.parent) == ["quarantine.json"]
 
 
+def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_it(tmp_path: Path) -> None:
+    found = Quarantine(tmp_path / "q.json", "hosts")
+    found.add({"b": "gpu_ecc: Xid 63"}, "night-1")
+    found.add_found({"a": "a (cpu) is 30 % slower", "b": "b (cpu) is 30 % slower"}, "sweep-1", 7)
+    held = found.hosts()
+    assert (held["a"].isolation, held["a"].run_id) == ("sweep-1", "")
+    assert held["a"].until > held["a"].since
+    assert "sweep-1" in held["a"].in_words()
+    # What made a run fail has no end.
+    assert (held["b"].run_id, held["b"].until) == ("night-1", "")
+    assert found.release(["a", "b"]) == ["b"]
+    assert found.release(["a", "b"], of_isolations=True) == ["a"]
+    found.add_found({"a": "a (cpu) is 30 % slower"}, "sweep-2", -1)
+    assert found.hosts() == {}
+
+
 def test_two_controllers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     def add(number: int) -> None:
         Quarantine(tmp_path / "q.json", "hosts").add({f"gpu{number}": "x"}, "r")

@@ -414,10 +414,11 @@ def test_a_node_that_is_lost_while_it_trains_makes_the_verdict_an_error(tmp_path
     assert (summary["first_failure"]["node"], summary["first_failure"]["class"]) == ("gpu00", "unreachable")
 
 
-def test_of_a_run_that_never_began_only_what_kept_it_from_starting_is_a_reason(tmp_path):
+@pytest.mark.parametrize("ready", ["staged", "stopped"])
+def test_of_a_run_that_never_began_only_what_kept_it_from_starting_is_a_reason(ready, tmp_path):
     lost, missing = "ssh: connect to host gpu01 port 22", "gpu02: the folder /x is not there."
     nodes = [
-        Node("gpu00", status="staged", seconds=None, told={"started_at": None}),
+        Node("gpu00", status=ready, seconds=None, told={"started_at": None}),
         Node("gpu01", status="unreachable", seconds=None, told={"started_at": None, "message": lost}),
         Node("gpu02", status="not_started", seconds=None, told={"started_at": None, "message": missing}),
     ]
@@ -436,6 +437,12 @@ def test_of_a_run_that_never_began_only_what_kept_it_from_starting_is_a_reason(t
         "direction": "min",
         "met": False,
     }
+
+
+def test_a_run_that_was_stopped_before_it_began_says_so(tmp_path):
+    summary = judged([Node("gpu00", status="stopped", seconds=None, told={"started_at": None})], tmp_path)
+    assert summary["verdict"] == "ERROR"
+    assert codes(summary)[0] == ("node_stopped", "gpu00")
 
 
 def test_a_run_of_which_nothing_is_known_is_an_error(tmp_path):

@@ -25,6 +25,7 @@ from ..grammar import EVERY_RANK, Grammar
 from ..record import OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end, line_start
+from . import torchtitan_failures
 
 _BEGIN = b"Training starts at step "
 _NEEDLES = (b"step: ", _BEGIN, b"total steps ")
@@ -200,7 +201,10 @@ GRAMMAR = Grammar(
     ),
     # trainer.py, by each rank; the first of them by the first rank alone until 0.3.
     over=(b"Training completed", b"Process group destroyed"),
+    # The same files, by each rank; what follows is the end that a whole training has.
+    cut_short=(b"Ran out of data; last step was canceled",),
     # checkpoint.py, by each rank.
     saves=(b"Saving the checkpoint", b"Finished saving the checkpoint"),
     left_out=left_out,
+    failures=torchtitan_failures.SIGNATURES,
 )

@@ -60,7 +60,7 @@ _IN_LINE = (
     b"|devices were|Terminated|Hangup|Memory failure|kernel BUG|(): |orrupt|smashing|ssh: |BrokenProcess|abruptly"
     b"|fatal|terminate called|Check fail|method called|UNAUTH|_DENIED|vailable|Errno|o device|Got |nsufficient|FATA["
     b"|RMA state|preempt|TERM_|DUE TO |STATUS_|hipSuccess|fault (src|INTERNAL: |NIC Link|efinitely down|anifest"
-    b"|denied|toomany|rate limit|ot ready|runcat|ollectives|onnection abort|was aborted|ENOSPC|EDQUOT|ESTALE"
+    b"|denied|toomany|rate limit|ot ready|runcat|ollectives|onnection abort|was aborted|s canceled|ENOSPC|EDQUOT|ESTALE"
     b"|ead-only|has stopped|BadZip|BadGzip|httpx.|httpcore.|OfflineMode|does not |endpoint|HTTPS|Forbidden|NoSuch"
     b"|SlowDown|AccessDenied|Cuda failure|wave fronts|Neuron|NERR|IBV_WC|BUG: |NCC_|Compiler status|docker.io"
     b"|GIL within|prterun |lost from|before the end|ATHUB|VersionConflict|NotFound: |page threshold|LOCKUP|SMU: "

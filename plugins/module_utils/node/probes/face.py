@@ -11,8 +11,13 @@ from __future__ import annotations
 import time
 import typing as t
 
+if t.TYPE_CHECKING:
+    from ..contracts import Asked
+
 SAMPLES = 5
 _TRIES = 6
+# Longer than what takes a processor away and gives it back: a period of a control group is 0.1 s.
+_LASTING_SECONDS = 0.3
 
 
 class Reading(t.NamedTuple):
@@ -35,6 +40,27 @@ class Found(t.NamedTuple):
 
 
 Measure = t.Callable[[t.Any, t.Any], t.List[Reading]]
+
+
+def seconds_of(asked: Asked, work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:
+    """Return the seconds that some work takes on this node: of a clock, or in a rehearsal of processor time."""
+    return processor_seconds(work, samples) if asked["rehearsal"] else clock_seconds(work, samples)
+
+
+def clock_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:
+    """Return the seconds that some work takes by the clock, each the mean of as many times as last long enough.
+
+    What takes the processor away, such as a limit of a control group, a busy neighbour or a hot core, is part of it:
+    that is what a training would feel.
+    """
+    found = []
+    for _sample in range(samples):
+        times, began = 0, time.perf_counter()
+        while times < _TRIES or time.perf_counter() - began < _LASTING_SECONDS:
+            work()
+            times += 1
+        found.append((time.perf_counter() - began) / times)
+    return found
 
 
 def processor_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:

@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..config.findings import Findings
 from ..config.words import listed, shown
@@ -22,18 +22,23 @@ _TRAINERS_OWN = re.compile(
     re.MULTILINE,
 )
 _SHAPES = re.compile(r"^(base_emb_dim|base_num_query_heads|base_num_decoder_layers|base_mlp_dim)\s*:", re.MULTILINE)
+_ACCELERATE = re.compile(r"^(compute_environment|distributed_type)\s*:", re.MULTILINE)
 _LONGEST_LINE_OF_TOML = 500
 _Data = dict[str, t.Any]
 
 
-def fault_foreign(text: str, source: str, findings: Findings, *, named: bool, recognized: bool) -> bool:
+def fault_foreign(
+    text: str, source: str, findings: Findings, *, named: bool, recognized: bool, known: Sequence[str] = ()
+) -> bool:
     """Report what a file is if no framework here reads it, and return whether that is so.
 
-    ``named`` means that the user names a framework, ``recognized`` that a framework recognizes the file.
+    ``named`` means that the user names a framework, ``recognized`` that a framework recognizes the file. ``known`` is
+    what the kinds of training configs are called.
     """
     found = _kind_of(text, source, named=named, recognized=recognized)
     if found:
-        findings.fault("training_config", source, f"{source} {found[0]}.", found[1])
+        remedy = f"Known are {listed(known)}; {_EXAMPLES}" if known and found[1] == _GIVE_ONE else found[1]
+        findings.fault("training_config", source, f"{source} {found[0]}.", remedy)
     return found is not None
 
 
@@ -68,6 +73,8 @@ def _kind_of_yaml(text: str, *, left_alone: bool) -> tuple[str, str] | None:
             "is MaxText's preset of a model, not a training config",
             f"Give the name of the model as model_name in a branch of model_params; {_EXAMPLES}",
         )
+    if len(set(_ACCELERATE.findall(text))) > 1:
+        return "is a config of Hugging Face's Accelerate, which is not supported", _GIVE_ONE
     return None if left_alone else ("is not a known kind of training config", _GIVE_ONE)
 
 
@@ -111,7 +118,12 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
         "is the plan of a run",
         "Give the training config it was made from, which its config_file names.",
     ),
-    (_holds_thresholds, "is a thresholds file", "Give it as training_thresholds, together with a training config."),
+    (
+        _holds_thresholds,
+        "is a thresholds file, which says how runs are judged but not what they train",
+        "Give the training config that names it in threshold_json, or a training config and this file as "
+        "training_thresholds.",
+    ),
     (
         lambda data: "username" in data and not {"node_dict", "nodes"}.isdisjoint(data),
         "is a cluster file",
@@ -125,6 +137,11 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: not {"tokenizer_class", "added_tokens", "added_tokens_decoder"}.isdisjoint(data),
         "describes a tokenizer",
+        _GIVE_ONE,
+    ),
+    (
+        lambda data: not {"zero_optimization", "train_micro_batch_size_per_gpu"}.isdisjoint(data),
+        "is a config of DeepSpeed, which is not supported",
         _GIVE_ONE,
     ),
 )

@@ -35,6 +35,6 @@ ALIASES = {"thor": "thor2", "broadcom": "thor2", "pollara": "ainic", "connectx7"
 
 def nic_type_of(given: str) -> str | None:
     """Return the kind of adapter that a ``nic_type`` names, or None."""
-    name = given.casefold()
+    name = given.casefold().replace("-", "").replace(" ", "")
     name = ALIASES.get(name, name)
     return name if name in NIC_TYPES else None

@@ -18,7 +18,8 @@ _FEWEST_SIBLINGS = 3
 
 
 def warn_of_rdma(job: Job, findings: Findings) -> None:
-    """Warn of devices of a job over several nodes that cannot be meant so."""
+    """Warn of a type of network cards, and of devices of a job over several nodes, that cannot be meant so."""
+    _warn_of_unknown_card(job.parameters.get("nic_type"), findings)
     if job.nnodes < 2:
         return
     value = job.environment.get(DEVICES)
@@ -55,14 +56,16 @@ def _warn_of_odd_one(names: Sequence[str], findings: Findings) -> None:
         )
 
 
-def _warn_of_other_cards(names: Sequence[str], given: str | None, findings: Findings) -> None:
-    """Warn of a nic_type that is not known, or whose driver gives its devices other names."""
-    if not given:
-        return
-    known = nic_type_of(given)
-    if known is None:
+def _warn_of_unknown_card(given: str | None, findings: Findings) -> None:
+    if given and nic_type_of(given) is None:
         near = f"Give one of {listed(NIC_TYPES)}, or leave it out."
         findings.warn("nic_type", given, f"{given} is not a known type of network card, so it has no effect.", near)
+
+
+def _warn_of_other_cards(names: Sequence[str], given: str | None, findings: Findings) -> None:
+    """Warn of a nic_type whose driver gives the devices other names."""
+    known = nic_type_of(given) if given else None
+    if known is None:
         return
     own = NIC_TYPES[known].device_prefix
     others = {name: kind.device_prefix for name, kind in NIC_TYPES.items() if kind.device_prefix != own}

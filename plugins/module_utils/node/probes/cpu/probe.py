@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import typing as t
 
-from ..face import Reading, processor_seconds
+from ..face import Reading, seconds_of
 
 if t.TYPE_CHECKING:
     from ...contracts import Asked
@@ -25,4 +25,4 @@ def measure(asked: Asked, _programs: Programs) -> list[Reading]:
         for _block in range(blocks):
             digest.update(_BLOCK)
 
-    return [Reading("cpu", "cpu", processor_seconds(work))]
+    return [Reading("cpu", "cpu", seconds_of(asked, work))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..face import Reading, processor_seconds
+from ..face import Reading, seconds_of
 
 if t.TYPE_CHECKING:
     from ...contracts import Asked
@@ -26,4 +26,4 @@ def measure(asked: Asked, _programs: Programs) -> list[Reading]:
         for start in starts:
             target[start : start + size] = source[start : start + size]
 
-    return [Reading("memory", "memory", processor_seconds(work, samples=3))]
+    return [Reading("memory", "memory", seconds_of(asked, work, samples=3))]

@@ -10,6 +10,10 @@ from ...config.toml_config import TomlConfig
 
 @dataclass(frozen=True)
 class TitanFile(TomlConfig):
-    """TorchTitan's TOML with its table ``trainops``, and the mode of a run that asks for none."""
+    """TorchTitan's TOML with its table ``trainops``.
+
+    ``mode`` is that of a run that asks for none; ``model`` is what the file that it was made from calls its model.
+    """
 
     mode: str = "multi_node"
+    model: str = ""

@@ -22,7 +22,10 @@ class RunConfig(ConfigSection):
     python: Path | None = optional(
         "Python that has TorchTitan; without it torchrun is looked up in PATH.", example="/opt/venv/bin/python"
     )
-    module: Text = key("Module that is started.", default="torchtitan.train")
+    module: Text | None = optional(
+        "Module that is started, by default torchtitan.train; for flux, up to 0.2, torchtitan.models.flux.train.",
+        example="torchtitan.experiments.compiler_toolkit.train",
+    )
     log_dir: Path = key(
         "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
     )

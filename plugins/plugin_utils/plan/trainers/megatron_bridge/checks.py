@@ -12,7 +12,7 @@ from ...job.batch_scaling import check_scaling
 from ...job.branch import check_name
 from ...job.container import check_container
 from .reading import COUNT, FLAG, BridgeReading
-from .scale import INTERVAL, STEPS
+from .scale import BATCH, INTERVAL, STEPS
 
 # Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and what replaces one as a whole.
 _SECTIONS = (
@@ -72,9 +72,13 @@ def _check_nodes(reading: BridgeReading) -> None:
         )
     gpus = reading.nnodes * (reading.options.training_gpus_per_node or 0) if there else 0
     if reading.name.gpus and gpus and gpus != reading.name.gpus:
+        scaled = (
+            ""
+            if BATCH in reading.overrides
+            else (f": Bridge scales the global batch size of a recipe of perf_recipes with them, unless {BATCH} is set")
+        )
         reading.findings.note(
-            f"The recipe is tuned for {counted(reading.name.gpus, 'GPU')}, and the job has {gpus}: Bridge scales the "
-            "global batch size of a recipe of perf_recipes with them, unless train.global_batch_size is set."
+            f"The recipe is tuned for {counted(reading.name.gpus, 'GPU')}, and the job has {gpus}{scaled}."
         )
 
 

@@ -9,13 +9,13 @@ from ...job.sizes import Sizes, check_sizes
 from .reading import FLAG, BridgeReading
 
 # Paths in Bridge's ConfigContainer.
-STEPS, INTERVAL = "train.train_iters", "logger.log_interval"
+STEPS, INTERVAL, BATCH = "train.train_iters", "logger.log_interval", "train.global_batch_size"
 _LENGTHS = ("dataset.seq_length", "dataset.sequence_length", "model.seq_length")
 _SIZES = {
     "tensor_parallelism": "model.tensor_model_parallel_size",
     "pipeline_parallelism": "model.pipeline_model_parallel_size",
     "context_parallelism": "model.context_parallel_size",
-    "global_batch_size": "train.global_batch_size",
+    "global_batch_size": BATCH,
     "micro_batch_size": "train.micro_batch_size",
 }
 _EXPERTS = "model.expert_model_parallel_size"

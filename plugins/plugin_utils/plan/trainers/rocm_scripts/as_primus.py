@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from .....module_utils.logs.record import METRICS
 from ....contracts import Bound, NodePlan, Plan
@@ -125,7 +125,7 @@ def as_primus(plan: Plan) -> Converted | str:
 
 
 def _sizes(plan: Plan, left_out: list[str]) -> _Values:
-    parameters, workload = t.cast("Mapping[str, t.Any]", plan["parameters"]), plan["workload"]
+    parameters, workload = t.cast("_Values", plan["parameters"]), plan["workload"]
     values = {key: parameters[size] for size, key in _SIZES.items() if parameters.get(size) is not None}
     values["max_position_embeddings"] = values["seq_length"]
     precision = parameters["precision"]

@@ -7,6 +7,7 @@ from ...config.findings import Findings
 from ...config.words import shown
 from ...job.batch_scaling import check_scaling
 from .launch import check_run
+from .options import TorchTitanOptions
 from .precision import CONVERTERS
 from .reading import TorchTitanReading
 
@@ -18,9 +19,6 @@ def check_config(reading: TorchTitanReading) -> None:
     _check_converters(reading)
     _check_checkpoints(reading)
     check_scaling(reading.options, reading.mode, None, "TorchTitan's TOML", reading.findings)
-    if reading.options.training_model:
-        model, remedy = reading.options.training_model, "Set model.name and model.flavor."
-        reading.findings.warn("training_model", model, "training_model has no effect: the config has one.", remedy)
     if reading.get("job.config_file"):
         reading.warn("job.config_file", "config_file has no effect: the run has its own copy.", "Leave it out.")
     assets = reading.get("model.hf_assets_path") or ""
@@ -30,6 +28,13 @@ def check_config(reading: TorchTitanReading) -> None:
             f"{shown(assets)} is relative, and no folder is set to start in.",
             "Set trainops.torchtitan_root or training_torchtitan_root, or give an absolute path.",
         )
+
+
+def warn_of_model(options: TorchTitanOptions, remedy: str, findings: Findings) -> None:
+    """Warn of a model that a variable names, as the config has one."""
+    if options.training_model:
+        message = "training_model has no effect: the config has one."
+        findings.warn("training_model", options.training_model, message, remedy)
 
 
 def check_lines(steps: int | None, interval: int | None, place: str, findings: Findings) -> None:

@@ -24,8 +24,8 @@ from ...job.recomputation import ALL, INPUT, SELECTIVE
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .architecture import architecture_of
-from .checks import check_config
-from .launch import RUN, of_run, torchrun, unused_keys
+from .checks import check_config, warn_of_model
+from .launch import MODULE, RUN, of_run, torchrun, unused_keys
 from .options import TorchTitanOptions
 from .precision import precision_of
 from .reading import TorchTitanReading
@@ -34,6 +34,8 @@ from .tokenizer import check_tokenizer, fetching, script_of
 
 _FILE = "torchtitan.toml"
 _ASSETS = "model.hf_assets_path"
+# As their own run_train.sh has it.
+_OWN_MODULES = {"flux": "torchtitan.models.flux.train"}
 # By activation_checkpoint.mode.
 _KEPT = {"none": ALL, "selective": SELECTIVE, "memory_budget": SELECTIVE, "full": INPUT}
 
@@ -47,8 +49,10 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
     check_config(reading)
     check_tokenizer(reading, reading.get(_ASSETS), _ASSETS)
     check_sizes(sizes, reading)
-    if reading.get("model.name") and reading.get("model.flavor"):
-        check_name(_model(reading), "model.flavor", findings)
+    if not config.model:
+        warn_of_model(options, "Set model.name and model.flavor.", findings)
+        if reading.get("model.name") and reading.get("model.flavor"):
+            check_name(_model(reading), "model.flavor", findings)
     master = reading.master_address(f"{RUN}.master_address")
     expected = expected_in(reading, f"{RUN}.result_dict")
     return None if findings.faults else _job(reading, config, master, sizes, expected)
@@ -76,7 +80,11 @@ def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Size
     return Job(
         **of_run(reading),
         branch=Branch(
-            reading.mode, _model(reading), reading.options.training_gpu or reading.config.trainops.gpu or "", RUN, {}
+            reading.mode,
+            config.model or _model(reading),
+            reading.options.training_gpu or reading.config.trainops.gpu or "",
+            RUN,
+            {},
         ),
         parameters=_parameters(reading, sizes),
         tokens_per_step_per_gpu=sizes.tokens_per_step_per_gpu,
@@ -135,5 +143,6 @@ def _command(reading: TorchTitanReading, master: str) -> list[str]:
     config = reading.config
     folder = config.job.dump_folder or ""
     outputs = [] if folder.startswith("/") else ["--job.dump_folder={run-folder}/outputs"]
-    start = torchrun(reading, master, pipeline=config.parallelism.pipeline_parallel_degree > 1)
+    module = _OWN_MODULES.get(config.model.name, MODULE)
+    start = torchrun(reading, master, module, pipeline=config.parallelism.pipeline_parallel_degree > 1)
     return [*start, f"--job.config_file={{run-folder}}/{_FILE}", *outputs]

@@ -18,6 +18,7 @@ from .options import TorchTitanOptions
 from .reading import RunReading
 
 RUN = "trainops"
+MODULE = "torchtitan.train"
 # multinode_trainer.slurm of TorchTitan uses this port.
 _MASTER_PORT = 29500
 _ENVIRONMENT = {
@@ -101,10 +102,11 @@ def port_of(reading: RunReading[t.Any]) -> int:
     return reading.options.training_master_port or _MASTER_PORT
 
 
-def torchrun(reading: RunReading[t.Any], master: str, *, pipeline: bool) -> list[str]:
+def torchrun(reading: RunReading[t.Any], master: str, module: str, *, pipeline: bool) -> list[str]:
     """Return the command that starts the ranks of a node, up to the arguments of TorchTitan itself.
 
-    Only the last stage of a ``pipeline`` knows the loss, and only the first rank says the end.
+    ``module`` is the one that is started unless the table names another. Only the last stage of a ``pipeline`` knows
+    the loss, and only the first rank says the end.
     """
     gpus, python = reading.options.training_gpus_per_node, reading.python
     shown = f"0,{gpus - 1}" if pipeline and gpus > 1 else "0"
@@ -113,5 +115,5 @@ def torchrun(reading: RunReading[t.Any], master: str, *, pipeline: bool) -> list
         *("--nnodes", str(reading.nnodes), "--node_rank", "{node-rank}", "--nproc_per_node", str(gpus)),
         *("--master_addr", master, "--master_port", str(port_of(reading))),
         *("--local-ranks-filter", shown, "--role", "rank", "--tee", "3"),
-        *("-m", reading.get(RUN).module),
+        *("-m", reading.get(RUN).module or module),
     ]

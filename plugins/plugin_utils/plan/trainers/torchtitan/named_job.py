@@ -24,8 +24,8 @@ from ...job.known_models import KNOWN_MODELS, known_model
 from ...job.ranks import Node
 from ...job.sizes import Sizes, check_sizes
 from ...job.thresholds import expected_in
-from .checks import check_lines
-from .launch import RUN, check_run, of_run, torchrun, unused_keys
+from .checks import check_lines, warn_of_model
+from .launch import MODULE, RUN, check_run, of_run, torchrun, unused_keys
 from .options import TorchTitanOptions
 from .reading import NamedReading
 from .tokenizer import check_tokenizer, fetching, script_of
@@ -59,6 +59,7 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
     check_scaling(options, mode, None, "A config of TorchTitan", findings)
     check_lines(reading.number(_STEPS), reading.number(_INTERVAL), reading.where(_INTERVAL), findings)
     check_tokenizer(reading, _text(reading, _ASSETS), reading.where(_ASSETS))
+    warn_of_model(options, "Set config.", findings)
     _check_paths(reading)
     _check_secrets(reading)
     if read.config:
@@ -91,7 +92,7 @@ def _command(reading: NamedReading, master: str) -> list[str]:
     if not (_text(reading, _DUMP) or "").startswith("/"):
         given[_DUMP] = f"{{run-folder}}/{_text(reading, _DUMP) or 'outputs'}"
     return [
-        *torchrun(reading, master, pipeline=pipeline),
+        *torchrun(reading, master, MODULE, pipeline=pipeline),
         *("--module", reading.config.module, "--config", reading.config.config),
         *(word for name, value in given.items() for word in _argument(name, value)),
     ]

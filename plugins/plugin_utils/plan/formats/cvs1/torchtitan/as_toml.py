@@ -98,7 +98,8 @@ def as_toml(
     run = _run(reading, parameters, branch)
     places = PLACES | {key: f"config.{name}" for key, name in _OF_CONFIG.items()}
     places |= {key: key_path(branch.path, name) for key, name in _OF_BRANCH.items()}
-    return TitanFile(written(tables), {**tables, RUN: run}, mode), PlacedFindings(findings, places)
+    file = TitanFile(written(tables), {**tables, RUN: run}, mode, branch.model)
+    return file, PlacedFindings(findings, places)
 
 
 def _check_config(reading: _Reading, parameters: t.Any, node_count: int) -> None:

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What follows from an isolation: bad nodes go into quarantine, and all are remembered. Both say what they did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from ..isolate.isolation import Isolation
+from ..isolate.outcome import passing_nodes, reasons_of
+from ..plan.config.words import listed
+from ..run.quarantine import Quarantine
+from .files import ISOLATIONS, PROBES
+from .nodes_page import write_nodes_page
+from .probe_store import rows_of, write_probes
+
+_MOST_NAMED = 8
+
+
+def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
+    """Keep bad nodes out of runs for so many days, 0 for not at all, and those no longer that were found good again."""
+    lines = []
+    try:
+        if days and (reasons := reasons_of(isolation)):
+            quarantine.add_found(reasons, name, days)
+            lines.append(f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}")
+        if released := quarantine.release(passing_nodes(isolation), of_isolations=True):
+            lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
+    except (ValueError, OSError) as error:
+        lines.append(f"The quarantine was left as it is: {error}")
+    return lines
+
+
+def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
+    """Add what was measured to the nodes' history in a folder of runs, and write the page of nodes there."""
+    try:
+        write_probes(runs / ISOLATIONS / PROBES, rows_of(name, isolation, at))
+        return [f"All nodes: {write_nodes_page(runs)}"]
+    except OSError as error:
+        return [f"The nodes' history was not written: {error}"]

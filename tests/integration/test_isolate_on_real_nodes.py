@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""isolate.yml on real nodes: one gets little of the processor, and one link little of the network. Each is named.
+
+Times are those of clocks, of nodes that share the processors of this machine. So the nodes come before whatever else it
+does, and what is bad is bad by far.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster_command import COMMAND, nodes_up
+from conftest import Cluster
+from not_run import need
+
+NODES = 6
+# Of one processor; and in Mbit/s.
+SHARE, RATE = 0.02, 20
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return nodes whose partners reach them over the fabric."""
+    cluster = Cluster(tmp_path_factory.mktemp("isolated"))
+    with nodes_up(cluster, NODES):
+        inventory = json.loads(cluster.inventory.read_text())
+        for hosts in (group["hosts"] for group in inventory.values()):
+            for number, variables in enumerate(hosts.values(), 1):
+                variables["training_address"] = running(cluster)[f"node{number}"].fabric_address
+        cluster.inventory.write_text(json.dumps(inventory))
+        if group := _group_of_processors():
+            of_version_2 = (group / "cgroup.controllers").exists()
+            weight = running(cluster)["node1"].network.name, "cpu.weight" if of_version_2 else "cpu.shares"
+            group.joinpath(*weight).write_text("2000" if of_version_2 else "20480")
+        yield cluster
+
+
+def running(cluster: Cluster) -> dict[str, t.Any]:
+    import _cluster  # noqa: PLC0415 - the path to it is set by the command
+
+    return {node.name: node for node in _cluster.running(_cluster.Cluster(cluster.state, COMMAND.parent))}
+
+
+def _group_of_processors() -> Path | None:
+    """Return the root of the control groups that limit processors, if there is one."""
+    import _cgroups  # noqa: PLC0415
+
+    trees = (one for one in _cgroups.hierarchies() if one.file_system == "cgroup2" or "cpu" in one.options.split(","))
+    return next((one.folder for one in trees), None)
+
+
+@pytest.fixture
+def throttled(nodes: Cluster) -> Iterator[str]:
+    """Let a node have a fiftieth of a processor by its control group, and return its name."""
+    node, group = running(nodes)["node2"], _group_of_processors()
+    if group is None:
+        pytest.skip("this machine has no control groups that limit processors")
+    of_node, period = group / node.network.name / node.name, 100_000
+    file, quota, none = of_node / "cpu.max", f"{int(SHARE * period)} {period}", "max"
+    if not (group / "cgroup.controllers").exists():
+        file, quota, none = of_node / "cpu.cfs_quota_us", f"{int(SHARE * period)}", "-1"
+    if not file.exists():
+        pytest.skip(f"this kernel limits no processors of control groups: there is no {file}")
+    file.write_text(quota)
+    yield node.name
+    file.write_text(none)
+
+
+@pytest.fixture
+def slow_link(nodes: Cluster) -> Iterator[set[str]]:
+    """Let two nodes say little to each other, and all to the others; return their names."""
+    need("tc")
+    ends = [running(nodes)[name] for name in ("node3", "node5")]
+    for node, other in (ends, ends[::-1]):
+        for words in (
+            "qdisc add dev fab0 root handle 1: htb default 1",
+            "class add dev fab0 parent 1: classid 1:1 htb rate 100gbit",
+            f"class add dev fab0 parent 1: classid 1:2 htb rate {RATE}mbit",
+            f"filter add dev fab0 parent 1: protocol ip u32 match ip dst {other.fabric_address}/32 flowid 1:2",
+        ):
+            done = tc(node, words)
+            if done.returncode:
+                pytest.skip(f"this kernel shapes no traffic: tc {words}: {done.stderr.strip()}")
+    yield {node.name for node in ends}
+    for node in ends:
+        tc(node, "qdisc delete dev fab0 root")
+
+
+def tc(node: t.Any, words: str) -> subprocess.CompletedProcess[str]:
+    namespace = node.network.namespace(node.name)
+    return subprocess.run(["tc", "-n", namespace, *words.split()], capture_output=True, text=True, check=False)
+
+
+def isolated(nodes: Cluster, folder: Path, name: str) -> tuple[dict[str, t.Any], str]:
+    done = nodes.play("isolate.yml", training_output_dir=str(folder), isolate_name=name)
+    found = folder / f"isolation/{name}/isolation.json"
+    assert found.exists(), done.stdout
+    return json.loads(found.read_text()), done.stdout
+
+
+def test_a_node_with_little_of_a_processor_is_named(nodes: Cluster, throttled: str, tmp_path: Path) -> None:
+    found, output = isolated(nodes, tmp_path, "processor")
+    alone = [one for one in found["suspects"] if one["probe"] in ("cpu", "memory")]
+    assert alone, output
+    assert {(one["node"], one["other"], one["verdict"]) for one in found["suspects"]} == {(throttled, None, "slow")}
+    assert all(one["slower_by"] > 1 for one in alone)
+    assert found["nodes"][throttled]["verdict"] == "slow"
+    assert (tmp_path / "isolation/processor/failing_nodes.txt").read_text().split() == [throttled]
+
+
+def test_a_link_with_little_throughput_is_named_and_its_nodes_are_good(
+    nodes: Cluster, slow_link: set[str], tmp_path: Path
+) -> None:
+    found, output = isolated(nodes, tmp_path, "link")
+    named = [one for one in found["suspects"] if one["other"] is not None]
+    assert [{one["node"], one["other"]} for one in named] == [slow_link], output
+    assert named[0]["probe"] == "tcp_throughput"
+    assert {found["nodes"][node]["verdict"] for node in slow_link} == {"good"}
