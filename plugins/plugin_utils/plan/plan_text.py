@@ -94,19 +94,16 @@ def _settings(plan: Plan) -> dict[str, t.Any]:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
-    context = (
-        f" × context {parameters['context_parallelism']}" if (parameters.get("context_parallelism") or 1) > 1 else ""
-    )
+    context = ("context_parallelism",) if (parameters.get("context_parallelism") or 1) > 1 else ()
+    split = ("tensor_parallelism", "pipeline_parallelism", *context, "data_parallelism")
     bounds = [bound_in_words(bound) for bound in plan["expected"] if bound["kind"] != "info"]
     rows = {
         "run": plan["run_id"],
         "config": plan["config_file"],
         "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
         "nodes": f"{parameters['nnodes']} × {gpus}, {kind}",
-        "batch": f"global batch size {parameters['global_batch_size']}, micro batch size "
-        f"{parameters['micro_batch_size']}, sequence length {parameters['sequence_length']}",
-        "parallel": f"tensor {parameters['tensor_parallelism']} × pipeline {parameters['pipeline_parallelism']}"
-        f"{context} × data {parameters['data_parallelism']}{', FSDP' if parameters.get('fsdp') else ''}",
+        "batch": _known(parameters, ", ", "global_batch_size", "micro_batch_size", "sequence_length"),
+        "parallel": _known(parameters, " × ", *split) + (", FSDP" if parameters.get("fsdp") else ""),
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
         "container": _container(plan),
@@ -115,6 +112,13 @@ def _settings(plan: Plan) -> dict[str, t.Any]:
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
     return rows
+
+
+def _known(parameters: t.Mapping[str, t.Any], between: str, *names: str) -> str:
+    """Return sizes with their names; what a trainer takes from a file of its own is not known here."""
+    words = {name: name.removesuffix("_parallelism").replace("_", " ") for name in names}
+    known = [f"{words[name]} {parameters[name]}" for name in names if parameters[name] is not None]
+    return between.join(known) or "as the trainer's own files say"
 
 
 def _choices(plan: Plan) -> dict[str, str]:

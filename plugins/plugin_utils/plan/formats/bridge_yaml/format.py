@@ -26,7 +26,7 @@ class BridgeYaml(Format["RecipeFile"]):
     """The YAML that names a recipe."""
 
     name = "bridge_yaml"
-    title = "a file that names a recipe of Megatron Bridge"
+    title = "Megatron Bridge's YAML of a recipe"
     trainers = ("megatron_bridge",)
 
     def recognizes(self, text: str, source: str) -> bool:

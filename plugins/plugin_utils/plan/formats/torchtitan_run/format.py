@@ -22,7 +22,7 @@ class TorchTitanRun(Format["TitanRun"]):
     """TorchTitan's config by name."""
 
     name = "torchtitan_run"
-    title = "TorchTitan's module and config"
+    title = "TorchTitan's YAML of a module and a config"
     trainers = ("torchtitan",)
 
     def recognizes(self, text: str, source: str) -> bool:
