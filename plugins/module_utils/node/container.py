@@ -21,7 +21,9 @@ from .launch import LAUNCH_NAME, recorded_outcome
 from .rdma_library import FUNCTION, library_lines, mount_problems
 
 if t.TYPE_CHECKING:
-    from .contracts import Handle, Node, Outcome, Place
+    from collections.abc import Iterable
+
+    from .contracts import ContainerOptions, Handle, Mount, Node, Outcome, Place
 
 RDMA_CLASS = "/sys/class/infiniband"
 RUN_LABEL = "trainops.run_id"
@@ -119,7 +121,17 @@ class ContainerEngine:
         arguments = ["run", "--detach", "--name", options["name"]]
         for label, value in ((RUN_LABEL, run_id), (NODE_LABEL, node["node"]), (RANK_LABEL, node["node_rank"])):
             arguments += ["--label", f"{label}={value}"]
-        arguments += ["--network", options["network"], "--ipc", options["ipc"]]
+        arguments += self.container_arguments(options, node["devices"], node["mounts"])
+        if options.get("cap_drop") and self.name == "docker" and os.geteuid() != 0:
+            # The root of its container is not who owns the run's folder.
+            arguments += ["--cap-add", "DAC_OVERRIDE"]
+        return [*arguments, "--entrypoint", "bash", _image(node), os.path.join(node["run_folder"], LAUNCH_NAME)]
+
+    def container_arguments(
+        self, options: ContainerOptions, devices: Iterable[str], mounts: Iterable[Mount]
+    ) -> list[str]:
+        """Return the arguments that say what a container sees of the node, and how much of it."""
+        arguments = ["--network", options["network"], "--ipc", options["ipc"]]
         # podman refuses a size for a /dev/shm that is the host's; docker takes both and the host's holds.
         if not (self.name == "podman" and options["ipc"] == "host"):
             arguments += ["--shm-size", options["shm_size"]]
@@ -133,16 +145,13 @@ class ContainerEngine:
         ):
             for value in values or ():
                 arguments += [option, value]
-        if options.get("cap_drop") and self.name == "docker" and os.geteuid() != 0:
-            # The root of its container is not who owns the run's folder.
-            arguments += ["--cap-add", "DAC_OVERRIDE"]
         for limit, value in options["ulimits"].items():
             arguments += ["--ulimit", f"{limit}={value}"]
-        for device in node["devices"]:
+        for device in devices:
             arguments += ["--device", device]
-        for mount in node["mounts"]:
+        for mount in mounts:
             arguments += ["--volume", f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}"]
-        return [*arguments, "--entrypoint", "bash", _image(node), os.path.join(node["run_folder"], LAUNCH_NAME)]
+        return arguments
 
     def outcome(self, node: Place, handle: Handle) -> Outcome:
         """Return the container's exit status and whether the kernel killed it because memory ran out.

@@ -14,6 +14,7 @@ from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
 from .config.words import counted, printable
 from .job.bounds import bound_in_words
+from .trainers.known import TRAINERS
 
 _WIDTH = 118
 # Lines of a staged file: longer ones would push everything else off the screen.
@@ -49,7 +50,23 @@ def plan_in_short(plan: Plan) -> str:
 def _where(plan: Plan) -> list[str]:
     if "gke" in plan:
         return [_workload(plan)]
-    return [_nodes(plan), _environment(plan), *([_job(plan)] if "slurm" in plan else [])]
+    return [_nodes(plan), _environment(plan), *([_job(plan)] if "slurm" in plan else []), *_dry_run(plan)]
+
+
+def _dry_run(plan: Plan) -> list[str]:
+    """Return how to see on a node what the trainer would start, if it can show that without training."""
+    chosen = plan.get("chosen")
+    command = TRAINERS[chosen["trainer"]["name"]].dry_run(plan) if chosen else ""
+    if not command:
+        return []
+    node = plan["nodes"][0]
+    files = "".join(f"; {name} is the file above" for name in node["files"])
+    sentence = (
+        f"On {node['node']}, this shows what would be started there, without training; what the training would install "
+        f"and prepare first, this does as well{files}:"
+    )
+    lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ")
+    return ["\n".join([*lines, *(f"  {line}" for line in command.splitlines())])]
 
 
 def _job(plan: Plan) -> str:

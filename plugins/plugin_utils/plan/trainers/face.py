@@ -64,6 +64,13 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     def plan_job(self, config: ConfigT, options: OptionsT, nodes: Sequence[Node], findings: Findings) -> Job | None:
         """Return the job to run on nodes in rank order, or None if there is any fault."""
 
+    def dry_run(self, _plan: Plan) -> str:
+        """Return the command that shows on the first node what would be started there; empty if there is none.
+
+        It trains nothing. The plan is without faults.
+        """
+        return ""
+
     def converted(self, _plan: Plan, name: str) -> Converted | str:
         """Return the file that trains what a plan without faults does, or why there is none, as a sentence.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
+from ....contracts import Plan
 from ...config.findings import Findings
 from ...formats.face import Choice
 from ...job.job import Job
@@ -47,6 +48,12 @@ class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
         from .job import plan_job  # noqa: PLC0415
 
         return plan_job(config, options, nodes, findings)
+
+    def dry_run(self, plan: Plan) -> str:
+        """Return primus-cli's own, in the container of the first node."""
+        from .dry_run import dry_run  # noqa: PLC0415
+
+        return dry_run(plan)
 
 
 TRAINER = PrimusCli()
