@@ -151,6 +151,7 @@ class OptionalPlan(t.TypedDict, total=False):
     log_grammar: str
     chosen: Chosen
     max_skipped: int
+    target_loss: float
     checkpoints: str
     retry: Retry
     abort_on_nan: bool

@@ -45,7 +45,8 @@ class Metric(t.NamedTuple):
     """A canonical metric.
 
     ``unit`` is what the value is measured in. ``better`` is ``higher``, ``lower`` or ``none``: in which direction
-    a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold.
+    a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold;
+    of `METRICS_OF_RUN` it is of all steps.
     """
 
     unit: str
@@ -64,6 +65,15 @@ METRICS = {
     "skipped_iterations": Metric("iterations", "none", "max"),
     "nan_iterations": Metric("iterations", "none", "max"),
 }
+
+# What a run has once, if at all: no step line has it. The first two are of the step whose loss is the first one at or
+# below the target of the plan, the last one is the longest that a log names.
+METRICS_OF_RUN = {
+    "steps_to_target_loss": Metric("steps", "lower", "first"),
+    "time_to_target_loss": Metric("s", "lower", "first"),
+    "checkpoint_save_seconds": Metric("s", "lower", "max"),
+}
+ALL_METRICS = {**METRICS, **METRICS_OF_RUN}
 
 # What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
 # samples consumed since the first step, the sequences per second of a job whose tokens are not known, the global batch
@@ -97,4 +107,4 @@ ALIASES = {
 def canonical_metric(name: str) -> str | None:
     """Return the canonical name of a metric or of its alias, or None where it is neither."""
     name = ALIASES.get(name, name)
-    return name if name in METRICS else None
+    return name if name in ALL_METRICS else None

@@ -36,7 +36,12 @@ SETTINGS = (
     "resumed",
     "begun",
     "ended",
+    # How long writing a checkpoint took.
+    "save_seconds",
+    "save_ms",
 )
+# Of these the largest value is kept, as a log of one run has many.
+LARGEST = ("save_seconds", "save_ms")
 # What a trainer prints in words, by the names that its own arguments have.
 ARGUMENTS = (
     *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
@@ -52,7 +57,8 @@ _NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 
 
 def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:
-    """Return what was reported and what the piece says: each setting with its different values, in their order.
+    """Return what was reported and what the piece says: each setting with its different values, in their order, or
+    with the largest one.
 
     A group of a pattern that is named as one of `SETTINGS` has its number, or several numbers whose product it is.
     """
@@ -62,7 +68,9 @@ def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece
             name = match.lastgroup or ""
             values = found.setdefault(name, [])
             value = math.prod(map(float, _NUMBER.findall(match.group(name))))
-            if value not in values and len(values) < MOST_VALUES:
+            if name in LARGEST:
+                values[:] = [max([value, *values])]
+            elif value not in values and len(values) < MOST_VALUES:
                 values.append(value)
     return found
 

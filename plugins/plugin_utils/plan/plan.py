@@ -32,7 +32,7 @@ from .options import PlanOptions
 from .slurm.around import APPTAINER, PYXIS
 from .slurm.options import SSH, SlurmOptions
 from .slurm.script import nodes_to_come, slurm_job
-from .threshold_files import BASELINE, OPTION, ThresholdsFile, thresholds_of, warn_of_other_names
+from .threshold_files import BASELINE, OPTION, TARGET, ThresholdsFile, thresholds_of, warn_of_other_names
 from .trainers.known import TRAINERS
 
 SCHEMA_VERSION = 1
@@ -60,9 +60,9 @@ def make_plan(
     ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
     ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``slurm`` (see `slurm/script`), ``expected``,
-    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. ``chosen`` says which format, trainer and
-    grammar of the log it is, and why. Where the grammar is not that of the framework, as in a rehearsal,
-    ``log_grammar`` names it. It never holds a secret.
+    ``target_loss`` (where there is one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and
+    ``nodes``. ``chosen`` says which format, trainer and grammar of the log it is, and why. Where the grammar is not
+    that of the framework, as in a rehearsal, ``log_grammar`` names it. It never holds a secret.
     """
     findings = Findings()
     settings = typed_options(options, findings)
@@ -102,6 +102,8 @@ def make_plan(
         expected = _expected(job, workload, thresholds, own, settings, noted)
         job = None if findings.faults else replace(job, expected=expected)
     plan = _assembled(job, workload if job else None, settings, source, ordered, findings, now)
+    if plan["nodes"] and own.target_loss is not None and not settings.training_rehearsal:
+        plan["target_loss"] = own.target_loss
     if way and grammar:
         plan = _with_choices(plan, way, grammar)
     return rehearsed(plan) if settings.training_rehearsal else plan
@@ -175,6 +177,7 @@ def _expected(
             **job.parameters,
             **workload,
             BASELINE: own.baseline,
+            TARGET: own.target_loss,
             "nnodes": job.nnodes,
             "precision": named_precision(job),
         }

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
+from .config.numbers import exact
 from .config.words import counted, printable
 from .job.bounds import bound_in_words
 from .trainers.known import TRAINERS
@@ -126,6 +127,8 @@ def _settings(plan: Plan) -> dict[str, t.Any]:
         "container": _container(plan),
         "judged by": ", ".join(bounds) or "all evidence except thresholds",
     }
+    if "target_loss" in plan:
+        rows["loss"] = f"{exact(plan['target_loss'])} to reach"
     if plan["rehearsal"]:
         rows = {"REHEARSAL": "the embedded trainer runs instead of the real one", **rows}
     return rows

@@ -42,11 +42,15 @@ _OTHERS: dict[str, tuple[str, float, str | None]] = {
     "step_time_p50_ms": ("step_time_ms", 1.0, None),
     "step_time_p95_ms": ("step_time_ms", 1.0, "p95"),
     "final_loss": ("loss", 1.0, None),
+    "steps_to_target": ("steps_to_target_loss", 1.0, None),
+    "time_to_target_seconds": ("time_to_target_loss", 1.0, None),
 }
+_OF_TARGET = ("steps_to_target_loss", "time_to_target_loss")
 _OF_ALL_GPUS = "tokens_per_sec_total"
 # Every run is judged by this, with or without a threshold.
 _JUDGED_ANYWAY = "loss_decreased"
 _EFFICIENCY, BASELINE = "scaling_efficiency_pct", "scaling_baseline"
+TARGET = "target_loss"
 _EXAMPLE = f'"{BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
 _PART = re.compile(r"(NN|ST|SL|B)(\d+)")
@@ -77,8 +81,8 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
     ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``; and
-    ``scaling_baseline``, that of the config, for a file without one. It is a fault if no cell matches; but if a file
-    has only one cell, and its name has no sizes, that is used with a warning.
+    ``scaling_baseline``, that of the config, for a file without one, and ``target_loss``, the loss to reach. It is a
+    fault if no cell matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -222,6 +226,11 @@ def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | Non
             return None
         reason = f"{short} is not measured, so it cannot be judged."
         raise _WrongError(None, reason, 'Give it "kind": "info", or leave it out.')
+    if metric in _OF_TARGET and facts.get(TARGET) is None:
+        if kind == "info":
+            return None
+        reason = f"{short} is not judged: the config has no loss of the training to reach."
+        raise _NotJudgedError(spec.get("value"), reason, "Set convergence.target_value.")
     value = _number(spec.get("value"))
     if value is None:
         if kind == "info":

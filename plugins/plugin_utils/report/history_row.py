@@ -84,7 +84,7 @@ def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
         "environment": json.dumps(environment_of(plan, statuses), ensure_ascii=False),
         "config_file": plan.get("config_file"),
         **{name: parameters.get(name) for name in NUMBERS if name not in ("samples", "loss_step")},
-        "samples": min((found["samples"] for found in summary["metrics"].values()), default=0),
+        "samples": min((found["samples"] for name, found in summary["metrics"].items() if name in METRICS), default=0),
         "loss_step": loss.get("last_step") if loss else None,
     }
     for metric in METRICS:

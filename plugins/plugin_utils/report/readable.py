@@ -10,7 +10,7 @@ from datetime import datetime
 
 import jinja2
 
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Retry
 
 LABELS = {
@@ -23,6 +23,9 @@ LABELS = {
     "learning_rate": "Learning rate",
     "skipped_iterations": "Skipped iterations",
     "nan_iterations": "NaN iterations",
+    "steps_to_target_loss": "Steps to the target loss",
+    "time_to_target_loss": "Time to the target loss",
+    "checkpoint_save_seconds": "Longest save of a checkpoint",
     "mfu": "MFU",
 }
 _FRACTIONS = ("memory_fraction", "mfu")
@@ -59,8 +62,8 @@ def unit_of(metric: str) -> str:
     """Return the unit of a canonical metric or MFU, for reading; empty if the label has it or there is none."""
     if metric in _FRACTIONS:
         return "%"
-    unit = METRICS[metric].unit
-    return "" if unit in {"1", "iterations"} else unit
+    unit = ALL_METRICS[metric].unit
+    return "" if unit in {"1", "iterations", "steps"} else unit
 
 
 def scaled(value: t.Any, metric: str) -> t.Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Summary
 from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words
 
@@ -56,7 +56,7 @@ def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
     if summary is first or value is None or not reference:
         return None
     steps = {run["metrics"][metric].get("last_step") for run in (summary, first)}
-    if METRICS[metric].statistic == "last" and (len(steps) > 1 or None in steps):
+    if ALL_METRICS[metric].statistic == "last" and (len(steps) > 1 or None in steps):
         return None
     change = (value - reference) / abs(reference) * 100
     return change if math.isfinite(change) else None

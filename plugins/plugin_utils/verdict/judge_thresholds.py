@@ -21,7 +21,13 @@ _DID = {
     "tokens_per_sec_per_gpu": "reached {value}",
     "memory_fraction": "used {value} of its GPU memory",
     "loss": "ended with a loss of {value}",
+    "steps_to_target_loss": "came to the target loss at step {value}",
+    "time_to_target_loss": "came to the target loss after {value}",
+    "checkpoint_save_seconds": "took up to {value} to write a checkpoint",
 }
+_DID_NOT = dict.fromkeys(
+    ("steps_to_target_loss", "time_to_target_loss"), "does not show when its loss came to the target, if it did"
+)
 _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
 
 
@@ -35,7 +41,7 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
         if bound["kind"] == "info":
             continue
         for node in () if bound["optional"] else bound["missing"]:
-            message = f"{node} did not report its {name_of(metric)}; {wanted}."
+            message = f"{node} {_DID_NOT.get(metric, f'did not report its {name_of(metric)}')}; {wanted}."
             reasons.add(INCONCLUSIVE, "metric_missing", message, node)
         if bound["measured"] is None:
             if bound["optional"]:

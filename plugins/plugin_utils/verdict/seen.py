@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...module_utils.logs.record import METRICS
 from ..contracts import (
     FirstFailure,
     JudgedBound,
@@ -65,6 +66,6 @@ class Seen:
 
     @property
     def judged_metrics(self) -> list[str]:
-        """Return the metrics that have a threshold to meet, each once."""
+        """Return the metrics of steps that have a threshold to meet, each once."""
         judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))
-        return list(dict.fromkeys(bound["metric"] for bound in judged))
+        return list(dict.fromkeys(bound["metric"] for bound in judged if bound["metric"] in METRICS))

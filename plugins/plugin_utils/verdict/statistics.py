@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.record import METRICS, METRICS_OF_RUN
 from ..contracts import Statistics
 from .intervals import mean_interval, median_interval
 
@@ -87,9 +87,14 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
         node = worst(values, key=values.__getitem__)
         intervals = {name: by_node[node][metric][name] for name in ("interval", "mean_interval")}
         run[metric] = t.cast("Statistics", {**together, "value": values[node], "value_node": node, **intervals})
+    for metric in METRICS_OF_RUN:
+        once = {node: found[metric] for node, found in by_node.items() if metric in found}
+        if once:
+            node = max(once, key=lambda name: once[name]["value"])
+            run[metric] = {**once[node], "value_node": node}
     return run
 
 
 def samples_of(found: Mapping[str, Statistics]) -> int:
     """Return how many steps of a node count, given its statistics by metric."""
-    return max((statistics["samples"] for statistics in found.values()), default=0)
+    return max((of["samples"] for metric, of in found.items() if metric in METRICS), default=0)

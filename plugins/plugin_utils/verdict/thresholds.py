@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Bound, JudgedBound, MetricOfRun, Statistics
 from ..plan.job.bounds import limits
 
@@ -96,7 +96,7 @@ def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[JudgedBo
     for metric in [*metrics, *(metric for metric in first if metric not in metrics)]:
         bound = first.get(metric)
         found = {
-            "unit": METRICS[metric].unit,
+            "unit": ALL_METRICS[metric].unit,
             **(metrics.get(metric) or {"value": None, "samples": 0}),
             "threshold": bound and bound["value"],
             "direction": bound and bound["kind"],

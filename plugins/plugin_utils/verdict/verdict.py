@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
-from ...module_utils.logs.record import METRICS
+from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import NodeSummary, Plan, Status, Summary, WarmUpSteps
 from ..run.retry import in_words
 from .evidence import (
@@ -51,6 +51,7 @@ from .survived import note_survived, note_unusual
 from .thresholds import judge_bounds, with_thresholds
 from .time_spent import times_spent
 from .utilization import utilization_of, utilization_text
+from .whole_run import with_whole_run
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +107,7 @@ def judge(
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
     first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal)
-    by_node = of_nodes(steps)
+    by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)
     seen = Seen(
         plan=plan,
         grammar=grammar,
@@ -175,7 +176,7 @@ def judge(
         "first_failure": first,
         "workload": seen.workload,
         **utilization,
-        "thresholds": [{**bound, "unit": METRICS[bound["metric"]].unit} for bound in seen.bounds],
+        "thresholds": [{**bound, "unit": ALL_METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
         # What only the history knows, and what is proposed by it.

@@ -15,6 +15,8 @@ from cvs_configs import EXAMPLES, FOLDER, MAXTEXT, MEGATRON, TORCHTITAN, example
 from test_make_plan import check_every_value
 from training_configs import REMOVED, ROOT, nodes, only
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+
 GOLDEN = ROOT / "tests/data/plans/cvs"
 NODES = {TORCHTITAN: 4}
 
@@ -177,6 +179,7 @@ def test_a_single_node_config_runs_on_each_node() -> None:
         ({"training/maxtext_config/ici_fsdp_parallelism": 5}, "training.maxtext_config"),
         ({"training/enabled_sweep_list": ["x"]}, "training.enabled_sweep_list[0]"),
         ({"training/convergence/target_metric": "accuracy"}, "training.convergence.target_metric"),
+        ({"training/convergence/target_value": "low"}, "training.convergence.target_value"),
     ],
 )
 def test_a_fault_names_the_key_of_the_file_for_maxtext(changes: dict[str, t.Any], key: str) -> None:
@@ -190,6 +193,26 @@ def test_a_wrong_value_of_a_cell_is_named_there() -> None:
     config["training"]["sweeps"][0]["maxtext_overrides"]["per_device_batch_size"] = "no"
     fault = only(planned(config)["faults"])
     assert fault["key"] == "training.sweeps[0].maxtext_overrides.per_device_batch_size"
+
+
+@pytest.mark.parametrize(
+    ("convergence", "target"),
+    [
+        ({"target_metric": "auto", "target_value": 10.0}, 10.0),
+        ({"target_metric": "train_loss", "target_value": "2.5"}, 2.5),
+        ({"target_metric": "eval_loss", "target_value": 2.5}, None),
+        ({"target_value": 0.0}, None),
+        ({"target_value": -1}, None),
+        ({}, None),
+    ],
+)
+def test_the_loss_to_reach_is_part_of_the_plan(convergence: dict[str, t.Any], target: float | None) -> None:
+    config = example(MAXTEXT, {"training/convergence": convergence})
+    plan = planned(config)
+    assert (plan["faults"], plan.get("target_loss")) == ([], target)
+    assert ("to reach" in plan_text(plan)) == (target is not None)
+    # The trainer of a rehearsal has another loss.
+    assert "target_loss" not in planned(config, training_rehearsal=True)
 
 
 def test_cells_of_maxtext_are_a_sweep_with_thresholds() -> None:

@@ -85,6 +85,24 @@ def test_the_cell_of_the_run_is_taken_from_a_file_for_maxtext() -> None:
     ]
 
 
+OF_TARGET = {
+    "training.steps_to_target": {"kind": "max", "value": 100},
+    "training.time_to_target_seconds": {"kind": "info", "value": 60},
+}
+
+
+def test_how_soon_a_loss_is_reached_is_judged_where_the_config_has_a_loss_to_reach() -> None:
+    bounds, findings = read(OF_TARGET, target_loss=10.0)
+    assert findings.faults == findings.warnings == []
+    assert bounds == [
+        {"metric": "steps_to_target_loss", "kind": "max", "value": 100.0},
+        {"metric": "time_to_target_loss", "kind": "info", "value": 60.0},
+    ]
+    bounds, findings = read(OF_TARGET, target_loss=None)
+    assert (bounds, findings.faults) == ([], [])
+    assert "convergence.target_value" in only(findings.warnings)["remedy"]
+
+
 def test_bounds_that_stand_in_no_cell_are_for_every_run() -> None:
     bounds, findings = read({"tokens_per_sec_per_gpu": {"kind": "ratio", "value": 0.95, "reference": 12000}})
     assert (len(bounds), findings.faults) == (1, [])

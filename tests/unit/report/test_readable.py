@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import ALL_METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.readable import (
     LABELS,
     duration,
@@ -58,7 +58,7 @@ def test_a_bound_keeps_the_digits_it_was_given(value: float, text: str) -> None:
 
 
 def test_every_metric_has_a_label() -> None:
-    assert set(LABELS) == {*METRICS, "mfu"}
+    assert set(LABELS) == {*ALL_METRICS, "mfu"}
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ SETTINGS = (
         b"Per train step",
         rb"Per train step(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (?P<tflops_of_step>\d{1,12}\.\d+)",
     ),
+    # Orbax's event_tracking.py and, before it, async_checkpointer.py, by each process: with what it writes behind.
+    Printed(b"] Finished save in ", rb"\] Finished save in (?P<save_seconds>\d{1,9}\.\d+) seconds"),
+    Printed(
+        b"(blocking + background)",
+        rb"Finished async_save \(blocking \+ background\)\. Time taken: (?P<save_seconds>\d{1,9}\.\d+)s\b",
+    ),
     Printed(b"this run's directory", rb"restoring from this run's directory step (?P<resumed>\d+)"),
 )
 

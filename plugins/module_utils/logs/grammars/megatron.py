@@ -101,6 +101,10 @@ SETTINGS = (
         Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>\d+)\s" % (argument, setting))
         for argument, setting in _ARGUMENTS.items()
     ),
+    # core/timers.py, by the last rank: the time of the slowest rank, with that of the fastest before it or not.
+    Printed(
+        b"save-checkpoint .", rb"\bsave-checkpoint \.{3,}: (?:\(\d{1,12}\.\d+, )?(?P<save_ms>\d{1,12}\.\d+)(?=[)\s])"
+    ),
     Printed(
         b"-model-parallel size: ",
         rb"(?<= )(?:tensor-model-parallel size: (?P<tensor_parallelism>\d+)"

@@ -193,6 +193,13 @@ GRAMMAR = Grammar(
                 (b"total steps", b"iterations"),
             )
         ),
+        # checkpoint.py, by each rank: how long the training waited. An asynchronous save goes on behind it.
+        Printed(
+            b"Finished saving the checkpoint",
+            rb"Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in "
+            rb"(?P<save_seconds>\d{1,9}\.\d+) seconds",
+        ),
+        Printed(b"Last step checkpoint", rb"Last step checkpoint completed in (?P<save_seconds>\d{1,9}\.\d+)s\b"),
         Printed(_BEGIN, re.escape(_BEGIN) + rb"(?P<begun>\d{1,12})(?=\D)"),
         *(
             Printed(b'"n_layers": ', rb'\n(?:\[\w{1,40}\]:)?  "%b": (?P<%b>\d{1,9}),?[\r\n]' % pair)

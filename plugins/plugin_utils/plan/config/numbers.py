@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from ....module_utils.logs.record import METRICS
+from ....module_utils.logs.record import ALL_METRICS
 
 _MINUS = "\N{MINUS SIGN}"
 _DIGITS, _ALL_DIGITS = 4, 10
@@ -22,6 +22,9 @@ _NAMES = {
     "memory_fraction": "GPU memory in use",
     "grad_norm": "gradient norm",
     "nan_iterations": "NaN iterations",
+    "steps_to_target_loss": "steps to the target loss",
+    "time_to_target_loss": "time to the target loss",
+    "checkpoint_save_seconds": "longest save of a checkpoint",
 }
 
 
@@ -79,7 +82,7 @@ def unit_of(metric: str) -> str:
     """Return the unit of a metric after a number, with the space before it; nothing for a plain number."""
     if metric == "memory_fraction":
         return " %"
-    unit = METRICS[metric].unit
+    unit = ALL_METRICS[metric].unit
     return "" if unit == "1" else f" {unit}{' per GPU' if metric.endswith('_per_gpu') else ''}"
 
 

@@ -32,12 +32,13 @@ class OwnThresholds(t.NamedTuple):
     """What a config itself says about thresholds.
 
     ``file`` is that of the thresholds, relative to the config's, or empty; ``enforced`` tells whether they are judged,
-    and ``baseline`` is what scaling is compared with, as in a thresholds file.
+    ``baseline`` is what scaling is compared with, as in a thresholds file, and ``target_loss`` the loss to reach.
     """
 
     file: str = ""
     enforced: bool = True
     baseline: t.Any = None
+    target_loss: float | None = None
 
 
 class Sections(t.NamedTuple):

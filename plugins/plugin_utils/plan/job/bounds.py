@@ -19,7 +19,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ....module_utils.logs.record import METRICS
+from ....module_utils.logs.record import ALL_METRICS
 from ...contracts import Bound
 from ..config.numbers import exact, name_of, scale_of, unit_of
 
@@ -56,7 +56,7 @@ def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
 
 def threshold_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
     """Return the value of a bound after "the threshold is": ``8,800``, ``at most 500 ms``, ``400 ± 2.5 %``."""
-    least = "" if METRICS[bound["metric"]].better == "higher" else "at least "
+    least = "" if ALL_METRICS[bound["metric"]].better == "higher" else "at least "
     return {"max": "at most ", "min": least, "ratio": least}.get(bound["kind"], "") + _wanted(bound)
 
 

@@ -39,6 +39,9 @@ FAMILIES = {
     "learning_rate": Family("training_learning_rate", "Learning rate at the last step."),
     "skipped_iterations": Family("training_skipped_iterations", "Iterations that the trainer skipped."),
     "nan_iterations": Family("training_nan_iterations", "Iterations that the trainer counts as NaN."),
+    "steps_to_target_loss": Family("training_steps_to_target_loss", "First step at or below the target loss."),
+    "time_to_target_loss": Family("training_time_to_target_loss", "Time of the steps up to that one.", "seconds"),
+    "checkpoint_save_seconds": Family("training_checkpoint_save", "Longest save of a checkpoint.", "seconds"),
 }
 
 

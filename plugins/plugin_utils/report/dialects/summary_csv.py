@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.logs.record import METRICS
+from ....module_utils.logs.record import ALL_METRICS
 from ..files import csv_text
 from ..headline import headline
 
@@ -54,7 +54,7 @@ def summary_csv(run: JudgedRun) -> str:
         "regression_metric": regression and regression["metric"],
         "regression_percent": regression and regression["percent"],
     }
-    for metric in METRICS:
+    for metric in ALL_METRICS:
         found = summary["metrics"].get(metric)
         row |= {f"{metric}_{column}": found.get(column) if found else None for column in _OF_METRIC}
     return csv_text(row, [row])

@@ -10,12 +10,13 @@ import typing as t
 
 from ...config.field_types import Flag, FreeObject, Line, Name, PositiveInteger
 from ...config.fields import ConfigSection, key, optional
-from ...config.kinds import OneOf, Whole, Words
+from ...config.kinds import OneOf, Real, Whole, Words
 from .container import Container
 
 MEGATRON = ("megatron_single", "megatron_distributed")
 TORCHTITAN = ("torchtitan_single", "torchtitan_distributed")
 Target = t.Annotated[str, OneOf(("auto", "train_loss", "eval_loss"))]
+LossToReach = t.Annotated[float, Real()]
 SchemaVersion = t.Annotated[int, Whole(1, 1)]
 
 
@@ -39,7 +40,7 @@ class Convergence(ConfigSection):
     """The section ``convergence``."""
 
     target_metric: Target = key("Whose loss it is.", default="auto")
-    target_value: t.Any = optional("Loss to reach; 0 for none. Nothing here judges it.")
+    target_value: LossToReach | None = optional("Loss to reach, for when it was; 0 for none.")
 
 
 class Checkpoint(ConfigSection):

@@ -28,6 +28,7 @@ class Cvs2(LaterFormat):
     sweep_blocks = ("sweep.combinations", "training.sweeps")
     sections = 'sections that its framework has, such as "config", "model_params" and "container"'
     baseline = ("scaling_baseline", "training.scaling_baseline")
+    convergence = ("convergence", "training.convergence")
 
     def recognizes(self, text: str, _source: str) -> bool:
         """Return whether a file has a version, and one of the frameworks of CVS."""

@@ -9,6 +9,7 @@ from abc import abstractmethod
 
 from ...config.findings import Findings
 from ...config.json_config import read_json
+from ...config.kinds import Real
 from ...config.model import flag_in
 from ...config.overrides import fault_no_place, within_depth
 from ...config.placed_findings import PlacedFindings
@@ -29,6 +30,8 @@ class LaterFormat(Format[LaterFile]):
     """What messages say that such a file consists of."""
     baseline: t.ClassVar[tuple[str, ...]] = ("scaling_baseline",)
     """The paths of what scaling is compared with."""
+    convergence: t.ClassVar[tuple[str, ...]] = ("convergence",)
+    """The paths of the loss to reach."""
 
     @abstractmethod
     def shape_of(self, config: LaterFile) -> Shape:
@@ -80,7 +83,8 @@ class LaterFormat(Format[LaterFile]):
         file = config.data.get("threshold_json")
         enforced = flag_in(config.data, "enforce_thresholds", default=True) is not False
         baseline = next(filter(None, (value_at(config.data, path) for path in self.baseline)), None)
-        return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline)
+        targets = filter(None, (_target_loss(value_at(config.data, path)) for path in self.convergence))
+        return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline, next(targets, None))
 
     def handed(
         self, config: LaterFile, options: RunOptions, node_count: int, findings: Findings
@@ -99,3 +103,13 @@ class LaterFormat(Format[LaterFile]):
         single = self.without_sweep(config, Findings())
         found = self.shape_of(single).first_format(single, options, 0, Findings())
         return FIRST.asked(found[0], options, node_count) if found else Asked(None, None)
+
+
+def _target_loss(convergence: t.Any) -> float | None:
+    """Return the loss to reach in the training; None without one, and for that of an evaluation, which is not read."""
+    if not isinstance(convergence, dict) or convergence.get("target_metric") == "eval_loss":
+        return None
+    try:
+        return Real(0, above=True).read(convergence.get("target_value"))
+    except ValueError:
+        return None
