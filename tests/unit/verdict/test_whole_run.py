@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from training_logs import OVER, Node, codes, judged, line
+from training_logs import OVER, Node, codes, judged, line, plan_of
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.whole_run import with_whole_run
 
 LOSSES = [9.0, 7.0, 5.0, 6.0, 4.5, 4.4, 4.3, 4.2, 4.1, 4.0]
 SAVED = "(min, max) time across ranks (ms):\n    save-checkpoint ................................: (1950.20, 2000.50)\n"
@@ -46,6 +50,16 @@ def test_the_first_step_at_or_below_the_target_and_the_time_up_to_it(
 def test_a_line_stands_for_the_steps_since_the_one_before(tmp_path: Path) -> None:
     summary = measured(tmp_path, log_of((2, 4, 6, 8, 10), every=2), target_loss=4.4)
     assert (value_of(summary, "steps_to_target_loss"), value_of(summary, "time_to_target_loss")) == (6, 6)
+
+
+@pytest.mark.parametrize(("times", "seconds"), [([math.nan, 1000.0, 500.0], 14.0), ([2000.0, math.nan, 500.0], None)])
+def test_only_the_time_of_the_first_line_may_be_missing(times: list[float], seconds: float | None) -> None:
+    rows = pd.DataFrame({"step": [1, 10, 20], "loss": [9.0, 5.0, 4.0], "step_time_ms": times})
+    plan: t.Any = plan_of(["gpu0"], target_loss=4.0)
+    statuses: t.Any = [{"node": "gpu0", "settings": {"steps_per_line": [10.0]}}]
+    found = with_whole_run({"gpu0": {}}, plan, statuses, {"gpu0": rows})["gpu0"]
+    assert found["steps_to_target_loss"]["value"] == 20
+    assert (found["time_to_target_loss"]["value"] if "time_to_target_loss" in found else None) == seconds
 
 
 def test_a_training_that_went_on_from_a_checkpoint_may_have_been_there_before(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from training_logs import ALL, SILENT, Node, line, lines, plan_of, status_of
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.readable import titled
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
@@ -116,3 +118,23 @@ def test_a_report_that_says_the_same_already_is_left_as_it_is(tmp_path):
     before = {path.name: path.stat().st_mtime_ns for path in board.run_dir.glob("*.*")}
     assert write_report(board.run_dir, 2)[1] is False
     assert {path.name: path.stat().st_mtime_ns for path in board.run_dir.glob("*.*")} == before
+
+
+def test_what_a_run_has_once_is_in_every_file(tmp_path):
+    saved = "    save-checkpoint ................................: (1950.20, 2000.50)\n"
+    bounds = [
+        {"metric": "steps_to_target_loss", "kind": "max", "value": 6.0},
+        {"metric": "checkpoint_save_seconds", "kind": "info", "value": 1.0},
+    ]
+    log = lines(range(1, 11)) + saved
+    board = board_of([Node("gpu00"), Node("gpu01", log)], tmp_path, expected=bounds, target_loss=4.05)
+    summary, _ = write_report(board.run_dir, 2, dialects=tuple(DIALECTS))
+    values = {"steps_to_target_loss": 5.0, "time_to_target_loss": 0.5, "checkpoint_save_seconds": 2.0005}
+    assert {name: summary["metrics"][name]["value"] for name in values} == values
+    assert summary["metrics"]["steps_to_target_loss"]["met"]
+    (row,) = table(board.run_dir / "summary.csv")
+    assert {name: float(row[f"{name}_value"]) for name in values} == values
+    assert set(values) <= {row["metric"] for row in table(board.run_dir / "metrics.csv")}
+    page = (board.run_dir / "report.html").read_text(encoding="utf-8")
+    assert all(titled(name) in page for name in values)
+    assert "training_time_to_target_loss_seconds" in (board.run_dir / DIALECTS["openmetrics"]).read_text()
