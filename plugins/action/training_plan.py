@@ -120,7 +120,9 @@ class ActionModule(ControllerAction):
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
         # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
-        text = plan_in_short(plan) if runs and not self._display.verbosity else plan_text(plan)
+        # A preflight shows what the nodes are, and the plan only so that one sees what for.
+        is_short = (runs or (arguments["with_quarantined"] and not plan["faults"])) and not self._display.verbosity
+        text = plan_in_short(plan) if is_short else plan_text(plan)
         if runs:
             text += f"\n\nEvery node's command and environment: {os.path.join(folder, PLAN_TEXT)}"
         show(f"\n{text}\n")

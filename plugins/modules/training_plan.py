@@ -68,7 +68,7 @@ options:
       - The file is rejected if anyone other than the user and root can write to it.
     type: path
   with_quarantined:
-    description: Include quarantined hosts in the plan, as their preflight does.
+    description: Include quarantined hosts in the plan, and show the plan in short, as their preflight does.
     type: bool
     default: false
   retry_of:

@@ -18,6 +18,8 @@ def test_one_node_of_a_run_is_judged_by_the_plan_of_all(bench: Bench) -> None:
     assert done.status == 0, done.output
     assert "Ready: nothing is red on 1 node." in done.output
     assert "only rank 0 listens" in done.output
+    assert "2 × 1 GPU" in done.output
+    assert "MASTER_ADDR" not in done.output
 
 
 def test_a_node_whose_clock_is_wrong_is_red(bench: Bench) -> None:

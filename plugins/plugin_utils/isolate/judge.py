@@ -162,7 +162,8 @@ def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Sco
             effects += [math.log(sample) - usual for sample in one.samples]
         else:
             others = sum(of_probe.nodes.get(node, 0.0) for node in one.nodes if (node,) != unit.nodes)
-            effects.append(one.cost - usual - others)
+            # See scores_of: fast nodes do not make their link slow.
+            effects.append(one.cost - usual - (others if len(unit.nodes) == 1 else max(0.0, others)))
     return np.array(effects)
 
 

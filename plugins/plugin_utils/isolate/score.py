@@ -76,7 +76,8 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     meetings = Meetings([(place[one.nodes[0]], place[one.nodes[1]]) for one in found], len(names))
     good = [one.cost for one in found if one.samples]
     failed = float(np.median(good)) + _BROKEN if good else _BROKEN
-    fit = meetings.fit(np.array([one.cost if one.samples else failed for one in found]))
+    costs = np.array([one.cost if one.samples else failed for one in found])
+    fit = meetings.fit(costs)
     of_nodes = fit.nodes - np.median(fit.nodes)
     of_links = fit.links - np.median(fit.links)
     problems = {name: one.problem for one in found if one.problem for name in one.nodes}
@@ -92,8 +93,9 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
         for name, effect in zip(names, of_nodes, strict=True)
     ]
     band = _spread_and_needed(of_links, rate, _OF_PAIRS)
+    # A link between fast nodes is not slow while it takes no longer than usual.
     scores += [
-        Score(probe, Unit(one.nodes, one.part), float(effect), *band, one.problem)
-        for one, effect in zip(found, of_links, strict=True)
+        Score(probe, Unit(one.nodes, one.part), float(min(effect, cost - fit.usual)), *band, one.problem)
+        for one, cost, effect in zip(found, costs, of_links, strict=True)
     ]
     return Scored(scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))

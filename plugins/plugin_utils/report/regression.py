@@ -50,7 +50,7 @@ def outcome_in_words(change: Mapping[str, t.Any]) -> str:
         return "This is a real change, not noise."
     if change["outcome"] == NOISE:
         return "This is within noise."
-    return f"Could not tell whether that is real: {change['test']}."
+    return f"Whether that is real is unknown: {change['test']}."
 
 
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:

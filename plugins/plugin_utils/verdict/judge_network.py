@@ -96,12 +96,10 @@ def _judge_unproven(
         return
     if len(unknown) < len(nodes):
         for node in unknown:
-            message = (
-                f"Could not tell whether {node} uses RDMA: only other nodes have counters, or name NCCL's network."
-            )
+            message = f"Whether {node} uses RDMA is unknown: only other nodes have counters, or name NCCL's network."
             reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=dict(networks_of))
         return
-    message = "Could not tell whether RDMA was used: no RDMA device that the plan names has counters, "
+    message = "Whether RDMA was used is unknown: no RDMA device that the plan names has counters, "
     if level is None:
         message += "and no log names NCCL's network although NCCL_DEBUG makes NCCL do so."
     else:

@@ -97,6 +97,12 @@ def test_a_link_that_is_far_slower_than_an_accused_node_of_it_is_named_as_well()
     assert named == {bad, frozenset({"node2"})}
 
 
+def test_a_link_between_fast_nodes_that_takes_as_long_as_usual_is_not_slow() -> None:
+    fast, link = np.log(0.8), frozenset({"node2", "node5"})
+    assert any(link == frozenset(pair) for pairs in TESTS["pairs"] for pair in pairs)
+    assert accused(fleet(dict.fromkeys(link, fast), {link: -2 * fast}), TESTS) == set()
+
+
 def test_who_is_slow_in_the_sweep_and_not_when_tested_again_is_accused_of_nothing() -> None:
     once = fleet({"node3": np.log(1.3)}).measured(NODES, TESTS["pairs"], "sweep")
     again = fleet().measured(NODES, [[("node3", "node0")], [("node3", "node1")]], "confirmation")

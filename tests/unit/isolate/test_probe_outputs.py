@@ -12,6 +12,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_wr
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.output import rows_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch.script import processors_in
 
 DATA = Path(__file__).resolve().parents[2] / "data/probes"
 PARTNER = {
@@ -84,6 +85,12 @@ def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
         failures_in("Error: unable to establish a connection to the specified host: localhost\n")
     assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
+
+
+def test_processors_are_read_as_the_kernel_lists_them() -> None:
+    assert processors_in("0-3,8,10-11\n") == {0, 1, 2, 3, 8, 10, 11}
+    with pytest.raises(ValueError, match="invalid literal"):
+        processors_in("\n")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ SUMMARY = {
         "evidence": ["x" * 1000] * 20,
         "echoes": [{"node": f"gpu{place}"} for place in range(128)],
     },
-    "nodes": [{"node": f"gpu{place}", "last_lines": ["x" * 200] * 20} for place in range(128)],
+    "nodes": [{"node": f"gpu{place}", "state": "exited", "last_lines": ["x" * 200] * 20} for place in range(128)],
 }
 
 

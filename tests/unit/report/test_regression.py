@@ -73,7 +73,7 @@ def test_a_comparison_says_which_run_is_slower_by_how_much_and_whether_that_is_r
     assert said.startswith("tuesday is 10.9 % slower than monday")
     assert "real" in said
     assert "noise" in first_sentence(["monday", "tuesday"], against(100.0)["comparison"])
-    assert "not known" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": "not known"}})
+    assert "unknown" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": "unknown"}})
     assert first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "after": 101.0, "percent": 0.0}}).startswith(
         "b is as fast"
     )
