@@ -89,7 +89,7 @@ def test_a_run_that_ends_in_an_error_is_notified_and_what_cannot_be_sent_is_a_li
     ((_headers, body),) = hook.sent
     assert body["verdict"] == "ERROR"
     assert body["first_failure"]["node"] == "node1"
-    assert "Node unreachable on node1" in body["text"]
+    assert "node1 could not be reached" in body["text"]
     assert (
         "No notification by webhook: HTTP Error 500: Internal Server Error. The verdict does not change." in done.output
     )

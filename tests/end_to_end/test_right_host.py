@@ -26,7 +26,8 @@ def recap(output: str) -> dict[str, tuple[int, int]]:
 
 def blamed(output: str) -> set[str]:
     """The hosts that a line of a task names as fatal."""
-    return set(re.findall(r"^(?:fatal|failed): \[(\w+)\]", output, re.MULTILINE))
+    lines = re.findall(r"^(?:fatal|failed|unreachable): \[(\S+)\][ :]", output, re.MULTILINE)
+    return {host for hosts in lines for host in NodeSet(hosts)}
 
 
 def three(bench: Bench, **changes) -> tuple:
@@ -50,7 +51,7 @@ def test_a_node_that_is_off_is_unreachable_no_other_is_red_and_later_plays_see_i
     assert done.status != 0
     assert "node1: unreachable" in done.output, done.output
     assert recap(done.output) == {"node0": (0, 0), "node1": (0, 1), "node2": (0, 0)}, done.output
-    assert blamed(done.output) == {"node1"}
+    assert blamed(done.output) == {"node1"}, done.output
 
 
 def test_a_node_whose_training_is_killed_has_failed_and_those_that_it_stops_have_not(bench: Bench) -> None:
@@ -91,7 +92,7 @@ def test_a_node_that_refuses_to_start_has_failed_and_those_that_wait_for_it_have
     done = bench.play(PLAYBOOK, inventory, config, training_run_id="one")
     assert done.status != 0
     assert recap(done.output) == {"node0": (0, 0), "node1": (1, 0), "node2": (0, 0)}, done.output
-    assert blamed(done.output) == {"node1"}
+    assert blamed(done.output) == {"node1"}, done.output
 
 
 def test_what_is_wrong_with_no_node_fails_the_host_that_judges(bench: Bench) -> None:

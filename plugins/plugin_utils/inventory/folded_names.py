@@ -14,6 +14,8 @@ _OF_ONE_NODE = re.compile(
     r"|(?<![\w.-])/[^\s,;:'\"]+",
     re.IGNORECASE,
 )
+_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
+_OF_ITS_SUBJECT = re.compile(rf"^\0 ({'|'.join(_OF_MANY)})\b")
 
 
 def folded(names: Iterable[str]) -> str:
@@ -62,5 +64,8 @@ def nameless(text: str, node: str) -> str:
 
 
 def named(text: str, nodes: Iterable[str]) -> str:
-    """Return a text of `nameless` with the names of all nodes that share it."""
-    return text.replace("\0", folded(nodes))
+    """Return a text of `nameless` with the names of all nodes that share it, as a sentence about all of them."""
+    names = list(nodes)
+    if len(names) > 1:
+        text = _OF_ITS_SUBJECT.sub(lambda found: f"\0 {_OF_MANY[found[1]]}", text)
+    return text.replace("\0", folded(names))

@@ -196,12 +196,17 @@ def _seconds_of_nodes(found: Scored) -> dict[str, float]:
 
 
 def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:
-    """Return for each pair how much longer than usual it takes in all, with what its nodes and its link add."""
+    """Return for each pair how much longer than usual it takes in all, with what its nodes and its link add.
+
+    What fast nodes take off is in what the link adds, see `scores_of`.
+    """
     return [
         (
             score.unit.nodes[0],
             score.unit.nodes[1],
-            None if score.broken else _fraction(score.effect + sum(found.nodes[node] for node in score.unit.nodes)),
+            None
+            if score.broken
+            else _fraction(score.effect + max(0.0, sum(found.nodes[node] for node in score.unit.nodes))),
         )
         for score in found.scores
         if len(score.unit.nodes) == 2

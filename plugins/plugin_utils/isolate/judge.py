@@ -175,11 +175,22 @@ def _interval(effects: Values) -> tuple[float, float]:
 
 
 def _worst_of_each(found: Iterable[Suspect]) -> list[Suspect]:
-    """Return one entry for each part of a node, and none for a link of a node that is accused itself."""
+    """Return one entry for each part of a node, and none for a link that an accused node explains: one as slow."""
     kept: dict[tuple[str, str | None, str], Suspect] = {}
     for one in found:
         key = (one["node"], one["other"], one["part"])
-        if key not in kept or (one["slower_by"] or math.inf) > (kept[key]["slower_by"] or math.inf):
+        if key not in kept or _slower_by(one) > _slower_by(kept[key]):
             kept[key] = one
-    accused = {one["node"] for one in kept.values() if one["other"] is None}
-    return [one for one in kept.values() if one["other"] is None or not accused & {one["node"], one["other"]}]
+    accused: dict[str, float] = {}
+    for one in kept.values():
+        if one["other"] is None:
+            accused[one["node"]] = max(_slower_by(one), accused.get(one["node"], 0.0))
+    return [
+        one
+        for one in kept.values()
+        if one["other"] is None or _slower_by(one) > max(accused.get(one["node"], 0.0), accused.get(one["other"], 0.0))
+    ]
+
+
+def _slower_by(one: Suspect) -> float:
+    return math.inf if one["slower_by"] is None else one["slower_by"]

@@ -92,7 +92,7 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> s
     """Return a planned sweep as lines of text, or its faults. ``next_of`` maps each cell to its next action."""
     blocks = []
     if sweep["faults"]:
-        blocks.append(_findings("fault", sweep["faults"], len(sweep["cells"])))
+        blocks.append(_findings("error", sweep["faults"], len(sweep["cells"])))
     else:
         width = max(len(cell["name"]) for cell in sweep["cells"])
         lines = [f"sweep {sweep_id}: {len(sweep['cells'])} cells of {sweep['cells'][0]['plan']['config_file']}"]

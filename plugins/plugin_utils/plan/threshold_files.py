@@ -134,11 +134,15 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
 
 
 def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
-    """Return the cells of a file by name; bounds outside any cell form one without a name."""
+    """Return the cells of a file by name; bounds outside any cell form one without a name.
+
+    Blocks without a single bound, none of which is named by sizes, are those of another tool.
+    """
     named = {key: value for key, value in data.items() if isinstance(value, dict) and key != BASELINE}
     if named and all("kind" in value for value in named.values()):
         return {"": named}
-    return named
+    has_bounds = any(isinstance(spec, dict) for cell in named.values() for spec in cell.values())
+    return named if has_bounds or any("=" in name for name in named) else {}
 
 
 def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any], findings: Findings) -> str | None:

@@ -11,6 +11,9 @@ from ..contracts import Reason
 from ..inventory.folded_names import folded, folded_messages, named, nameless
 from .number_ranges import in_ranges
 
+# A range does not say which node is the odd one, and fewer messages are read one by one.
+_FEWEST = 4
+
 
 def reasons_of(reasons: Sequence[Reason]) -> list[tuple[str, str]]:
     """Return each message and its code, gravest first.
@@ -30,7 +33,7 @@ def _in_ranges(reasons: Sequence[Reason]) -> Iterator[tuple[str | None, str]]:
     nodes = [reason.get("node") for reason in reasons]
     texts = [f"{reason['message']}\n{reason.get('code', '')}" for reason in reasons]
     plain = [nameless(text, node) if node else text for node, text in zip(nodes, texts, strict=True)]
-    shared = in_ranges(text for node, text in zip(nodes, plain, strict=True) if node)
+    shared = in_ranges((text for node, text in zip(nodes, plain, strict=True) if node), _FEWEST)
     for node, text in zip(nodes, plain, strict=True):
         yield node, named(shared[text], [node]) if node else text
 

@@ -10,12 +10,19 @@ from collections.abc import Iterable, Sequence
 _NUMBER = re.compile(r"(?<![\w.,:/-])[−-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w:/-]|[.,]\w)")
 
 
-def in_ranges(texts: Iterable[str]) -> dict[str, str]:
-    """Return by text what it shares with those that differ from it in numbers only: ``it took 420.6 – 423.8 ms``."""
+def in_ranges(texts: Iterable[str], fewest: int = 2) -> dict[str, str]:
+    """Return by text what it shares with those that differ from it in numbers only: ``it took 420.6 – 423.8 ms``.
+
+    Where there are not even the ``fewest`` such texts, each stays as it is.
+    """
     alike: dict[str, list[str]] = {}
     for text in dict.fromkeys(texts):
         alike.setdefault(_NUMBER.sub("\1", text), []).append(text)
-    return {text: _shared(pattern, members) for pattern, members in alike.items() for text in members}
+    return {
+        text: _shared(pattern, members) if len(members) >= fewest else text
+        for pattern, members in alike.items()
+        for text in members
+    }
 
 
 def _shared(pattern: str, texts: Sequence[str]) -> str:

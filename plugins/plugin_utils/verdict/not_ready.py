@@ -30,6 +30,11 @@ _REMEDIES = tuple(
             "(?:folder|script) .* does not exist",
             "Put it there, mount it into the container, or correct its path in the config or the inventory.",
         ),
+        ("run: chmod", "Run that command on the node as the owner of the folder, or choose another log_dir."),
+        (
+            "none to follow or to judge",
+            "Give the training_run_id of a run that was started; stop.yml without one lists the latest runs.",
+        ),
         ("sudo", "Check the login with: ansible HOST -i INVENTORY -m ansible.builtin.command -a id --become."),
     )
 )

@@ -32,6 +32,12 @@ def test_what_nodes_say_alike_is_said_once_and_what_is_odd_comes_first() -> None
     ]
 
 
+def test_a_sentence_about_one_node_becomes_one_about_all() -> None:
+    told = [(node, f"{node} was stopped; the clock of {node} is wrong.") for node in ("gpu1", "gpu2")]
+    assert folded_messages(told) == ["gpu[1-2] were stopped; the clock of gpu[1-2] is wrong."]
+    assert folded_messages(told[:1]) == ["gpu1 was stopped; the clock of gpu1 is wrong."]
+
+
 def test_what_differs_only_in_address_port_or_path_is_said_once_with_that_of_the_first() -> None:
     told = [
         (f"n{i}", f"n{i}: ssh: connect to host 10.0.0.{i} port {2500 + i}: Connection refused.") for i in range(1, 65)

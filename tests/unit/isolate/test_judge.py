@@ -83,6 +83,20 @@ def test_a_slow_link_is_named_and_its_nodes_are_good() -> None:
     assert set(verdicts_of(NODES, measured, [suspect]).values()) == {"good"}
 
 
+def test_a_link_that_is_far_slower_than_an_accused_node_of_it_is_named_as_well() -> None:
+    bad = frozenset({"node2", "node5"})
+    measured = sweep_and_confirmation(fleet(links={bad: np.log(300.0)}))
+    # A node of it is a little slow by itself.
+    measured = [
+        Measured(one.probe, one.part, one.nodes, tuple(1.2 * sample for sample in one.samples), one.stage)
+        if one.nodes == ("node2",)
+        else one
+        for one in measured
+    ] + [Measured(SINGLE, "gpu", (node,), (1.2 if node == "node2" else 1.0,), "confirmation") for node in NODES]
+    named = {frozenset(filter(None, (one["node"], one["other"]))) for one in suspects_of(measured)}
+    assert named == {bad, frozenset({"node2"})}
+
+
 def test_a_link_between_fast_nodes_that_takes_as_long_as_usual_is_not_slow() -> None:
     fast, link = np.log(0.8), frozenset({"node2", "node5"})
     assert any(link == frozenset(pair) for pairs in TESTS["pairs"] for pair in pairs)

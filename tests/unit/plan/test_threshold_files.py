@@ -149,7 +149,8 @@ def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None
     bounds, findings = read({"usual": MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]})
     assert (len(bounds), findings.faults) == (1, [])
     assert "although its name gives no sizes" in only(findings.as_dict()["warnings"])["message"]
-    assert read({"usual": {}, "other": {}})[1].faults[0]["message"] == "No cell of t.json matches this run."
+    cell = MEGATRON["MBS=1,GBS=64,PRECISION=BF16"]
+    assert read({"usual": cell, "other": {}})[1].faults[0]["message"] == "No cell of t.json matches this run."
 
 
 # Of CVS's 21 cells for MaxText 11 have a GBS that is not the global batch size.
@@ -213,6 +214,7 @@ FAULTS: list[tuple[str, t.Any, str]] = [
     ("a list", [], "t.json contains a list, not an object"),
     ("a cell twice", '{"MBS=1": {}, "MBS=1": {}}', "MBS=1 is given more than once"),
     ("no cell", {"_comment": "x"}, "t.json contains no thresholds"),
+    ("DeepSpeed's", {"fp16": {"enabled": True}, "zero_optimization": {"stage": 1}}, "t.json contains no thresholds"),
     ("no kind", {"MBS=1": {"tokens_per_gpu": {"value": 5}}}, "The kind of the threshold is not known"),
     ("a number", {"MBS=1": {"tokens_per_gpu": 5}}, "A threshold must be an object"),
     ("no value", {"MBS=1": {"tokens_per_gpu": {"kind": "min", "value": "5"}}}, "The value is not a number"),

@@ -17,6 +17,12 @@ def test_what_differs_between_nodes_in_numbers_only_is_one_message_with_their_ra
     assert messages_of(notes) == ["The median step of gpu[0-15] takes 420.5 – 435.5 ms."]
 
 
+def test_the_odd_node_of_many_stays_by_itself() -> None:
+    steps = {node: 3 if node == 5 else 7 for node in range(8)}
+    notes = [reason(f"gpu{node} reached only step {step} of 10.", f"gpu{node}") for node, step in steps.items()]
+    assert messages_of(notes) == ["gpu5 reached only step 3 of 10.", "gpu[0-4,6-7] reached only step 7 of 10."]
+
+
 def test_other_codes_verdicts_and_messages_of_no_node_stay_apart() -> None:
     found = reasons_of(
         [
@@ -28,7 +34,8 @@ def test_other_codes_verdicts_and_messages_of_no_node_stay_apart() -> None:
         ]
     )
     assert found == [
-        ("gpu[0-1] reached only step 7 – 9 of 20.", "last_step_missing"),
+        ("gpu0 reached only step 7 of 20.", "last_step_missing"),
+        ("gpu1 reached only step 9 of 20.", "last_step_missing"),
         ("gpu2 reached only step 9 of 20.", "last_step_missing"),
         ("At least 8 steps.", "time_note"),
         ("At least 9 steps.", "time_note"),

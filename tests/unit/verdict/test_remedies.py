@@ -39,6 +39,11 @@ def test_each_cause_of_ssh_has_its_own_remedy(said: str, remedy: str, around: st
         ("the node is held by run a; wait for it to end, or stop it: ansible-playbook …", "Wait for that run"),
         ("/no/python did not run the program of phase stage (exit status 127)", "ansible_python_interpreter"),
         ("no container engine is installed here (looked for docker, podman)", "container_engine=none"),
+        (
+            "every user can write to /x and could replace a run's files; run: chmod +t /x, or choose another log_dir",
+            "owner",
+        ),
+        ("no training of run x was started here, so there is none to follow or to judge", "training_run_id"),
         ("/logs need 1.0 GiB but have 0.0 GiB free; free up space there (du -xh /)", "log_dir"),
         ("the folder /opt/megatron does not exist; it has to be the trainer's checkout", "Put it there"),
         ("something else", "preflight.yml"),
