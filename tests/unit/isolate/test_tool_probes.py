@@ -73,6 +73,22 @@ def test_a_node_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         of.let_go()
 
 
+def test_probes_that_need_the_same_share_one_look(tmp_path: Path) -> None:
+    python = tmp_path / "tools/python3"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\necho looked >>"$(dirname "$0")/looks"\necho 8\n')
+    python.chmod(0o755)
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments={"a": {"PATH": f"{python.parent}:$PATH"}})
+    try:
+        of.hold()
+        found = of.tools(["a"], ["torch", "torch_pairs"])["a"]
+    finally:
+        of.let_go()
+    assert found["torch"] == found["torch_pairs"]
+    assert len(found["torch"]["units"]) == 8
+    assert (python.parent / "looks").read_text().split() == ["looked"]
+
+
 def test_mpirun_starts_a_process_for_each_gpu_of_both_nodes_with_what_nccl_needs_of_a_training(tmp_path: Path) -> None:
     path = with_gpus(tmp_path / "tools").removesuffix(":$PATH")
     os_path = os.environ["PATH"]
