@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,13 @@ def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
         failures_in("Error: unable to establish a connection to the specified host: localhost\n")
     assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
+
+
+def test_what_is_odd_in_the_results_of_dcgm_hides_no_failure_beside_it() -> None:
+    failed = {"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": "row remapping failed"}
+    categories = [{"tests": None}, {"tests": [{"name": "a", "results": None}, {"name": "memory", "results": [failed]}]}]
+    printed = {"version": 4, "DCGM Diagnostic": {"test_categories": categories}}
+    assert failures_in(json.dumps(printed)) == {"GPU 3": "memory: row remapping failed"}
 
 
 def test_processors_are_read_as_the_kernel_lists_them() -> None:

@@ -112,6 +112,43 @@ def test_no_probe_starts_once_somebody_frees_the_node(tmp_path: Path) -> None:
     assert not (tmp_path / "started").exists()
 
 
+def test_odd_output_of_one_tool_is_a_problem_of_its_probe_alone(tmp_path: Path) -> None:
+    path = with_gpus(tmp_path / "tools")
+    for name, text in (("dcgmi", """echo '{"version": {"test_categories": [1]}}'"""), ("python3", "echo")):
+        (tmp_path / "tools" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "tools" / name).chmod(0o755)
+    chosen = Chosen(("dcgm", "nccl_tests"))
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments={"a": {"PATH": path}}, chosen=chosen)
+    try:
+        of.hold()
+        found = {one.probe: one for one in of.singles(["a"], "sweep")}
+        tools = of.tools(["a"], ["torch", "nccl_tests"])["a"]
+    finally:
+        of.let_go()
+    assert found["nccl_all_reduce"].samples
+    assert "unexpected output" in found["dcgm"].problem
+    assert not tools["nccl_tests"]["lacks"]
+    assert "unexpected output" in tools["torch"]["lacks"]
+
+
+@pytest.mark.parametrize("seconds", ["[]", "[0.0]", "[NaN]", '["1"]'])
+def test_times_that_are_none_are_a_problem_of_their_probe_alone(tmp_path: Path, seconds: str) -> None:
+    python = tmp_path / "tools/python3"
+    python.parent.mkdir()
+    line = f'{{"device": 0, "seconds": {{"gemm": {seconds}}}, "problem": ""}}'
+    python.write_text(f"#!/bin/sh\necho '{line}'\n")
+    python.chmod(0o755)
+    own = {"a": {"PATH": f"{python.parent}:$PATH"}}
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments=own, chosen=Chosen(("cpu", "torch")))
+    try:
+        of.hold()
+        found = {one.probe: one for one in of.singles(["a"], "sweep")}
+    finally:
+        of.let_go()
+    assert found["cpu"].samples
+    assert "unexpected output" in found["torch_gemm"].problem
+
+
 def test_no_program_of_a_probe_starts_once_the_hold_is_gone(tmp_path: Path) -> None:
     def check() -> None:
         raise RunGoneError("the node is not held for tests any more")
