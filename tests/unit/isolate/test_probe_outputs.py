@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_wr
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.output import rows_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch import script
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch.running import lines_in, part_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch.script import processors_in
 
 DATA = Path(__file__).resolve().parents[2] / "data/probes"
@@ -86,6 +91,29 @@ def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
         failures_in("Error: unable to establish a connection to the specified host: localhost\n")
     assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
+
+
+def test_a_gpu_that_hangs_or_aborts_is_named_and_the_others_say_their_own(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text(
+        "import os, sys, time\n"
+        "class cuda:\n"
+        "    def device_count(): return 3\n"
+        "    def set_device(number):\n"
+        "        if number == 1: time.sleep(600)\n"
+        "        if number == 2: print('CUDA error: uncorrectable ECC error', file=sys.stderr); os.abort()\n"
+        "        raise RuntimeError('of its own')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script.__file__, "--limit", "5"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    problems = {part_of(line): line["problem"] for line in lines_in(done.stdout)}
+    assert "of its own" in problems["GPU 0"]
+    assert "did not finish" in problems["GPU 1"]
+    assert "uncorrectable ECC" in problems["GPU 2"]
 
 
 def test_what_is_odd_in_the_results_of_dcgm_hides_no_failure_beside_it() -> None:
