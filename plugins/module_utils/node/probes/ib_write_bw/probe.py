@@ -94,7 +94,7 @@ def _measured(adapter: str, place: int, partner: Partner, programs: Programs) ->
         try:
             output = programs.run(f"{NAME}_{adapter}", argv, left)
             return [] if partner["serves"] else [_reading(adapter, [_BITS / bits_per_second(output)])]
-        except (ArithmeticError, NodeError, OSError, ValueError) as error:
+        except (NodeError, OSError, ValueError) as error:
             if _NOT_YET not in str(error):
                 return [_failed(adapter, str(error))]
             if time.monotonic() > deadline:
