@@ -114,6 +114,17 @@ def test_training_overrides_are_arguments_or_replace_a_section_of_the_file() -> 
     assert "--dataset" in after_script(plan)
 
 
+def test_objects_in_training_overrides_are_sections_as_in_the_file() -> None:
+    objects = {"train": {"train_iters": 7}, "overrides": {"dataset": {"seq_length": 4096}}}
+    plan = planned(training_overrides=objects)
+    assert {"train.train_iters=7", "dataset.seq_length=4096"} <= {*after_script(plan)}
+    assert (plan["parameters"]["iterations"], plan["parameters"]["sequence_length"]) == (7, 4096)
+    twice = planned(training_overrides={**objects, "train.train_iters": 8})
+    assert only(twice["faults"])["key"] == 'training_overrides["train.train_iters"]'
+    layout = planned(training_overrides={"model": {"layout": [["embedding"], ["loss"]]}})
+    assert 'model.layout=[["embedding"], ["loss"]]' in after_script(layout)
+
+
 def test_without_a_container_a_python_and_a_folder_can_be_named() -> None:
     options = {"training_megatron_bridge_root": "/srv/bridge", "training_megatron_bridge_python": "/venv/bin/python"}
     plan = planned(recipe(RECIPE), training_image=None, container_engine="none", **options)
@@ -178,7 +189,8 @@ def test_mixed_precision_goes_before_the_name(precision: str, known: str) -> Non
         (recipe(RECIPE, dataset="c4"), "dataset", "c4"),
         ({"recipe": RECIPE}, "overrides.train.train_iters", "number of steps is not set"),
         (recipe(RECIPE, {"train.train_iters": "many"}), "overrides.train.train_iters", "whole number"),
-        (recipe(RECIPE, {"train.x y": 1}), "overrides.train.x y", "not a path"),
+        (recipe(RECIPE, {"train.x y": 1}), 'overrides.train["x y"]', "not names"),
+        (recipe(RECIPE, {"model.layout": [["a"], [{"b": 1}]]}), "overrides.model.layout", "no objects"),
         (recipe(RECIPE, {"model.tensor_model_parallel_size": 3, "model.pipeline_model_parallel_size": 1,
                          "model.context_parallel_size": 1}), "overrides.model.tensor_model_parallel_size", "divided"),
         (recipe(RECIPE, {"logger.comet_api_key": "abc"}), 'overrides["logger.comet_api_key"]', "secret"),

@@ -142,6 +142,25 @@ def test_overrides_of_a_run_go_before_those_of_the_file() -> None:
     assert plan["nodes"][0]["run_folder"].startswith("/logs/")
 
 
+def test_objects_in_the_overrides_of_a_run_are_sections_as_in_the_file() -> None:
+    plan = planned(training_overrides={"training": {"steps": 5}, "overrides": {"debug": {"seed": 1}}})
+    argv = argv_of(plan)
+    assert [argv[argv.index(name) + 1] for name in ("--training.steps", "--debug.seed")] == ["5", "1"]
+    assert plan["parameters"]["iterations"] == 5
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key"),
+    [
+        ({"debug": {"seeds": [{"a": 1}]}}, 'training_overrides["debug.seeds"]'),
+        ({"training": {"steps": 5}, "overrides.training.steps": 6}, 'training_overrides["overrides.training.steps"]'),
+        ({"overrides": 5}, "overrides"),
+    ],
+)
+def test_overrides_of_a_run_that_have_no_place_are_faults(overrides: dict[str, t.Any], key: str) -> None:
+    assert only(planned(training_overrides=overrides)["faults"])["key"] == key
+
+
 def test_a_tokenizer_can_be_fetched_first() -> None:
     changes = {"overrides/hf_assets_path": "./assets/hf/Llama-3.1-8B", "trainops/tokenizer": "meta-llama/Llama-3.1-8B"}
     plan = planned(changes)

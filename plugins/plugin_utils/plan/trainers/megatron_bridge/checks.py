@@ -7,7 +7,7 @@ import re
 
 from ...config.staged_secrets import check_secrets
 from ...config.words import counted, listed, nearest, shown
-from ...formats.bridge_yaml.reading import RUN, is_path
+from ...formats.bridge_yaml.reading import RUN
 from ...job.batch_scaling import check_scaling
 from ...job.branch import check_name
 from ...job.container import check_container
@@ -84,16 +84,11 @@ def _check_nodes(reading: BridgeReading) -> None:
 
 def _check_paths(reading: BridgeReading) -> None:
     for path, value in reading.overrides.items():
-        where, section = reading.where(path), path.split(".")[0]
-        if not is_path(path):
-            message = f"{shown(path)} is not a path in Bridge's ConfigContainer."
-            reading.findings.fault(
-                where, value, message, "Give names with dots between them, such as train.train_iters."
-            )
-        elif section not in _SECTIONS:
+        section = path.split(".")[0]
+        if section not in _SECTIONS:
             near = nearest(section, _SECTIONS)
             reading.findings.warn(
-                where,
+                reading.where(path),
                 value,
                 f"Bridge's ConfigContainer has no known section {section}; Bridge exits on one that it does not have.",
                 f"Did you mean {near}?" if near else f"Known sections: {listed(_SECTIONS)}.",

@@ -58,7 +58,7 @@ def engine_for(config: RecipeFile, options: BridgeOptions, findings: Findings) -
 def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     read = _typed(config, options, findings)
-    overrides = overrides_of(config)
+    overrides = overrides_of(config, findings)
     name = read_name(read.recipe or "")
     reading = BridgeReading(read, mode_of(options), nodes, options, findings, config, name, overrides)
     run = read.trainops or RunConfig.model_construct()
