@@ -11,7 +11,7 @@ from ...formats.bridge_yaml.reading import RUN
 from ...job.batch_scaling import check_scaling
 from ...job.branch import check_name
 from ...job.container import check_container
-from .reading import COUNT, FLAG, BridgeReading
+from .reading import FLAG, BridgeReading
 from .scale import BATCH, INTERVAL, STEPS
 
 # Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and what replaces one as a whole.
@@ -116,7 +116,7 @@ def _check_steps(reading: BridgeReading) -> None:
         path = "logger.skip_train_metrics_log"
         message = "The log would have no lines of steps, by which the run is judged."
         reading.findings.fault(reading.where(path), True, message, "Leave it out.")
-    if reading.given("train.exit_interval", COUNT):
+    if reading.given("train.exit_interval"):
         path = "train.exit_interval"
         message = "Bridge ends the training there, whatever train.train_iters is."
         reading.findings.warn(reading.where(path), reading.overrides[path], message, "Set train.train_iters instead.")

@@ -60,7 +60,7 @@ def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], 
     read = _typed(config, options, findings)
     overrides = overrides_of(config, findings)
     name = read_name(read.recipe or "")
-    reading = BridgeReading(read, mode_of(options), nodes, options, findings, config, name, overrides)
+    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name)
     run = read.trainops or RunConfig.model_construct()
     image = run.container_image or options.training_image or None
     check_recipe(reading, image)
