@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from .config import RecipeConfig, RunConfig
 Values = dict[str, t.Any]
 # The section of a config that says how to run.
 RUN = "trainops"
+_EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -87,7 +89,15 @@ def overrides_of(config: RecipeFile, findings: Findings) -> Values:
     """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer; report what is none."""
     given = config.values.get(OVERRIDES)
     of_file = flattened(given, _PATH, findings, of_file=True, nested_lists=True) if isinstance(given, dict) else {}
-    return {**of_file, **config.arguments}
+    return {path: _typed(value) for path, value in {**of_file, **config.arguments}.items()}
+
+
+def _typed(value: t.Any) -> t.Any:
+    """Return a value with its numbers: PyYAML, and so Ansible, takes 1e-5 for a text."""
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    is_number = isinstance(value, str) and _EXPONENT.fullmatch(value) and math.isfinite(float(value))
+    return float(value) if is_number else value
 
 
 def run_of(config: RecipeFile) -> Values:

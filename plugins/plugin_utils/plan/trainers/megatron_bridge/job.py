@@ -28,7 +28,7 @@ from ...job.thresholds import ExpectedResults, expected_in
 from .checks import check_recipe
 from .options import BridgeOptions
 from .reading import BridgeReading
-from .scale import INTERVAL, STEPS, architecture_of, precision_of, sizes_of
+from .scale import INTERVAL, KINDS, STEPS, architecture_of, precision_of, sizes_of
 
 # launch_with_sbatch.sh of Bridge uses this port.
 _MASTER_PORT = 29500
@@ -136,6 +136,7 @@ def _note_added(reading: BridgeReading, sizes: Sizes, added: Mapping[str, t.Any]
 def _command(reading: BridgeReading, run: RunConfig, master: str, port: int, added: Mapping[str, t.Any]) -> list[str]:
     config, python = reading.config, reading.options.training_megatron_bridge_python or run.python
     chosen = {"--mode": config.mode or reading.name.mode, "--dataset": config.dataset, "--step-func": config.step_func}
+    known = {path: reading.given(path, kind) for path, kind in KINDS.items() if path in reading.overrides}
     return [
         *([python, "-m", "torch.distributed.run"] if python else ["torchrun"]),
         *("--nnodes", str(reading.nnodes), "--node_rank", "{node-rank}"),
@@ -143,7 +144,7 @@ def _command(reading: BridgeReading, run: RunConfig, master: str, port: int, add
         *("--master_addr", master, "--master_port", str(port)),
         *(_SCRIPT, "--recipe", config.recipe),
         *(word for option, value in chosen.items() if value for word in (option, value)),
-        *(_override(path, value) for path, value in {**added, **reading.overrides}.items()),
+        *(_override(path, value) for path, value in {**added, **reading.overrides, **known}.items()),
     ]
 
 
