@@ -149,7 +149,10 @@ def _keys(node: NodePlan, left_out: list[str]) -> _Values:
     for variable, text in node["env"].items():
         if variable in _KEYS:
             key, read = _KEYS[variable]
-            values[key] = read(text)
+            try:
+                values[key] = read(text)
+            except ValueError:
+                left_out.append(f"{variable}={text}: Primus' {key} is a whole number.")
         elif variable == "AC":
             values |= _AC.get(text, {})
         elif variable in _OF_SCRIPTS and variable not in _OF_PLAN and not _OF_LIBRARIES.match(variable):
