@@ -18,6 +18,14 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 
 SWEEP = "sweep/combinations/gbs64"
+# Stands for TorchTitan's script: it leaves a file in the tokenizer's folder, and then does what is filled in.
+_FETCHING = """\
+import pathlib, sys
+folder = pathlib.Path(sys.argv[4], sys.argv[2].rpartition("/")[2])
+folder.mkdir(parents=True)
+(folder / "tokenizer.json").touch()
+{}
+"""
 # The keys and their spelling are those of cvs/input/config_file/training/torchtitan in ROCm/cvs.
 FIRST = {
     "config": {
@@ -169,24 +177,30 @@ def test_the_script_fetches_a_tokenizer_that_is_not_there_and_then_runs_the_comm
     name = "with_tokenizer.sh"
     (tmp_path / name).write_text(node["files"][name])
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/download_hf_assets.py").write_text("import sys; print(*sys.argv[1:])")
+    (tmp_path / "scripts/download_hf_assets.py").write_text(_FETCHING.format("print(*sys.argv[1:3], *sys.argv[5:])"))
+    tokenizer = tmp_path / "assets/hf/Llama-3.3-70B-Instruct"
     if is_there:
-        (tmp_path / "assets/hf/Llama-3.3-70B-Instruct").mkdir(parents=True)
+        tokenizer.mkdir(parents=True)
     arguments = [*node["argv"][2:5], "echo", "trained on", "all"]
     result = subprocess.run(["bash", name, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
     *fetched, trained_on = result.stdout.splitlines()
     assert trained_on == "trained on all"
-    whole = "--repo_id meta-llama/Llama-3.3-70B-Instruct --local_dir ./assets/hf --assets tokenizer"
+    whole = "--repo_id meta-llama/Llama-3.3-70B-Instruct --assets tokenizer"
     assert fetched == ([] if is_there else [whole])
+    assert [path.name for path in tokenizer.parent.iterdir()] == [tokenizer.name]
+    assert [path.name for path in tokenizer.iterdir()] == ([] if is_there else ["tokenizer.json"])
 
 
 def test_a_tokenizer_that_cannot_be_fetched_ends_the_launch(tmp_path: Path) -> None:
     node = of_second()["nodes"][0]
     (tmp_path / "fetch.sh").write_text(node["files"]["with_tokenizer.sh"])
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/download_hf_assets.py").write_text(_FETCHING.format("sys.exit(1)"))
     command = ["bash", "fetch.sh", *node["argv"][2:5], "echo", "trained"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode != 0
     assert result.stdout == b""
+    assert list((tmp_path / "assets/hf").iterdir()) == []
 
 
 @pytest.mark.parametrize(
