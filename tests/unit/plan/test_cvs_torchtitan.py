@@ -134,6 +134,14 @@ def test_what_cvs_writes_for_torchtitan_is_what_torchtitan_reads() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "size"), [("qwen3_0_6b", "0.6B"), ("qwen3-30b-a3b", "30B-A3B"), ("deepseek_v3_16b", "16B")]
+)
+def test_the_size_is_what_the_name_of_the_model_ends_with(name: str, size: str) -> None:
+    model = trained(of_second({"model_params/model_name": name}))["model"]
+    assert (model["name"], model["flavor"]) == (name[: len(model["name"])], size)
+
+
 def test_the_environment_is_that_of_cvs() -> None:
     environment = of_second()["nodes"][1]["env"]
     assert environment["HSA_FORCE_FINE_GRAIN_PCIE"] == "1"
@@ -293,6 +301,7 @@ def test_overrides_find_their_section() -> None:
         ({"config/container_name": "x"}, "config.container_name"),
         ({"model_params/model_name": REMOVED}, "model_params.model_name"),
         ({"model_params/model_name": "mixtral_8x22b"}, "model_params"),
+        ({"model_params/model_name": "qwen2_5_32b"}, "model_params"),
         ({"model_params/model_name": "llama3_1_9b"}, "model_params.model_name"),
         ({"model_params/sequence_lenght": "1"}, "model_params.sequence_lenght"),
         ({"model_params/tensor_parallel_degree": "two"}, "model_params.tensor_parallel_degree"),
