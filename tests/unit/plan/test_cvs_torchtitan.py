@@ -14,6 +14,8 @@ from cvs_configs import TORCHTITAN, example, planned
 from test_make_plan import check_every_value, check_promises
 from training_configs import REMOVED, change, nodes, only
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.torchtitan.config import TitanConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 
@@ -149,6 +151,11 @@ def test_the_environment_is_that_of_cvs() -> None:
     assert environment["NCCL_IB_HCA"].startswith("bnxt_re0,bnxt_re1")
     names = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_DEBUG", "NCCL_IB_GID_INDEX")
     assert [environment[name] for name in names] == ["ens51f1np1", "ens51f1np1", "ERROR", "3"]
+
+
+def test_the_token_is_in_the_variable_that_is_documented() -> None:
+    secret = only(of_first()["nodes"][0]["secrets"])
+    assert secret["value_variable"] == variable_of(TitanConfig.model_fields["hf_token_file"])
 
 
 def test_the_first_format_becomes_the_same() -> None:
