@@ -49,8 +49,10 @@ def suspicion_in_words(one: Suspicion) -> str:
 
 def proof_in_words(isolation: Isolation) -> str:
     """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
-    least = {probe: "nothing" if by is None else f"{100 * by:.0f} %" for probe, by in isolation["proof"].items()}
-    return f"Proof that a node is slower begins at {', '.join(f'{by} ({probe})' for probe, by in least.items())}"
+    least = [f"{100 * by:.0f} % ({probe})" for probe, by in isolation["proof"].items() if by is not None]
+    if not least:
+        return "No measurement proves here that a node is slower"
+    return f"Proof that a node is slower begins at {', '.join(least)}"
 
 
 def is_coarse(isolation: Isolation) -> bool:

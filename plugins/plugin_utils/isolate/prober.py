@@ -90,7 +90,11 @@ class Prober:
         answers, errors = self._on_each(nodes, probe)
         self.telemetry |= {node: answer["telemetry"] for node, answer in answers.items() if answer.get("telemetry")}
         return [
-            one for node in nodes for one in self._of((node,), [answers.get(node)], [errors.get(node)], probes, stage)
+            one
+            for node in nodes
+            for one in self._of((node,), [answers.get(node)], [errors.get(node)], probes, stage)
+            # A probe such as dcgm says something only where it finds a problem.
+            or [Measured(probe.reading, probe.part, (node,), (), stage) for probe in probes]
         ]
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:

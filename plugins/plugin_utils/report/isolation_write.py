@@ -76,7 +76,7 @@ def _title(isolation: Isolation) -> str:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):
         return "Nothing is proved to be slow, but some differences are too uncertain to call all nodes good"
-    return f"{all_of(good, 'node')} and their links are good"
+    return f"{all_of(good, 'node')}{' and their links' if isolation['links'] else ''} are good"
 
 
 def _verdict(isolation: Isolation) -> str:
