@@ -56,7 +56,7 @@ class ActionModule(ControllerAction):
         """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
-        from ..plugin_utils.isolate.planned import planned_in_words
+        from ..plugin_utils.isolate.planned import PlanError, planned_in_words
         from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
@@ -73,7 +73,7 @@ class ActionModule(ControllerAction):
         known = [name for name in arguments["probes"] if name in PROBES]
         try:
             tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
-        except ValueError as error:
+        except PlanError as error:
             problems.append(str(error))
         try:
             options.training = self._training(arguments["config"])
@@ -116,6 +116,7 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.holding import held_nodes
         from ..plugin_utils.isolate.isolation import StoppedError, isolate
         from ..plugin_utils.isolate.outcome import blame_of
+        from ..plugin_utils.isolate.planned import PlanError
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
         from ..plugin_utils.isolate.settling import settled, staged_files
         from ..plugin_utils.report.isolation_after import quarantined, remembered
@@ -160,8 +161,8 @@ class ActionModule(ControllerAction):
                 )
             except StoppedError:
                 raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None
-            except ValueError as error:
-                # With what the nodes have, the budget does not allow what was named.
+            except PlanError as error:
+                # With what the nodes have, what was named cannot be done, or not within the budget.
                 raise AnsibleActionFail(f"{error}.") from None
         page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
         quarantine = Quarantine(runs / "quarantine.json", inventory_name())

@@ -21,6 +21,10 @@ CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
 
 
+class PlanError(ValueError):
+    """No tests can be planned for these nodes, this budget and these probes."""
+
+
 @dataclass(frozen=True)
 class Cost:
     """How many seconds a test of each kind takes: all probes of single nodes, and all of a round of pairs."""
@@ -52,11 +56,11 @@ def plan_tests(
 ) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. ValueError for too
+    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. PlanError for too
     few nodes, or for a budget that is too small.
     """
     if len(nodes) < LEAST_NODES:
-        raise ValueError(
+        raise PlanError(
             f"{len(nodes)} nodes cannot be compared: at least {LEAST_NODES} are needed, as of two nobody knows which "
             "one is slow"
         )
@@ -67,7 +71,7 @@ def plan_tests(
     affordable = math.floor((60 * budget_minutes - fixed) / (cost.pair or math.inf) + 1e-9)
     if affordable < least:
         needed = math.ceil((fixed + least * cost.pair) / 6) / 10
-        raise ValueError(
+        raise PlanError(
             f"{budget_minutes:g} minutes are too few: the tests of {len(nodes)} nodes with {least} rounds of pairs, "
             f"and their confirmation, take {needed:g} minutes"
         )

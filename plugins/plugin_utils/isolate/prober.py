@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 from ...module_utils.node.contracts import Asked, Partner
 from ...module_utils.node.phase import NodeError
-from ...module_utils.node.probes.known import PROBES, Probe
+from ...module_utils.node.probes.known import Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
+from .readings import readings_of
 from .rounds import Pair
 
 _PATIENCE_SECONDS = 20.0
@@ -155,6 +156,7 @@ class Prober:
         """Return what a node or a pair measured; where one end failed, the other one mostly only noticed."""
         problems: dict[tuple[str, str], list[str]] = {}
         measured: dict[tuple[str, str], Measured] = {}
+        asked = {name for probe in probes for name in readings_of(probe, self.chosen.units.get(probe.name, ()))}
 
         def failed(probe: Probe, problem: str) -> None:
             for reading in probe.readings(self.chosen.units.get(probe.name, ())):
@@ -164,9 +166,13 @@ class Prober:
             of_node = f"{node}: " if len(nodes) > 1 else ""
             for probe in probes if error else ():
                 failed(probe, f"{of_node}{error}")
-            for name, problem in answer["problems"].items() if answer else ():
-                failed(PROBES[name], f"{of_node}{problem}")
+            # A node may say what it wants: what it was not asked for counts for nothing.
+            for probe in probes if answer else ():
+                if probe.name in answer["problems"]:
+                    failed(probe, f"{of_node}{answer['problems'][probe.name] or 'it failed without a reason'}")
             for one in answer["measured"] if answer else ():
+                if one["probe"] not in asked:
+                    continue
                 reading = (one["probe"], one["part"])
                 if one["problem"]:
                     problems.setdefault(reading, []).append(f"{of_node}{one['problem']}")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import typing as t
 
-from answering_nodes import NODES, has_all, isolated, reading
+import pytest
+from answering_nodes import NODES, has_all, has_none, healthy, isolated, reading
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import reasons_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlanError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import isolation_lines
 
 
@@ -20,9 +23,60 @@ def test_nodes_of_which_a_probe_says_something_only_where_it_fails_are_good_with
 
 
 def test_the_node_of_which_such_a_probe_finds_a_problem_twice_is_broken_and_the_others_are_good() -> None:
-    def answer(node: str, asked: t.Any) -> t.Any:
+    def answer(node: str, _asked: t.Any) -> t.Any:
         failing = [reading("dcgm", "GPU 3", problem="memory: page retirement")] if node == "n2" else []
         return {"measured": failing, "problems": {}}
 
     found = isolated(answer, ["dcgm"], has_all)
     assert verdicts(found) == {node: "broken" if node == "n2" else "good" for node in NODES}
+
+
+def test_a_program_that_is_named_and_that_no_node_has_is_an_error_before_any_test() -> None:
+    asked: list[t.Any] = []
+
+    def answer(node: str, of: t.Any) -> t.Any:
+        asked.append(node)
+        return healthy(node, of)
+
+    with pytest.raises(PlanError, match="nccl_tests is not installed"):
+        isolated(answer, ["nccl_tests"], has_none)
+    assert asked == []
+
+
+def test_nodes_that_lack_a_program_that_is_named_are_untested_with_the_reason_and_kept_from_nothing() -> None:
+    found = isolated(
+        healthy, ["cpu", "nccl_tests"], lambda node, names: (has_none if node == "n2" else has_all)(node, names)
+    )
+    assert verdicts(found) == {node: "untested" if node == "n2" else "good" for node in NODES}
+    assert "nccl_tests is not installed" in found["nodes"]["n2"]["reason"]
+    assert reasons_of(found) == {}
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"problems": {"gemm": "unknown"}},
+        {"problems": {"tcp": "of a pair"}},
+        {"measured": [reading("tcp_throughput", "link", [1.0])]},
+        {"measured": [reading(f"more {number}", "cpu", [9.0]) for number in range(500)]},
+    ],
+)
+def test_what_a_node_was_not_asked_for_counts_for_nothing(nonsense: t.Any) -> None:
+    def answer(node: str, asked: t.Any) -> t.Any:
+        said = healthy(node, asked)
+        if node == "n0" and "partner" not in asked:
+            return {
+                "measured": said["measured"] + nonsense.get("measured", []),
+                "problems": nonsense.get("problems", {}),
+            }
+        return said
+
+    found = isolated(answer, tools=lambda _node, _names: {"unknown": {"lacks": "", "units": []}})
+    assert set(verdicts(found).values()) == {"good"}
+    assert set(found["probes"]) == {"cpu", "memory", "tcp_throughput"}
+
+
+def test_what_is_named_is_planned_in_words_only_once() -> None:
+    said: list[str] = []
+    isolated(healthy, ["cpu"], said=said)
+    assert not any("Probes:" in line for line in said)
