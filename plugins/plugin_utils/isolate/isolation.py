@@ -84,8 +84,9 @@ def isolate(
     """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
 
     ``settle`` chooses the probes once the nodes are held, and returns the tests with them, and which nodes cannot do
-    them. ``before`` are the suspects of a run, each with why: they are tested again whatever their first test says. Once it ``is_stopped``, nothing more
-    is tested, and as nodes are free already, what was measured says nothing: StoppedError.
+    them. ``before`` are the suspects of a run, each with why: they are tested again whatever their first test says.
+    Once it ``is_stopped``, nothing more is tested, and as nodes are free already, what was measured says nothing:
+    StoppedError.
     """
 
     def goes_on(text: str = "") -> None:

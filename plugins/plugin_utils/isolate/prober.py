@@ -167,9 +167,10 @@ class Prober:
             for probe in probes if error else ():
                 failed(probe, f"{of_node}{error}")
             # A node may say what it wants: what it was not asked for counts for nothing.
-            for probe in probes if answer else ():
-                if probe.name in answer["problems"]:
-                    failed(probe, f"{of_node}{answer['problems'][probe.name] or 'it failed without a reason'}")
+            said = answer["problems"] if answer else {}
+            for probe in probes:
+                if probe.name in said:
+                    failed(probe, f"{of_node}{said[probe.name] or 'it failed without a reason'}")
             for one in answer["measured"] if answer else ():
                 if one["probe"] not in asked:
                     continue
