@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
+from .readings import OF_GPUS
 
 # With less than this an operator hardly sends a node away; where only more can be proved, nobody is called good.
 _ACCEPTED = 0.1
@@ -53,6 +54,12 @@ def proof_in_words(isolation: Isolation) -> str:
     if not least:
         return "No measurement proves here that a node is slower"
     return f"Proof that a node is slower begins at {', '.join(least)}"
+
+
+def gpus_are_untested(isolation: Isolation) -> bool:
+    """Return whether nodes have GPUs, but none of the probes that were done tests GPUs."""
+    tests = isolation.get("tests")
+    return bool(tests and isolation.get("telemetry") and not OF_GPUS & set(tests.get("probes", ())))
 
 
 def is_coarse(isolation: Isolation) -> bool:

@@ -7,6 +7,7 @@ import typing as t
 import pytest
 from answering_nodes import NODES, has_all, has_none, healthy, isolated, reading
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import Telemetry
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import reasons_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlanError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import isolation_lines
@@ -80,3 +81,24 @@ def test_what_is_named_is_planned_in_words_only_once() -> None:
     said: list[str] = []
     isolated(healthy, ["cpu"], said=said)
     assert not any("Probes:" in line for line in said)
+
+
+def test_a_time_that_no_clock_measures_is_an_answer_of_no_node() -> None:
+    def answer(node: str, asked: t.Any) -> t.Any:
+        said = healthy(node, asked)
+        return {**said, "measured": [{**one, "samples": [1e-20]} for one in said["measured"]]} if node == "n3" else said
+
+    found = isolated(answer)
+    assert verdicts(found)["n3"] == "broken"
+    assert all(seconds > 1e-9 for of_probe in found["seconds"].values() for seconds in of_probe.values())
+
+
+def test_gpus_that_no_probe_tests_are_not_called_good() -> None:
+    gpu = dict.fromkeys(Telemetry.__annotations__) | {"part": "GPU 0"}
+
+    def answer(node: str, asked: t.Any) -> t.Any:
+        return {**healthy(node, asked), "telemetry": [gpu]}
+
+    assert "GPUs were not tested" in isolation_lines(isolated(answer))[0]
+    assert "GPUs" not in isolation_lines(isolated(answer, ["cpu", "dcgm"], has_all))[0]
+    assert "GPUs" not in isolation_lines(isolated())[0]

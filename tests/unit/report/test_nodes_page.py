@@ -61,6 +61,13 @@ def test_a_node_that_was_replaced_or_is_broken_does_not_hide_the_others(tmp_path
     assert nodes["gone"].drifts == []
 
 
+def test_a_time_of_nothing_in_the_history_is_left_out_of_what_later_ones_are_compared_with(tmp_path: Path) -> None:
+    usual = dict.fromkeys(NODES, 1.0)
+    nodes = remember(tmp_path, measured({**usual, "gpu2": 0.0}), measured(usual))
+    assert nodes["gpu2"].drifts == []
+    assert nodes["gpu1"].drifts[0].by == 0
+
+
 def test_the_page_has_a_row_for_each_node_and_the_index_leads_to_it(tmp_path: Path) -> None:
     (tmp_path / "isolation/night-2").mkdir(parents=True)
     (tmp_path / "isolation/night-2/report.html").write_text("")
