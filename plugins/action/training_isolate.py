@@ -40,6 +40,7 @@ with needed_packages(__name__):
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
+    from ..plugin_utils.isolate.isolation import Isolation
     from ..plugin_utils.isolate.left_behind import LeftBehind
     from ..plugin_utils.isolate.planned import PlannedTests
 
@@ -119,7 +120,6 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.planned import PlanError
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
         from ..plugin_utils.isolate.settling import settled, staged_files
-        from ..plugin_utils.report.isolation_after import quarantined, remembered
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
         end_with_the_controller()
@@ -165,12 +165,21 @@ class ActionModule(ControllerAction):
                 # With what the nodes have, what was named cannot be done, or not within the budget.
                 raise AnsibleActionFail(f"{error}.") from None
         page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
-        quarantine = Quarantine(runs / "quarantine.json", inventory_name())
-        after = quarantined(quarantine, name, isolation, arguments["quarantine_days"])
-        after += [] if arguments["rehearsal"] else remembered(runs, name, isolation, datetime.now(UTC))
+        # A rehearsal makes nodes slow itself, and measures none as a training uses it.
+        after = [] if arguments["rehearsal"] else self._kept(runs, name, isolation, arguments["quarantine_days"])
         write_index_of(runs)
         show("\n".join(["", *isolation_lines(isolation), *(f"  {line}" for line in after), f"Report: {page}", ""]))
         return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
+
+    def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
+        """Keep what follows from an isolation in a folder of runs, and return what was done as lines."""
+        from ..plugin_utils.report.isolation_after import quarantined, remembered
+
+        quarantine = Quarantine(runs / "quarantine.json", inventory_name())
+        return [
+            *quarantined(quarantine, name, isolation, days),
+            *remembered(runs, name, isolation, datetime.now(UTC)),
+        ]
 
     def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
         """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""
