@@ -42,7 +42,7 @@ BUILT_IN = Chosen(tuple(probe.name for probe in PROBES.values() if probe.by_defa
 def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:
     """Return the probes of which nodes have to be asked whether they can do them."""
     asked = named or ([] if rehearsal else [probe.name for probe in PROBES.values() if probe.by_default])
-    return [name for name in asked if PROBES[name].needs]
+    return [name for name in asked if name in PROBES and PROBES[name].needs]
 
 
 def chosen(

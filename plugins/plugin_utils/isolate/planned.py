@@ -19,6 +19,7 @@ USUAL_ROUNDS = 7
 # Suspects are tested once more by themselves, and meet two proven nodes.
 CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
+MOST_MINUTES = 1440
 
 
 class PlanError(ValueError):
@@ -57,12 +58,16 @@ def plan_tests(
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
     So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. PlanError for too
-    few nodes, or for a budget that is too small.
+    few nodes, or for a budget that is too small or none.
     """
     if len(nodes) < LEAST_NODES:
         raise PlanError(
             f"{len(nodes)} nodes cannot be compared: at least {LEAST_NODES} are needed, as of two nobody knows which "
             "one is slow"
+        )
+    if not 0 < budget_minutes <= MOST_MINUTES:
+        raise PlanError(
+            f"isolate_budget is {budget_minutes:g}, but must be more than 0 and up to {MOST_MINUTES} minutes"
         )
     confirming = cost.single + CONFIRMING_ROUNDS * cost.pair
     fixed = cost.single + confirming
