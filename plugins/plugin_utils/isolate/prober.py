@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 from ...module_utils.node.contracts import Asked, Partner
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
-from ...module_utils.node.probes.known import PROBES, Probe
+from ...module_utils.node.probes.known import Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
+from .readings import readings_of
 from .rounds import Pair
 
 _PATIENCE_SECONDS = 20.0
@@ -97,6 +98,8 @@ class Prober:
             one
             for node in self._held(nodes)
             for one in self._of((node,), [answers.get(node)], [errors.get(node)], probes, stage)
+            # A probe such as dcgm says something only where it finds a problem.
+            or [Measured(probe.reading, probe.part, (node,), (), stage) for probe in probes]
         ]
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
@@ -172,6 +175,7 @@ class Prober:
         """Return what a node or a pair measured; where one end failed, the other one mostly only noticed."""
         problems: dict[tuple[str, str], list[str]] = {}
         measured: dict[tuple[str, str], Measured] = {}
+        asked = {name for probe in probes for name in readings_of(probe, self.chosen.units.get(probe.name, ()))}
 
         def failed(probe: Probe, problem: str) -> None:
             for reading in probe.readings(self.chosen.units.get(probe.name, ())):
@@ -181,9 +185,14 @@ class Prober:
             of_node = f"{node}: " if len(nodes) > 1 else ""
             for probe in probes if error else ():
                 failed(probe, f"{of_node}{error}")
-            for name, problem in answer["problems"].items() if answer else ():
-                failed(PROBES[name], f"{of_node}{problem}")
+            # A node may say what it wants: what it was not asked for counts for nothing.
+            said = answer["problems"] if answer else {}
+            for probe in probes:
+                if probe.name in said:
+                    failed(probe, f"{of_node}{said[probe.name] or 'it failed without a reason'}")
             for one in answer["measured"] if answer else ():
+                if one["probe"] not in asked:
+                    continue
                 reading = (one["probe"], one["part"])
                 if one["problem"]:
                     problems.setdefault(reading, []).append(f"{of_node}{one['problem']}")
