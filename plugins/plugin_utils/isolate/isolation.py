@@ -96,8 +96,10 @@ def isolate(
             say(text)
 
     refused: dict[str, NodeError] = {}
+    not_held: Collection[str] = ()
     try:
         refused = prober.hold()
+        not_held = list(refused)
         nodes = [node for node in tests["singles"] if node not in refused]
         if settle:
             tests, unable = settle(prober, nodes)
@@ -112,7 +114,7 @@ def isolate(
             say(f"{node} is not tested to the end: {error}")
     finally:
         for node, error in prober.let_go().items():
-            if node not in refused:
+            if node not in not_held:
                 say(f"{node} may still be held: {error}")
     suspects = suspects_of(measured, before)
     refused |= prober.gone
