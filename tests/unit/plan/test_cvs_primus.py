@@ -117,6 +117,13 @@ def test_what_the_experiment_decides_is_a_warning() -> None:
     assert plan["parameters"]["tensor_parallelism"] is None
 
 
+def test_the_memory_of_an_experiment_that_only_the_image_has_is_not_guessed() -> None:
+    changes = {"train_params/model_name": "llama3.1_70B", "train_params/micro_batch_size": "8"}
+    plan = of_today(changes, training_record_only=True)
+    assert any("/llama3.1_70B-" in word for word in argv_of(plan))
+    assert not [warning for warning in plan["warnings"] if "will not fit" in warning["message"]]
+
+
 def test_the_option_goes_before_the_image() -> None:
     scripts = of_today(training_trainer="rocm_scripts", training_record_only=True)
     assert only(scripts["faults"])["key"] == "container.image"
