@@ -9,14 +9,12 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import yaml
+from omegaconf import OmegaConf
 
-from ...config.budget import TOO_DEEP
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.overrides import OVERRIDES, flattened, within_depth
-from ...config.words import shown
-from ...config.yaml_config import check_budget, fault_syntax
+from ...config.yaml_config import read_yaml
 from ...job.options import RunOptions
 from ..face import Asked
 from .config import RecipeConfig, RunConfig
@@ -25,7 +23,8 @@ Values = dict[str, t.Any]
 # The section of a config that says how to run.
 RUN = "trainops"
 _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
-_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+# With + Hydra adds a key, with ++ it adds or replaces one.
+_PATH = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -38,21 +37,9 @@ class RecipeFile:
 
 def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None:
     """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
-    try:
-        check_budget(text)
-        values = _plain(yaml.safe_load(text.removeprefix("\ufeff")))
-    except yaml.MarkedYAMLError as error:
-        fault_syntax(text, source, error, findings)
-        return None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        reason = TOO_DEEP if isinstance(error, RecursionError) else str(error).splitlines()[0].rstrip(".")
-        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Fix that.")
-        return None
-    if isinstance(values, dict):
-        return RecipeFile(values, {})
-    message = f"{source} contains {shown(values)}, not keys."
-    findings.fault("training_config", source, message, "Give recipe, overrides and trainops at the top level.")
-    return None
+    read = read_yaml(text, source, findings)
+    # What stands in ${…} is for Bridge, which knows more keys.
+    return None if read is None else RecipeFile(_plain(OmegaConf.to_container(read.config)), {})
 
 
 def _plain(value: t.Any) -> t.Any:
@@ -86,7 +73,7 @@ def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
 
 
 def overrides_of(config: RecipeFile, findings: Findings) -> Values:
-    """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer; report what is none."""
+    """Return the values that replace a recipe's, each by its path as it is written; report what is no path."""
     given = config.values.get(OVERRIDES)
     of_file = flattened(given, _PATH, findings, of_file=True, nested_lists=True) if isinstance(given, dict) else {}
     return {path: _typed(value) for path, value in {**of_file, **config.arguments}.items()}
