@@ -40,6 +40,7 @@ with needed_packages(__name__):
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
+    from ..plugin_utils.isolate.isolation import Isolation
     from ..plugin_utils.isolate.left_behind import LeftBehind
     from ..plugin_utils.isolate.planned import PlannedTests
 
@@ -56,7 +57,7 @@ class ActionModule(ControllerAction):
         """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
-        from ..plugin_utils.isolate.planned import planned_in_words
+        from ..plugin_utils.isolate.planned import PlanError, planned_in_words
         from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
@@ -73,7 +74,7 @@ class ActionModule(ControllerAction):
         known = [name for name in arguments["probes"] if name in PROBES]
         try:
             tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
-        except ValueError as error:
+        except PlanError as error:
             problems.append(str(error))
         try:
             options.training = self._training(arguments["config"])
@@ -116,9 +117,9 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.holding import held_nodes
         from ..plugin_utils.isolate.isolation import StoppedError, isolate
         from ..plugin_utils.isolate.outcome import blame_of
+        from ..plugin_utils.isolate.planned import PlanError
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
         from ..plugin_utils.isolate.settling import settled, staged_files
-        from ..plugin_utils.report.isolation_after import quarantined, remembered
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
         end_with_the_controller()
@@ -160,16 +161,25 @@ class ActionModule(ControllerAction):
                 )
             except StoppedError:
                 raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None
-            except ValueError as error:
-                # With what the nodes have, the budget does not allow what was named.
+            except PlanError as error:
+                # With what the nodes have, what was named cannot be done, or not within the budget.
                 raise AnsibleActionFail(f"{error}.") from None
         page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
-        quarantine = Quarantine(runs / "quarantine.json", inventory_name())
-        after = quarantined(quarantine, name, isolation, arguments["quarantine_days"])
-        after += [] if arguments["rehearsal"] else remembered(runs, name, isolation, datetime.now(UTC))
+        # A rehearsal makes nodes slow itself, and measures none as a training uses it.
+        after = [] if arguments["rehearsal"] else self._kept(runs, name, isolation, arguments["quarantine_days"])
         write_index_of(runs)
         show("\n".join(["", *isolation_lines(isolation), *(f"  {line}" for line in after), f"Report: {page}", ""]))
         return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
+
+    def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
+        """Keep what follows from an isolation in a folder of runs, and return what was done as lines."""
+        from ..plugin_utils.report.isolation_after import quarantined, remembered
+
+        quarantine = Quarantine(runs / "quarantine.json", inventory_name())
+        return [
+            *quarantined(quarantine, name, isolation, days),
+            *remembered(runs, name, isolation, datetime.now(UTC)),
+        ]
 
     def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
         """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""

@@ -12,6 +12,8 @@ from pathlib import Path
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Found, Quarantine
+
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
 
 
@@ -51,12 +53,17 @@ def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) 
     assert "node5" in texts["report.html"]
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
     assert not bench.trainings()
-    # No plan takes the node until then.
-    (held,) = json.loads((bench.runs / "quarantine.json").read_text()).values()
-    assert {node: one["isolation"] for node, one in held.items()} == {"node5": "test"}
+    # A rehearsal keeps nobody out of runs.
+    assert not (bench.runs / "quarantine.json").exists()
     assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
-    planned = bench.play("plan.yml", inventory(bench, {}), bench.config(), training_framework="megatron")
-    assert "node5 is left out: isolation test found at " in " ".join(planned.output.split())
+
+
+def test_no_plan_takes_a_node_that_an_isolation_found_to_be_bad(bench: Bench) -> None:
+    hosts = inventory(bench, {})
+    slow = Found("node5 (cpu) is 30 % slower", ("cpu",))
+    Quarantine(bench.runs / "quarantine.json", str(hosts)).add_found({"node5": slow}, "test", 7)
+    planned = bench.play("plan.yml", hosts, bench.config(), training_framework="megatron")
+    assert "node5 is left out: isolation test found on " in " ".join(planned.output.split())
 
 
 def test_check_mode_shows_what_it_takes_and_touches_no_node(bench: Bench) -> None:

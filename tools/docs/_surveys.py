@@ -16,6 +16,8 @@ _HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles
 # AWX keeps answers in a text column; this is what its own form offers.
 _LONGEST = 1024
 _LARGEST = 2**31 - 1
+# The least and the most of numbers that have limits of their own.
+_BOUNDS = {"isolate_budget": (1, 1440), "isolate_quarantine_days": (0, 36500)}
 
 # Only what differs from run to run: an answer overrides the inventory, which describes the cluster. AWX passes an empty
 # text for an answer that is left out, so the GPU is asked only where no inventory says it.
@@ -142,7 +144,7 @@ def question(variable: str, required: bool, option: dict[str, t.Any]) -> dict[st
             r"\1", " ".join(description) if isinstance(description, list) else str(description)
         ),
         "variable": variable,
-        **_answer(option, required),
+        **_answer(option, required, *_BOUNDS.get(variable, (0, _LARGEST))),
     }
 
 
@@ -158,7 +160,7 @@ def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]
     return asked
 
 
-def _answer(option: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
+def _answer(option: dict[str, t.Any], required: bool, least: int, most: int) -> dict[str, t.Any]:
     default = option["default"]
     if option["type"] == "bool":
         return _choice(["true", "false"], str(default).lower())
@@ -170,7 +172,7 @@ def _answer(option: dict[str, t.Any], required: bool) -> dict[str, t.Any]:
     if option["type"] in ("int", "float"):
         kind_of_number = "float" if option["type"] == "float" else "integer"
         # A number is always answered: an answer that is left out would come as an empty text.
-        return {"type": kind_of_number, "required": True, "min": 0, "max": _LARGEST, "default": default}
+        return {"type": kind_of_number, "required": True, "min": least, "max": most, "default": default}
     text = default if isinstance(default, str) else ""
     # A default that is not empty may be no empty text either.
     required = required or text != ""

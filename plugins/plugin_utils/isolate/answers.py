@@ -15,7 +15,8 @@ _MOST_READINGS = 1000
 _MOST_SAMPLES = 1000
 _MOST_UNITS = 64
 _MOST_REASONS = 16
-Seconds = t.Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
+# No clock measures less, and logarithms and ratios of what is less end in zeros.
+Seconds = t.Annotated[float, Field(ge=1e-9, le=1e6, allow_inf_nan=False)]
 
 
 class Held(TypedDict):

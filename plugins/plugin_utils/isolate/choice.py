@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...module_utils.node.probes.known import PROBES, Probe
 from .answers import FoundHere
-from .planned import Cost
+from .planned import Cost, PlanError
 
 # Of a round trip that asks for tests.
 _ROUND_TRIP_SECONDS = 2
@@ -42,42 +42,69 @@ BUILT_IN = Chosen(tuple(probe.name for probe in PROBES.values() if probe.by_defa
 def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:
     """Return the probes of which nodes have to be asked whether they can do them."""
     asked = named or ([] if rehearsal else [probe.name for probe in PROBES.values() if probe.by_default])
-    return [name for name in asked if PROBES[name].needs]
+    return [name for name in asked if name in PROBES and PROBES[name].needs]
 
 
 def chosen(
-    named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]], fits: Callable[[Chosen], bool]
+    named: Sequence[str],
+    asked: Sequence[str],
+    found: Mapping[str, Mapping[str, FoundHere]],
+    fits: Callable[[Chosen], bool],
 ) -> tuple[Chosen, list[str]]:
     """Return the probes that are done, given what each node has ``found``, and sentences about those left out.
 
-    Without ``named`` ones, a probe is left out if any node cannot do it, or if the tests would not fit with it. One
-    that is named is done, and fails on the nodes that cannot do it.
+    Nodes were ``asked`` for these probes. Without ``named`` ones, a probe is left out if any node cannot do it, or if
+    the tests would not fit with it. One that is named is done by the nodes that can do it; PlanError if none can.
     """
-    asked = dict.fromkeys(name for of_node in found.values() for name in of_node)
-    units = {
-        name: _of_most([of_node[name]["units"] for of_node in found.values() if name in of_node]) for name in asked
-    }
-    if named:
-        return Chosen(tuple(named), units), []
-    choice, notes = BUILT_IN, []
+    choice = Chosen(tuple(named)) if named else BUILT_IN
+    notes, impossible = [], []
     for name in asked:
-        lacking = {node: one[name]["lacks"] for node, one in found.items() if name in one and one[name]["lacks"]}
-        more = Chosen((*choice.names, name), {**choice.units, name: units[name]})
-        if len(lacking) == len(found):
-            continue
-        if lacking:
-            node, lacks = next(iter(lacking.items()))
-            others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            notes.append(f"{name} is left out, as not all nodes can do it: {node}{others}: {lacks}")
+        lacking = _lacking(name, found)
+        able = [of_node[name]["units"] for node, of_node in found.items() if node not in lacking]
+        units = {**choice.units, name: _of_most(able)}
+        more = Chosen(choice.names if named else (*choice.names, name), units)
+        if not able:
+            impossible.append(f"{name} is left out, as no node can do it: {_first(lacking)}")
+        elif not PROBES[name].readings(units[name]):
+            impossible.append(f"{name} is left out, as no adapter has the same name on half of the nodes")
+        elif named:
+            choice = more
+        elif lacking:
+            notes.append(f"{name} is left out, as not all nodes can do it: {_first(lacking)}")
         elif not fits(more):
             notes.append(f"{name} is left out, as isolate_budget does not allow it")
         else:
             choice = more
-    return choice, notes
+    if named and impossible:
+        raise PlanError(". ".join(one.replace(" is left out, as ", " cannot be done: ", 1) for one in impossible))
+    return choice, [*impossible, *notes]
+
+
+def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:
+    """Return the nodes that lack what probes that are ``named`` need, each with what it lacks."""
+    lacks: dict[str, list[str]] = {}
+    for name in named:
+        for node, why in _lacking(name, found).items() if PROBES[name].needs else ():
+            lacks.setdefault(node, []).append(f"{name}: {why}")
+    return {node: "; ".join(why) for node, why in lacks.items()}
+
+
+def _lacking(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:
+    """Return what nodes lack for a probe; one that was asked for it and said nothing cannot do it either."""
+    lacks = {node: one[name]["lacks"] if name in one else "it said nothing of that" for node, one in found.items()}
+    return {node: why for node, why in lacks.items() if why}
+
+
+def _first(lacking: Mapping[str, str]) -> str:
+    if not lacking:
+        return "none has answered"
+    node, lacks = next(iter(lacking.items()))
+    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    return f"{node}{others}: {lacks}"
 
 
 def _of_most(units: Iterable[Sequence[str]]) -> list[str]:
-    """Return the units that at least half of the nodes have: one that a node lacks is a fault of that node."""
+    """Return the units that at least half of these nodes have: one that a node lacks is a fault of that node."""
     lists = list(units)
     counts = Counter(unit for of_node in lists for unit in of_node)
     return [unit for unit, count in counts.items() if 2 * count >= len(lists)]

@@ -21,7 +21,7 @@ from .score import Scored, scores_of
 from .suspicion import confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
-Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], PlannedTests]
+Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]
 
 
 class StoppedError(Exception):
@@ -83,9 +83,10 @@ def isolate(
 ) -> Isolation:
     """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
 
-    ``settle`` chooses the probes once the nodes are held, and returns the tests with them. ``before`` are the suspects
-    of a run, each with why: they are tested again whatever their first test says. Once it ``is_stopped``, nothing more
-    is tested, and as nodes are free already, what was measured says nothing: StoppedError.
+    ``settle`` chooses the probes once the nodes are held, and returns the tests with them, and which nodes cannot do
+    them. ``before`` are the suspects of a run, each with why: they are tested again whatever their first test says.
+    Once it ``is_stopped``, nothing more is tested, and as nodes are free already, what was measured says nothing:
+    StoppedError.
     """
 
     def goes_on(text: str = "") -> None:
@@ -94,19 +95,30 @@ def isolate(
         if text:
             say(text)
 
+    refused: dict[str, NodeError] = {}
     try:
         refused = prober.hold()
         nodes = [node for node in tests["singles"] if node not in refused]
+        if settle:
+            tests, unable = settle(prober, nodes)
+            refused = {**refused, **unable}
+            nodes = [node for node in nodes if node not in unable]
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
-        tests = settle(prober, nodes) if settle else tests
         measured = _sweep(prober, nodes, tests, goes_on)
         measured += _confirmation(prober, nodes, measured, tests["confirming"], goes_on, before)
         goes_on()
+        for node, error in prober.gone.items():
+            say(f"{node} is not tested to the end: {error}")
     finally:
-        prober.let_go()
+        for node, error in prober.let_go().items():
+            if node not in refused:
+                say(f"{node} may still be held: {error}")
     suspects = suspects_of(measured, before)
+    refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
+    # What it passed until then may be the least of its tests.
+    verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
     scored = scores_of(measured)
     return {
         "suspects": suspects,

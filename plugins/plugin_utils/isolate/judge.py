@@ -66,7 +66,7 @@ def unproved_of(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> li
 
 def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: Iterable[Suspect]) -> dict[str, Verdict]:
     """Return the verdict of each node: a node is not slow because a link of it is."""
-    tested = {node for one in measured for node in one.nodes if one.samples or one.problem}
+    tested = {node for one in measured for node in one.nodes}
     of_nodes = [one for one in suspects if one["other"] is None]
     broken = {one["node"] for one in of_nodes if one["verdict"] == "broken"}
     slow = {one["node"] for one in of_nodes}

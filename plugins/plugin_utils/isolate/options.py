@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from ...module_utils.node.probes.known import PROBES
 from ..contracts import Plan
+from .choice import looked_for
 from .planned import PlannedTests
 
 # How many times as slow a rehearsal makes a bad link.
 BAD_LINK = 1.5
 _MOST_SLOWDOWN = 10.0
+MOST_DAYS = 36500
+# ib_write_bw takes a port for each adapter, 64 ports further each time, of which a node has up to 16.
+_PORTS_OF_ADAPTERS = 64 * 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -57,8 +61,10 @@ def wrong_options(options: Options) -> list[str]:
             f"isolate_name is {arguments['name']!r}, but must be up to 100 letters, digits, dots, dashes and "
             "underscores"
         )
-    if not 0 < arguments["port"] < 65536 - len(options.hosts):
-        wrong.append(f"isolate_port is {arguments['port']}, but must be between 1 and {65535 - len(options.hosts)}")
+    with_adapters = "ib_write_bw" in looked_for(arguments["probes"], arguments["rehearsal"])
+    highest = 65535 - len(options.hosts) - (_PORTS_OF_ADAPTERS if with_adapters else 0)
+    if not 0 < arguments["port"] <= highest:
+        wrong.append(f"isolate_port is {arguments['port']}, but must be between 1 and {highest}")
     wrong += [
         f"isolate_probes contains {name!r}, but the probes are {', '.join(PROBES)}"
         for name in arguments["probes"]
@@ -66,8 +72,10 @@ def wrong_options(options: Options) -> list[str]:
     ]
     if arguments["rounds"] < 0:
         wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")
-    if arguments["quarantine_days"] < 0:
-        wrong.append(f"isolate_quarantine_days is {arguments['quarantine_days']:g}, but must be 0 or more")
+    if not 0 <= arguments["quarantine_days"] <= MOST_DAYS:
+        wrong.append(
+            f"isolate_quarantine_days is {arguments['quarantine_days']:g}, but must be between 0 and {MOST_DAYS}"
+        )
     for host, by in options.slowdowns.items():
         if not _is_slowdown(by):
             wrong.append(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
+from .readings import OF_GPUS, probe_of
 
 # With less than this an operator hardly sends a node away; where only more can be proved, nobody is called good.
 _ACCEPTED = 0.1
@@ -49,8 +50,16 @@ def suspicion_in_words(one: Suspicion) -> str:
 
 def proof_in_words(isolation: Isolation) -> str:
     """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
-    least = {probe: "nothing" if by is None else f"{100 * by:.0f} %" for probe, by in isolation["proof"].items()}
-    return f"Proof that a node is slower begins at {', '.join(f'{by} ({probe})' for probe, by in least.items())}"
+    least = [f"{100 * by:.0f} % ({probe})" for probe, by in isolation["proof"].items() if by is not None]
+    if not least:
+        return "No measurement proves here that a node is slower"
+    return f"Proof that a node is slower begins at {', '.join(least)}"
+
+
+def gpus_are_untested(isolation: Isolation) -> bool:
+    """Return whether nodes have GPUs, but none of the probes that were done tests GPUs."""
+    tests = isolation.get("tests")
+    return bool(tests and isolation.get("telemetry") and not OF_GPUS & set(tests.get("probes", ())))
 
 
 def is_coarse(isolation: Isolation) -> bool:
@@ -66,6 +75,18 @@ def passing_nodes(isolation: Isolation) -> list[str]:
     """Return the nodes that were tested and are good, and of each suspected link only one end."""
     failing = set(failing_nodes(isolation))
     return [node for node, one in isolation["nodes"].items() if one["verdict"] == "good" and node not in failing]
+
+
+def proven_nodes(isolation: Isolation) -> list[str]:
+    """Return the nodes that are good, and of which nothing was slow without being proved."""
+    doubtful = {node for one in isolation["unproved"] for node in (one["node"], one["other"])}
+    return [node for node in passing_nodes(isolation) if node not in doubtful]
+
+
+def probes_against(isolation: Isolation, node: str) -> tuple[str, ...]:
+    """Return the names of the probes by which a node, or a link of which it is the end to leave out, is a suspect."""
+    found = (probe_of(one["probe"]) for one in isolation["suspects"] if one["node"] == node)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def reasons_of(isolation: Isolation) -> dict[str, str]:

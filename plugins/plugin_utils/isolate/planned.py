@@ -19,6 +19,11 @@ USUAL_ROUNDS = 7
 # Suspects are tested once more by themselves, and meet two proven nodes.
 CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
+MOST_MINUTES = 1440
+
+
+class PlanError(ValueError):
+    """No tests can be planned for these nodes, this budget and these probes."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,17 @@ def plan_tests(
 ) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. ValueError for too
-    few nodes, or for a budget that is too small.
+    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. PlanError for too
+    few nodes, or for a budget that is too small or none.
     """
     if len(nodes) < LEAST_NODES:
-        raise ValueError(
+        raise PlanError(
             f"{len(nodes)} nodes cannot be compared: at least {LEAST_NODES} are needed, as of two nobody knows which "
             "one is slow"
+        )
+    if not 0 < budget_minutes <= MOST_MINUTES:
+        raise PlanError(
+            f"isolate_budget is {budget_minutes:g}, but must be more than 0 and up to {MOST_MINUTES} minutes"
         )
     confirming = cost.single + CONFIRMING_ROUNDS * cost.pair
     fixed = cost.single + confirming
@@ -67,7 +76,7 @@ def plan_tests(
     affordable = math.floor((60 * budget_minutes - fixed) / (cost.pair or math.inf) + 1e-9)
     if affordable < least:
         needed = math.ceil((fixed + least * cost.pair) / 6) / 10
-        raise ValueError(
+        raise PlanError(
             f"{budget_minutes:g} minutes are too few: the tests of {len(nodes)} nodes with {least} rounds of pairs, "
             f"and their confirmation, take {needed:g} minutes"
         )

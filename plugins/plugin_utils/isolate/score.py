@@ -35,7 +35,7 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
     """Return the scores of all units by probe; the rate of false accusations is divided among the probes."""
     by_probe: dict[str, list[Measured]] = {}
     for one in measured:
-        if one.stage == stage:
+        if one.stage == stage and (one.samples or one.problem):
             by_probe.setdefault(one.probe, []).append(one)
     # A probe of pairs judges nodes and links.
     families = sum(len(found[0].nodes) for found in by_probe.values())
@@ -63,9 +63,7 @@ def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
         for one, cost in zip(good, costs, strict=True)
     ]
     scores += [
-        Score(probe, Unit(one.nodes, one.part), math.inf, *band, one.problem or "nothing was measured")
-        for one in found
-        if not one.samples
+        Score(probe, Unit(one.nodes, one.part), math.inf, *band, one.problem) for one in found if not one.samples
     ]
     return Scored(scores, usual, {})
 

@@ -7,10 +7,11 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ...module_utils.node.phase import NodeError
 from ...module_utils.node.probes.torch.running import SCRIPT
-from .choice import Chosen, chosen, looked_for
+from .choice import Chosen, chosen, looked_for, unable
 from .options import Options
-from .planned import PlannedTests, plan_tests, planned_in_words
+from .planned import PlanError, PlannedTests, plan_tests, planned_in_words
 from .prober import Prober
 
 _SCRIPT = Path(__file__).parents[2] / "module_utils/node/probes/torch/script.py"
@@ -24,7 +25,7 @@ def staged_files() -> dict[str, str]:
 def planned_with(
     choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence[str], suspects: int = 0
 ) -> PlannedTests:
-    """Return the tests of some hosts, of which a run made so many suspect; ValueError if the budget is too small."""
+    """Return the tests of some hosts, of which a run made so many suspect; PlanError if the budget is too small."""
     tests = plan_tests(hosts, choice.cost(), arguments["budget"], arguments["rounds"], suspects)
     return {**tests, "probes": list(choice.names)}
 
@@ -39,27 +40,28 @@ def more_in_words(arguments: Mapping[str, t.Any]) -> list[str]:
 
 def settled(
     prober: Prober, nodes: Sequence[str], options: Options, say: Callable[[str], None], suspects: int = 0
-) -> PlannedTests:
-    """Return the tests with the probes that all the nodes can do, or those that are named, and say what is new.
+) -> tuple[PlannedTests, dict[str, NodeError]]:
+    """Return the tests with the probes that all the nodes can do, or those that are named, and who cannot do these.
 
-    The prober does them from now on.
+    What is new is said, and the prober does the probes from now on. PlanError if no node can do one that is named.
     """
     arguments = options.arguments
     named = arguments["probes"]
-    found = prober.tools(nodes, looked_for(named, arguments["rehearsal"]))
+    asked = looked_for(named, arguments["rehearsal"])
+    found = prober.tools(nodes, asked)
 
     def fits(choice: Chosen) -> bool:
         try:
             planned_with(choice, arguments, options.hosts)
-        except ValueError:
+        except PlanError:
             return False
         return True
 
-    choice, notes = chosen(named, found, fits)
+    choice, notes = chosen(named, asked, found, fits)
     tests = planned_with(choice, arguments, options.hosts, suspects)
-    if choice != prober.chosen:
+    if choice != (Chosen(tuple(named)) if named else prober.chosen):
         notes += planned_in_words(tests)
     prober.chosen = choice
     if notes:
         say("\n".join([*(f"{note}." for note in notes), ""]))
-    return tests
+    return tests, {node: NodeError(lacks) for node, lacks in unable(named, found).items()}

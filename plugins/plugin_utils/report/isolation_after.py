@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ..isolate.isolation import Isolation
-from ..isolate.outcome import passing_nodes, reasons_of
+from ..isolate.outcome import probes_against, proven_nodes, reasons_of
 from ..plan.config.words import listed
-from ..run.quarantine import Quarantine
+from ..run.quarantine import Found, Quarantine
 from .files import ISOLATIONS, PROBES
 from .nodes_page import write_nodes_page
 from .probe_store import rows_of, write_probes
@@ -18,13 +18,14 @@ _MOST_NAMED = 8
 
 
 def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
-    """Keep bad nodes out of runs for so many days, 0 for not at all, and those no longer that were found good again."""
+    """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
     lines = []
     try:
         if days and (reasons := reasons_of(isolation)):
-            quarantine.add_found(reasons, name, days)
+            found = {node: Found(reason, probes_against(isolation, node)) for node, reason in reasons.items()}
+            quarantine.add_found(found, name, days)
             lines.append(f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}")
-        if released := quarantine.release(passing_nodes(isolation), of_isolations=True):
+        if released := quarantine.release_found(proven_nodes(isolation), isolation["tests"]["probes"]):
             lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
     except (ValueError, OSError) as error:
         lines.append(f"The quarantine was left as it is: {error}")

@@ -11,6 +11,7 @@ from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
     failing_nodes,
+    gpus_are_untested,
     in_words,
     is_coarse,
     passing_nodes,
@@ -63,6 +64,10 @@ def isolation_lines(isolation: Isolation) -> list[str]:
 
 
 def _title(isolation: Isolation) -> str:
+    return f"{_finding(isolation)}{'; GPUs were not tested' if gpus_are_untested(isolation) else ''}"
+
+
+def _finding(isolation: Isolation) -> str:
     suspects, untested = isolation["suspects"], _untested(isolation)
     if suspects:
         more = len({(one["node"], one["other"]) for one in suspects}) - 1
@@ -76,7 +81,7 @@ def _title(isolation: Isolation) -> str:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):
         return "Nothing is proved to be slow, but some differences are too uncertain to call all nodes good"
-    return f"{all_of(good, 'node')} and their links are good"
+    return f"{all_of(good, 'node')}{' and their links' if isolation['links'] else ''} are good"
 
 
 def _verdict(isolation: Isolation) -> str:

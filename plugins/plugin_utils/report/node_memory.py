@@ -90,7 +90,10 @@ def _drifts(rows: Iterable[ProbeRow], latest: str) -> t.Iterator[Drift]:
 
 
 def _value(row: ProbeRow) -> float | None:
-    """Return by what a node is compared with itself: seconds, or how many times as long as usual a pair takes."""
-    if row["seconds"] is not None:
-        return row["seconds"]
-    return None if row["excess"] is None else 1 + row["excess"]
+    """Return by what a node is compared with itself: seconds, or how many times as long as usual a pair takes.
+
+    None where nothing was measured, or no time at all, which is nothing to compare with.
+    """
+    excess = row["excess"]
+    value = row["seconds"] if row["seconds"] is not None or excess is None else 1 + excess
+    return value if value and value > 0 else None

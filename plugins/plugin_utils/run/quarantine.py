@@ -7,7 +7,8 @@
 
 A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation
 may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, and ``until`` when
-the entry ends by itself. Such a host is released by an isolation that finds it good, as no preflight sees what is slow.
+the entry ends by itself. Such a host is released by an isolation that finds it good by the same ``probes``, as no
+preflight sees what is slow.
 Anyone who can write the file can keep every host out, so it is read only if nobody but this user or root can write it.
 """
 
@@ -17,7 +18,8 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+import typing as t
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,34 +29,52 @@ from pydantic import ConfigDict, TypeAdapter
 from ...module_utils.node.files import write_bytes
 
 
+class Found(t.NamedTuple):
+    """Why an isolation found a host to be bad, and by which probes."""
+
+    reason: str
+    probes: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Held:
-    """Since and until when a host is in quarantine (ISO 8601), which run or isolation brought it there, and why."""
+    """Since and until when a host is in quarantine (ISO 8601), which run or isolation brought it there, and why.
+
+    ``probes`` are those of an isolation by which it was found to be bad.
+    """
 
     since: str
     run_id: str
     reason: str
     isolation: str = ""
     until: str = ""
+    probes: tuple[str, ...] = ()
 
     def has_ended(self, now: datetime) -> bool:
         """Return whether the entry has ended by itself; one that was written by hand and is no time does not end."""
-        try:
-            return bool(self.until) and datetime.fromisoformat(self.until) <= now
-        except (TypeError, ValueError):
-            return False
+        until = _time(self.until)
+        return until is not None and until <= now
 
     def in_words(self) -> str:
         """Return why the host is held, without a full stop."""
         if self.isolation:
             until = f"until {self.until}" if self.until else "without an end"
-            return f"isolation {self.isolation} found at {self.since}, {until}: {self.reason}"
+            return f"isolation {self.isolation} found on {self.since} that {self.reason}; it is held {until}"
         return f"it made run {self.run_id} fail at {self.since} ({self.reason})"
 
     def release_in_words(self) -> str:
         """Return what releases the host, as a sentence."""
         how = "an isolation that finds it good" if self.isolation else "a green preflight"
         return f"Once it is repaired, {how} takes it out of quarantine."
+
+
+def _time(text: str) -> datetime | None:
+    """Return a time, of UTC where it does not say otherwise; None for what is none."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 _LISTS = TypeAdapter(dict[str, dict[str, Held]], config=ConfigDict(strict=True))
@@ -79,8 +99,8 @@ class Quarantine:
             held = lists.setdefault(self._inventory, {})
             held.update({host: Held(since=since, run_id=run_id, reason=reason) for host, reason in reasons.items()})
 
-    def add_found(self, reasons: Mapping[str, str], isolation: str, days: float) -> None:
-        """Add hosts that an isolation found to be bad, each with why, for so many days.
+    def add_found(self, found: Mapping[str, Found], isolation: str, days: float) -> None:
+        """Add hosts that an isolation found to be bad, for so many days.
 
         One that a run brought here stays as it is: what made that run fail has no end.
         """
@@ -88,14 +108,24 @@ class Quarantine:
         since, until = (at.isoformat(timespec="seconds") for at in (now, now + timedelta(days=days)))
         with self._locked() as lists:
             held = lists.setdefault(self._inventory, {})
-            for host, reason in reasons.items():
+            for host, (reason, probes) in found.items():
                 if host not in held or held[host].isolation:
-                    held[host] = Held(since, "", reason, isolation, until)
+                    held[host] = Held(since, "", reason, isolation, until, probes)
 
-    def release(self, hosts: Iterable[str], *, of_isolations: bool = False) -> list[str]:
-        """Take hosts off the list that runs, or isolations, brought there, and return those that were there."""
+    def release(self, hosts: Iterable[str]) -> list[str]:
+        """Take hosts off the list that runs brought there, and return those that were there."""
+        return self._release(hosts, lambda held: not held.isolation)
+
+    def release_found(self, hosts: Iterable[str], probes: Collection[str]) -> list[str]:
+        """Take hosts off the list that isolations brought there, and return them.
+
+        They were found good by these ``probes``: a host that another probe found to be bad stays.
+        """
+        return self._release(hosts, lambda held: bool(held.isolation) and set(held.probes) <= set(probes))
+
+    def _release(self, hosts: Iterable[str], is_free: Callable[[Held], bool]) -> list[str]:
         there = self.hosts()
-        released = [host for host in hosts if host in there and bool(there[host].isolation) == of_isolations]
+        released = [host for host in hosts if host in there and is_free(there[host])]
         if released:
             with self._locked() as lists:
                 for host in released:

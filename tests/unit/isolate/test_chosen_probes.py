@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
+
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import (
     BUILT_IN,
     Chosen,
     chosen,
     looked_for,
+    unable,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlanError
 
 
 def here(lacks: str = "", *units: str) -> dict[str, t.Any]:
@@ -28,29 +32,52 @@ def test_without_names_all_is_looked_for_but_not_in_a_rehearsal() -> None:
     assert looked_for(["cpu", "nccl_tests_pairs"], rehearsal=True) == ["nccl_tests_pairs"]
 
 
-def test_what_all_nodes_have_is_done_and_what_some_lack_is_left_out_with_the_reason() -> None:
+def test_what_all_nodes_have_is_done_and_what_any_lacks_is_left_out_with_the_reason() -> None:
     found = {
-        "a": {"torch": here(), "nccl_tests": here("no GPUs"), "ib_write_bw": here()},
-        "b": {"torch": here(), "nccl_tests": here("no GPUs"), "ib_write_bw": here("perftest is not installed")},
+        "a": {"torch": here(), "nccl_tests": here("no GPUs"), "torch_pairs": here()},
+        "b": {"torch": here(), "nccl_tests": here("no GPUs"), "torch_pairs": here("PyTorch is not installed")},
     }
-    choice, notes = chosen([], found, everything)
+    choice, notes = chosen([], list(found["a"]), found, everything)
     assert choice.names == (*BUILT_IN.names, "torch")
-    (note,) = notes
-    assert "ib_write_bw" in note
-    assert "b: perftest" in note
+    none, some = sorted(notes)
+    assert "nccl_tests" in none
+    assert "no node can do it: a and 1 more: no GPUs" in none
+    assert "torch_pairs" in some
+    assert "b: PyTorch" in some
 
 
 def test_what_the_budget_does_not_allow_is_left_out_and_named() -> None:
     found = {"a": {"torch": here(), "nccl_tests": here()}}
-    choice, notes = chosen([], found, lambda choice: "torch" not in choice.names)
+    choice, notes = chosen([], ["torch", "nccl_tests"], found, lambda choice: "torch" not in choice.names)
     assert choice.names == (*BUILT_IN.names, "nccl_tests")
     assert "isolate_budget" in notes[0]
 
 
-def test_what_is_named_is_done_by_all_whatever_they_lack() -> None:
-    choice, notes = chosen(["nccl_tests"], {"a": {"nccl_tests": here("no GPUs")}}, everything)
+def test_what_is_named_is_done_if_any_node_can_and_refused_with_the_reason_if_none_can() -> None:
+    found = {"a": {"nccl_tests": here("no GPUs")}, "b": {"nccl_tests": here()}}
+    choice, notes = chosen(["nccl_tests"], ["nccl_tests"], found, everything)
     assert (choice.names, notes) == (("nccl_tests",), [])
     assert choice.cost().pair == 0
+    assert unable(["cpu", "nccl_tests"], found) == {"a": "nccl_tests: no GPUs"}
+    with pytest.raises(PlanError, match=r"nccl_tests cannot be done.*a: no GPUs"):
+        chosen(["nccl_tests"], ["nccl_tests"], {"a": found["a"]}, everything)
+
+
+def test_without_an_adapter_that_half_of_the_nodes_have_ib_write_bw_is_refused_or_left_out() -> None:
+    found = {name: {"ib_write_bw": here("", f"mlx5_{name}")} for name in "abc"}
+    with pytest.raises(PlanError, match=r"ib_write_bw.*same name"):
+        chosen(["ib_write_bw"], ["ib_write_bw"], found, everything)
+    choice, (note,) = chosen([], ["ib_write_bw"], found, everything)
+    assert choice == BUILT_IN
+    assert "same name" in note
+
+
+def test_a_node_that_says_nothing_of_a_probe_lacks_it_and_one_that_says_more_changes_nothing() -> None:
+    found: dict[str, t.Any] = {"a": {"torch": here()}, "b": {"unknown": here()}}
+    choice, (note,) = chosen([], ["torch"], found, everything)
+    assert choice == BUILT_IN
+    assert "b: it said nothing" in note
+    assert set(unable(["torch"], found)) == {"b"}
 
 
 def test_an_adapter_that_a_node_lacks_is_measured_and_one_that_only_it_has_is_not() -> None:
@@ -59,6 +86,6 @@ def test_an_adapter_that_a_node_lacks_is_measured_and_one_that_only_it_has_is_no
         "b": {"ib_write_bw": here("", "mlx5_0")},
         "c": {"ib_write_bw": here("", "mlx5_0", "mlx5_1", "mlx5_9")},
     }
-    choice, _notes = chosen([], found, everything)
+    choice, _notes = chosen([], ["ib_write_bw"], found, everything)
     assert choice.units["ib_write_bw"] == ["mlx5_0", "mlx5_1"]
     assert choice.cost().pair > Chosen((*BUILT_IN.names, "ib_write_bw"), {"ib_write_bw": ["mlx5_0"]}).cost().pair

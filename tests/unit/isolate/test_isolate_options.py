@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
+
+import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options, wrong_options
 
@@ -31,6 +34,29 @@ def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
     assert len(found) == 9
     for named in ("'../x'", "70000", "-1", "-2", "of a is 0.5", "of b is 'fast'", "'a'", "'a,d'", "'a,a'"):
         assert any(named in one for one in found), named
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "right"),
+    [
+        ("quarantine_days", [36501.0, math.inf, math.nan], 36500.0),
+        ("port", [0, 65533], 65532),
+    ],
+)
+def test_numbers_beyond_their_limits_are_refused_before_anything_runs(
+    name: str, values: list[t.Any], right: float
+) -> None:
+    assert wrong(**{name: right}) == []
+    for value in values:
+        (found,) = wrong(**{name: value})
+        assert f"isolate_{name} is {value:g}" in found
+
+
+def test_the_ports_of_adapters_have_to_be_ports_as_well() -> None:
+    assert wrong(port=65000) == []
+    for asked in ({"probes": ["ib_write_bw"]}, {"rehearsal": False}):
+        (found,) = wrong(port=65000, **asked)
+        assert "isolate_port" in found
 
 
 def test_a_probe_that_there_is_not_is_named_with_those_that_there_are() -> None:

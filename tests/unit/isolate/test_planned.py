@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     Cost,
+    PlanError,
     plan_tests,
     planned_in_words,
 )
@@ -40,6 +43,12 @@ def test_two_nodes_and_a_budget_that_is_too_small_are_refused_with_what_is_neede
     with pytest.raises(ValueError, match=r"take 4\.5 minutes"):
         plan_tests(list("abcdefgh"), COST, 2)
     assert len(plan_tests(list("abcdefgh"), COST, 4.5)["pairs"]) == 3
+
+
+@pytest.mark.parametrize("minutes", [0.0, -1.0, 1441.0, math.inf, math.nan])
+def test_a_budget_that_is_no_number_of_minutes_of_a_day_is_refused(minutes: float) -> None:
+    with pytest.raises(PlanError, match="isolate_budget is "):
+        plan_tests(list("abc"), COST, minutes)
 
 
 def test_what_the_sweep_leaves_of_the_budget_is_for_suspects() -> None:

@@ -210,7 +210,13 @@ def test_without_an_image_it_trains_on_the_hosts() -> None:
         ({"overrides/parallelism.tensor_parallel_degree": 3}, "overrides.parallelism.tensor_parallel_degree"),
         ({"trainops/log_dir": "logs"}, "trainops.log_dir"),
         ({"trainops/container_image": None}, "trainops.container_image"),
+        ({"trainops/container_image": "<changeme>"}, "trainops.container_image"),
         ({"trainops/tokenizer": "meta-llama/Llama-3.2-1B"}, "overrides.hf_assets_path"),
+        ({"trainops/tokenizer": "a/Llama-3.1-8B", "overrides/hf_assets_path": None}, "overrides.hf_assets_path"),
+        (
+            {"trainops/tokenizer": "a/Llama-3.1-8B", "overrides/hf_assets_path": "<changeme>"},
+            "overrides.hf_assets_path",
+        ),
         ({"steps": 3}, "steps"),
     ],
 )

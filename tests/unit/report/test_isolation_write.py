@@ -120,7 +120,7 @@ def test_where_only_large_differences_can_be_proved_nobody_is_said_to_be_good(tm
         files = written(tmp_path, found)
         assert json.loads(files["isolation.json"])["verdict"] == "unproved"
         assert "are good" not in isolation_lines(found)[0]
-        assert ("45 %" if proof else "nothing") in files["report.html"]
+        assert ("45 %" if proof else "No measurement proves") in files["report.html"]
 
 
 def test_what_became_of_the_suspects_of_a_run_is_said_in_the_page_and_the_terminal(tmp_path: Path) -> None:

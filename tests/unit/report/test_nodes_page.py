@@ -61,6 +61,13 @@ def test_a_node_that_was_replaced_or_is_broken_does_not_hide_the_others(tmp_path
     assert nodes["gone"].drifts == []
 
 
+def test_a_time_of_nothing_in_the_history_is_left_out_of_what_later_ones_are_compared_with(tmp_path: Path) -> None:
+    usual = dict.fromkeys(NODES, 1.0)
+    nodes = remember(tmp_path, measured({**usual, "gpu2": 0.0}), measured(usual))
+    assert nodes["gpu2"].drifts == []
+    assert nodes["gpu1"].drifts[0].by == 0
+
+
 def test_the_page_has_a_row_for_each_node_and_the_index_leads_to_it(tmp_path: Path) -> None:
     (tmp_path / "isolation/night-2").mkdir(parents=True)
     (tmp_path / "isolation/night-2/report.html").write_text("")
@@ -93,13 +100,19 @@ def test_a_file_of_the_history_that_cannot_be_read_is_named_and_the_others_are_s
 
 def test_bad_nodes_go_into_quarantine_if_that_is_wanted_and_good_ones_leave_it(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine.json", "hosts")
-    bad = t.cast("Isolation", isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)))
+    probes = {"tests": {"probes": ["cpu"]}}
+    bad = t.cast("Isolation", isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)) | probes)
     assert quarantined(quarantine, "night", bad, 0) == []
     assert quarantine.hosts() == {}
     (said,) = quarantined(quarantine, "night", bad, 7)
     assert "gpu2" in said
     assert "30.0 % slower" in quarantine.hosts()["gpu2"].reason
-    (said,) = quarantined(quarantine, "later", t.cast("Isolation", isolation()), 7)
+    good = t.cast("Isolation", isolation() | probes)
+    of_others = t.cast("Isolation", isolation() | {"tests": {"probes": ["memory", "dcgm"]}})
+    doubtful = t.cast("Isolation", good | {"unproved": [suspect("gpu2")]})
+    for one in (of_others, doubtful):
+        assert quarantined(quarantine, "later", one, 7) == []
+    (said,) = quarantined(quarantine, "later", good, 7)
     assert said.startswith("Released")
     assert quarantine.hosts() == {}
     (tmp_path / "quarantine.json").chmod(0o666)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from not_run import need_root
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Quarantine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Found, Held, Quarantine
 
 
 def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path) -> None:
@@ -30,7 +31,8 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
 def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_it(tmp_path: Path) -> None:
     found = Quarantine(tmp_path / "q.json", "hosts")
     found.add({"b": "gpu_ecc: Xid 63"}, "night-1")
-    found.add_found({"a": "a (cpu) is 30 % slower", "b": "b (cpu) is 30 % slower"}, "sweep-1", 7)
+    slow = {name: Found(f"{name} (cpu) is 30 % slower", ("cpu",)) for name in "ab"}
+    found.add_found(slow, "sweep-1", 7)
     held = found.hosts()
     assert (held["a"].isolation, held["a"].run_id) == ("sweep-1", "")
     assert held["a"].until > held["a"].since
@@ -38,9 +40,16 @@ def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_i
     # What made a run fail has no end.
     assert (held["b"].run_id, held["b"].until) == ("night-1", "")
     assert found.release(["a", "b"]) == ["b"]
-    assert found.release(["a", "b"], of_isolations=True) == ["a"]
-    found.add_found({"a": "a (cpu) is 30 % slower"}, "sweep-2", -1)
+    assert found.release_found(["a", "b"], ["memory", "tcp"]) == []
+    assert found.release_found(["a", "b"], ["memory", "cpu"]) == ["a"]
+    found.add_found(slow, "sweep-2", -1)
     assert found.hosts() == {}
+
+
+def test_a_day_that_was_written_by_hand_is_one_of_utc_and_what_is_no_time_does_not_end() -> None:
+    now = datetime(2026, 2, 1, 12, tzinfo=UTC)
+    for until, has_ended in (("2026-02-01", True), ("2026-02-02", False), ("soon", False), ("", False)):
+        assert Held("2026-01-01", "", "slow", "sweep-1", until).has_ended(now) is has_ended
 
 
 def test_two_controllers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -87,12 +87,16 @@ _OF_PLAN = {
     *("TOTAL_ITERS", "TRAIN_ITERS", "MBS", "BS", "GBS", "SEQ_LENGTH", "SEQ_LEN", "PAD_LEN", "TP", "PP"),
 }
 _OF_LIBRARIES = re.compile(r"(NCCL|RCCL|GLOO|HSA|HIP|GPU|TORCH|PYTORCH|NVTE|UCX|HF|OMP|CUDA|TE_HIPBLASLT)_")
-_OF_SCRIPTS = {
-    variable
-    for model in (MegatronConfig, MegatronModelParameters, ScriptOptions)
-    for field in model.model_fields.values()
-    if (variable := variable_of(field))
-}
+_OF_SCRIPTS = set(
+    filter(
+        None,
+        (
+            variable_of(field)
+            for model in (MegatronConfig, MegatronModelParameters, ScriptOptions)
+            for field in model.model_fields.values()
+        ),
+    )
+)
 _MEGATRON = "/workspace/Megatron-LM"
 
 

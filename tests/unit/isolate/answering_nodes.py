@@ -1,0 +1,79 @@
+"""Nodes that are only what they answer, so that a test says what each measures, lacks or gets wrong."""
+
+from __future__ import annotations
+
+import random
+import typing as t
+from collections.abc import Callable, Sequence
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import PROBE, TOOLS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import Isolation, isolate
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import planned_with, settled
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import accepted
+
+NODES = [f"n{number}" for number in range(8)]
+Answer = dict[str, t.Any]
+
+
+def reading(probe: str, part: str, samples: Sequence[float] = (), problem: str = "") -> Answer:
+    return {"probe": probe, "part": part, "samples": list(samples), "problem": problem}
+
+
+def healthy(node: str, asked: t.Any) -> Answer:
+    """Answer as a good node does to the probes that need nothing; all others find no problem."""
+    draw = random.Random(f"{node} {asked['probes']} {asked.get('partner', {}).get('node')}")
+    measured = [reading(name, name, _near(draw)) for name in asked["probes"] if name in ("cpu", "memory")]
+    if "tcp" in asked["probes"] and not asked["partner"]["serves"]:
+        measured.append(reading("tcp_throughput", "link", _near(draw)))
+    return {"measured": measured, "problems": {}}
+
+
+def has_all(_node: str, names: Sequence[str]) -> Answer:
+    return {name: {"lacks": "", "units": []} for name in names}
+
+
+def has_none(_node: str, names: Sequence[str]) -> Answer:
+    return {name: {"lacks": f"{name} is not installed", "units": []} for name in names}
+
+
+def isolated(
+    answer: Callable[[str, t.Any], Answer] = healthy,
+    named: Sequence[str] = (),
+    tools: Callable[[str, Sequence[str]], Answer] = has_none,
+    said: list[str] | None = None,
+) -> Isolation:
+    """Return what an isolation finds of nodes that answer so, and collect what it says."""
+    arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
+    lines = [] if said is None else said
+
+    def ask_of(node: str) -> t.Any:
+        def ask(phase: t.Any, **needs: t.Any) -> t.Any:
+            if phase is PROBE:
+                return accepted(PROBE, {**_WELL, **answer(node, needs["probe"])})
+            if phase is TOOLS:
+                return accepted(TOOLS, {**_WELL, "found": tools(node, needs["tools"])})
+            return {}
+
+        return ask
+
+    prober = Prober(
+        {node: ProbedNode(f"{node}.example") for node in NODES}, {node: ask_of(node) for node in NODES}, 8, 1
+    )
+    choice = Chosen(tuple(named)) if named else prober.chosen
+    options = Options(NODES, {}, arguments)
+    return isolate(
+        prober,
+        planned_with(choice, arguments, NODES),
+        lines.append,
+        lambda prober, nodes: settled(prober, nodes, options, lines.append),
+    )
+
+
+_WELL: Answer = {"failed": False, "changed": False, "status": "running"}
+
+
+def _near(draw: random.Random) -> list[float]:
+    return [0.01 * draw.uniform(0.995, 1.005) for _sample in range(5)]
