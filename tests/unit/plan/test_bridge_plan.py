@@ -147,6 +147,7 @@ def test_objects_in_training_overrides_are_sections_as_in_the_file() -> None:
     assert (plan["parameters"]["iterations"], plan["parameters"]["sequence_length"]) == (7, 4096)
     twice = planned(training_overrides={**objects, "train.train_iters": 8})
     assert only(twice["faults"])["key"] == 'training_overrides["train.train_iters"]'
+    assert "recipe" in keys(planned(training_overrides={"recipe": {"a": 1}})["faults"])
     layout = planned(training_overrides={"model": {"layout": [["embedding"], ["loss"]]}})
     assert 'model.layout=[["embedding"], ["loss"]]' in after_script(layout)
 

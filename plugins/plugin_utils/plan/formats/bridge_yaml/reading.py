@@ -22,6 +22,8 @@ from .config import RecipeConfig, RunConfig
 Values = dict[str, t.Any]
 # The section of a config that says how to run.
 RUN = "trainops"
+# Keys of the file; dataset is a section of Bridge's ConfigContainer as well.
+_HOLDING_ARGUMENTS = ("dataset", OVERRIDES)
 _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 # With + Hydra adds a key, with ++ it adds or replaces one.
 _PATH = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -57,10 +59,10 @@ def with_overrides(config: RecipeFile, overrides: Mapping[str, t.Any], findings:
     """Return a config with other values, and report those that do not fit."""
     values, others = config.values, Values()
     for path, value in within_depth(overrides, findings):
-        # dataset is a key of the file, and a section of Bridge's ConfigContainer as well.
-        is_own = path in RecipeConfig.model_fields and not isinstance(value, dict)
-        if is_own or path.split(".")[0] == RUN:
-            values = _with_value(values, path.split("."), value)
+        keys = path.split(".")
+        holds_arguments = keys[0] in _HOLDING_ARGUMENTS and (len(keys) > 1 or isinstance(value, dict))
+        if keys[0] in RecipeConfig.model_fields and not holds_arguments:
+            values = _with_value(values, keys, value)
         else:
             others[path] = value
     return replace(config, values=values, arguments=flattened(others, _PATH, findings, nested_lists=True))
