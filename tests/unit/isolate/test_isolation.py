@@ -39,9 +39,9 @@ def test_one_that_is_stopped_says_nothing_of_its_nodes_and_frees_them(tmp_path: 
 def test_a_healthy_node_whose_hold_is_gone_is_untested_and_says_why(tmp_path: Path) -> None:
     of = prober(tmp_path / "nodes", dict.fromkeys(NODES, HERE), free_port())
 
-    def settle(_prober: Prober, _nodes: Sequence[str]) -> PlannedTests:
+    def settle(_prober: Prober, _nodes: Sequence[str]) -> tuple[PlannedTests, dict[str, str]]:
         prober(tmp_path / "nodes", {"b": HERE}, 1).let_go()
-        return TESTS
+        return TESTS, {}
 
     found = isolate(of, TESTS, [].append, settle)
     assert (found["suspects"], found["nodes"]["b"]["verdict"]) == ([], "untested")

@@ -70,7 +70,7 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
 
 @dataclass(frozen=True)
 class OverridesReading(ConfigReading[ConfigT, OptionsT]):
-    """A file that names a config in Python: what is known of that are the values that replace its own.
+    """A file that names a config in Python; only the values that replace its own are known.
 
     ``overrides`` are these values, each by its path.
     """
