@@ -20,6 +20,8 @@ from ...module_utils.node.single_launch import node_of
 from ..contracts import NodePlan, Plan
 
 _MARGIN_SECONDS = 120
+# What a node may take to look for the tools of all probes, before the tests whose time is planned.
+_TOOLS_SECONDS = 240
 
 
 def held_nodes(
@@ -30,7 +32,7 @@ def held_nodes(
     ``folder`` is where it is kept on a node, as a run is. A node that the training does not have is held as its first
     one.
     """
-    command = ["sleep", str(math.ceil(seconds) + _MARGIN_SECONDS)]
+    command = ["sleep", str(math.ceil(seconds) + _TOOLS_SECONDS + _MARGIN_SECONDS)]
     if training:
         own = {part["node"]: part for part in training["nodes"]}
         first = training["nodes"][0]

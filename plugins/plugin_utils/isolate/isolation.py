@@ -95,6 +95,7 @@ def isolate(
         if text:
             say(text)
 
+    refused: dict[str, NodeError] = {}
     try:
         refused = prober.hold()
         nodes = [node for node in tests["singles"] if node not in refused]
@@ -107,10 +108,17 @@ def isolate(
         measured = _sweep(prober, nodes, tests, goes_on)
         measured += _confirmation(prober, nodes, measured, tests["confirming"], goes_on, before)
         goes_on()
+        for node, error in prober.gone.items():
+            say(f"{node} is not tested to the end: {error}")
     finally:
-        prober.let_go()
+        for node, error in prober.let_go().items():
+            if node not in refused:
+                say(f"{node} may still be held: {error}")
     suspects = suspects_of(measured, before)
+    refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
+    # What it passed until then may be the least of its tests.
+    verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
     scored = scores_of(measured)
     return {
         "suspects": suspects,

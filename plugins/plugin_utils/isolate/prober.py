@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...module_utils.node.contracts import Asked, Partner
-from ...module_utils.node.phase import NodeError
+from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.probes.known import Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.on_each import on_each
@@ -37,7 +37,8 @@ class ProbedNode:
 class Prober:
     """Tests nodes through ``ask`` with the probes that are ``chosen``; ``node_minutes`` is what this has cost so far.
 
-    ``telemetry`` is what the accelerators of each node said when it was last tested by itself.
+    ``telemetry`` is what the accelerators of each node said when it was last tested by itself. ``gone`` are nodes whose
+    hold ended before their tests did, each with how: nothing more is asked of them, and it is no fault of theirs.
 
     ``files`` come into the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is
     the first port on which nodes listen for partners.
@@ -54,15 +55,17 @@ class Prober:
     chosen: Chosen = BUILT_IN
     node_minutes: float = 0.0
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
+    gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
         """Hold all nodes, and return why some cannot be held; those are left alone."""
 
-        def hold(node: str) -> None:
+        def stage(node: str) -> None:
             self.ask[node](STAGE, files=dict(self.files), given_secrets={}, secrets={}, keep=None)
-            self.ask[node](START)
 
-        return self._on_each(list(self.nodes), hold)[1]
+        staged, refused = self._on_each(list(self.nodes), stage)
+        # A hold lasts so long from its start on, and others may still have to pull their image.
+        return refused | self._on_each(list(staged), lambda node: self.ask[node](START), len(staged))[1]
 
     def tools(self, nodes: Sequence[str], names: list[str]) -> dict[str, dict[str, FoundHere]]:
         """Return what each node has for some probes; a node that cannot be asked has nothing to say."""
@@ -82,17 +85,18 @@ class Prober:
     def singles(self, nodes: Sequence[str], stage: Stage) -> list[Measured]:
         """Return what all probes of single nodes measure, on all of the nodes at the same time."""
         probes = self.chosen.probes(of_pairs=False)
+        nodes = self._held(nodes)
         if not probes:
             return []
 
         def probe(node: str) -> Probed:
             return self.ask[node](PROBE, probe=self._asked(node, probes))
 
-        answers, errors = self._on_each(nodes, probe)
+        answers, errors = self._tested(nodes, probe)
         self.telemetry |= {node: answer["telemetry"] for node, answer in answers.items() if answer.get("telemetry")}
         return [
             one
-            for node in nodes
+            for node in self._held(nodes)
             for one in self._of((node,), [answers.get(node)], [errors.get(node)], probes, stage)
             # A probe such as dcgm says something only where it finds a problem.
             or [Measured(probe.reading, probe.part, (node,), (), stage) for probe in probes]
@@ -101,6 +105,7 @@ class Prober:
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
         """Return what all probes of pairs measure, on pairs without a node in common, all at the same time."""
         probes = self.chosen.probes(of_pairs=True)
+        pairs = self._all_held(pairs)
         ports = self._ports([one for one, _other in pairs])
         asked: dict[str, Asked] = {}
         for one, other in pairs:
@@ -117,15 +122,29 @@ class Prober:
                     patience=_PATIENCE_SECONDS,
                     slowdown=self.bad_links.get(link, 1.0),
                 )
-        # Both ends of a pair have to be asked at the same time.
-        answers, errors = self._on_each(list(asked), lambda node: self.ask[node](PROBE, probe=asked[node]), len(asked))
+        answers, errors = self._tested(list(asked), lambda node: self.ask[node](PROBE, probe=asked[node]))
         return [
             measured
-            for pair in pairs
+            for pair in self._all_held(pairs)
             for measured in self._of(
                 pair, [answers.get(node) for node in pair], [errors.get(node) for node in pair], probes, stage
             )
         ]
+
+    def _held(self, nodes: Iterable[str]) -> list[str]:
+        return [node for node in nodes if node not in self.gone]
+
+    def _all_held(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Return the pairs of which both nodes are held: where one is not, the other one found nothing out."""
+        return [pair for pair in pairs if not self.gone.keys() & set(pair)]
+
+    def _tested(
+        self, nodes: Sequence[str], probe: Callable[[str], Probed]
+    ) -> tuple[dict[str, Probed], dict[str, NodeError]]:
+        """Test all nodes at the same time, as both ends of a pair have to be, and note whose hold is gone."""
+        answers, errors = self._on_each(nodes, probe, len(nodes))
+        self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
+        return answers, errors
 
     def _ports(self, serving: Iterable[str]) -> dict[str, int]:
         """Return where each node listens: those with the same address are on one machine, and need their own ports."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from ports import free_port
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import BUILT_IN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import StoppedError, isolate
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlannedTests, plan_tests
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeLostError
 
 HERE = ProbedNode("127.0.0.1")
 NODES = ["a", "b", "c"]
@@ -29,7 +32,32 @@ def test_one_that_is_stopped_says_nothing_of_its_nodes_and_frees_them(tmp_path: 
     with pytest.raises(StoppedError):
         isolate(of, TESTS, said.append, is_stopped=lambda: True)
     assert said == []
-    assert all("not held" in one.problem for one in of.singles(["a"], "sweep"))
+    assert of.singles(["a"], "sweep") == []
+    assert "not held" in str(of.gone["a"])
+
+
+def test_a_healthy_node_whose_hold_is_gone_is_untested_and_says_why(tmp_path: Path) -> None:
+    of = prober(tmp_path / "nodes", dict.fromkeys(NODES, HERE), free_port())
+
+    def settle(_prober: Prober, _nodes: Sequence[str]) -> tuple[PlannedTests, dict[str, str]]:
+        prober(tmp_path / "nodes", {"b": HERE}, 1).let_go()
+        return TESTS, {}
+
+    found = isolate(of, TESTS, [].append, settle)
+    assert (found["suspects"], found["nodes"]["b"]["verdict"]) == ([], "untested")
+    assert "not held" in found["nodes"]["b"]["reason"]
+
+
+def test_a_node_that_may_still_be_held_is_said() -> None:
+    def ask(phase: Phase, **_more: object) -> dict[str, object]:
+        if phase.name == "stop":
+            raise NodeLostError("it does not answer")
+        return {"measured": [], "problems": {}}
+
+    of, said = Prober(dict.fromkeys(NODES, HERE), dict.fromkeys(NODES, ask), 1, 1), []
+    with pytest.raises(StoppedError):
+        isolate(of, TESTS, said.append, is_stopped=lambda: True)
+    assert any(line.startswith("a ") and "does not answer" in line for line in said)
 
 
 def test_a_suspect_of_a_run_is_tested_again_and_its_report_says_what_came_of_that(tmp_path: Path) -> None:

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 from local_nodes import prober
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes import programs
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm_probe
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch import probe as torch_probe
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate import prober as prober_module
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
 
 HERE = ProbedNode("127.0.0.1")
 
@@ -38,9 +42,38 @@ def test_a_slow_node_takes_more_processor_time_and_all_are_free_afterwards(tmp_p
             assert min(found[probe, "slow"].samples) > 1.3 * min(found[probe, "fast"].samples)
     finally:
         assert of.let_go() == {}
-    after = of.singles(["fast"], "sweep")
-    assert all("not held" in one.problem for one in after)
     assert of.node_minutes > 0
+
+
+def test_a_node_whose_hold_is_gone_is_untested_and_so_is_a_pair_with_it(tmp_path: Path, port: int) -> None:
+    of = prober(tmp_path / "nodes", {"a": HERE, "b": HERE, "c": HERE}, port)
+    try:
+        of.hold()
+        assert prober(tmp_path / "nodes", {"b": HERE}, port).let_go() == {}
+        assert {node for one in of.singles(["a", "b"], "sweep") for node in one.nodes} == {"a"}
+        assert "not held" in str(of.gone["b"])
+        pairs = of.pairs([("a", "c"), ("a", "b")], "sweep")
+        assert [(one.nodes, one.problem) for one in pairs] == [(("a", "c"), "")]
+    finally:
+        of.let_go()
+
+
+def test_no_hold_begins_before_every_node_is_staged() -> None:
+    asked = []
+    of = Prober(
+        dict.fromkeys("abcdef", HERE),
+        {node: lambda phase, node=node, **_more: asked.append((phase.name, node)) for node in "abcdef"},
+        at_once=2,
+        port=1,
+    )
+    assert of.hold() == {}
+    assert [name for name, _node in asked] == ["stage"] * 6 + ["start"] * 6
+
+
+def test_a_hold_lasts_for_the_slowest_look_for_tools_as_well_as_for_the_tests(tmp_path: Path) -> None:
+    _plan, (part,) = held_nodes("isolation", {"a": "127.0.0.1"}, str(tmp_path), 60)
+    looks = torch_probe._LOOK_SECONDS + 5 * programs._LOOK_SECONDS + dcgm_probe._LOOK_SECONDS
+    assert int(part["argv"][-1]) > 60 + looks
 
 
 def test_a_pair_is_measured_once_and_a_bad_link_takes_longer(tmp_path: Path, port: int) -> None:
@@ -78,7 +111,8 @@ def test_a_node_that_something_else_holds_is_left_alone_and_says_what_holds_it(t
         assert first.hold() == {}
         refused = second.hold()
         assert "held by run first" in str(refused["a"])
-        assert all(one.problem for one in second.singles(["a"], "sweep"))
+        assert second.singles(["a"], "sweep") == []
+        assert "another run of the name" in str(second.gone["a"]) or "not held" in str(second.gone["a"])
         second.let_go()
         assert all(one.samples for one in first.singles(["a"], "sweep"))
     finally:

@@ -9,14 +9,17 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from fake_tools import with_adapters, with_gpus
+from fake_tools import with_adapters, with_dcgm, with_gpus
 from local_nodes import prober
 from ports import free_port
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.disk import probe as disk
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import probe as ib_write_bw
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests import pairs as nccl_tests_pairs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.programs import Programs
+from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import staged_files
@@ -71,6 +74,67 @@ def test_a_node_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "no GPUs" in of.tools(["a"], ["nccl_tests"])["a"]["nccl_tests"]["lacks"]
     finally:
         of.let_go()
+
+
+def test_probes_that_need_the_same_share_one_look(tmp_path: Path) -> None:
+    python = tmp_path / "tools/python3"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\necho looked >>"$(dirname "$0")/looks"\necho 8\n')
+    python.chmod(0o755)
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments={"a": {"PATH": f"{python.parent}:$PATH"}})
+    try:
+        of.hold()
+        found = of.tools(["a"], ["torch", "torch_pairs"])["a"]
+    finally:
+        of.let_go()
+    assert found["torch"] == found["torch_pairs"]
+    assert len(found["torch"]["units"]) == 8
+    assert (python.parent / "looks").read_text().split() == ["looked"]
+
+
+def test_no_probe_starts_once_somebody_frees_the_node(tmp_path: Path) -> None:
+    path = with_dcgm(tmp_path / "tools")
+    state = tmp_path / "nodes/isolation/a/state.json"
+    stopping = f"""sed -i 's/"status": *"running"/&, "stop_requested": true/' {state}"""
+    for name, text in (("nvidia-smi", "echo GPU 0:; echo GPU 1:"), ("all_reduce_perf", stopping)):
+        (tmp_path / "tools" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "tools" / name).chmod(0o755)
+    (tmp_path / "tools/dcgmi").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    own = {"a": {"PATH": path}}
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments=own, chosen=Chosen(("nccl_tests", "dcgm")))
+    try:
+        of.hold()
+        assert of.singles(["a"], "sweep") == []
+    finally:
+        of.let_go()
+    assert "not held" in str(of.gone["a"])
+    assert "stop_requested" in state.read_text()
+    assert not (tmp_path / "started").exists()
+
+
+def test_no_program_of_a_probe_starts_once_the_hold_is_gone(tmp_path: Path) -> None:
+    def check() -> None:
+        raise RunGoneError("the node is not held for tests any more")
+
+    node: t.Any = {"node": "a", "run_folder": str(tmp_path), "env": {}, "master_address": "127.0.0.1"}
+    request: t.Any = {"run_id": "isolation", "node": node}
+    here = Programs(request, t.cast("t.Any", {"engine": "none", "handle": {}}), check)
+    with pytest.raises(RunGoneError):
+        here.run("touched", ["touch", str(tmp_path / "started")], 5)
+    assert not (tmp_path / "started").exists()
+
+
+def test_the_diagnosis_of_dcgm_is_marked_as_the_isolation_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/dcgmi").write_text(f'#!/bin/sh\nenv >{tmp_path}/seen\necho "{{}}"\n')
+    (tmp_path / "tools/dcgmi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
+    with pytest.raises(NodeError, match="no results"):
+        dcgm.measure(t.cast("t.Any", {}), programs(tmp_path / "a"))
+    assert (
+        labels("isolation", "a").items()
+        <= dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines()).items()
+    )
 
 
 def test_mpirun_starts_a_process_for_each_gpu_of_both_nodes_with_what_nccl_needs_of_a_training(tmp_path: Path) -> None:

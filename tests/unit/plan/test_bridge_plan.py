@@ -84,12 +84,22 @@ def test_a_recipe_becomes_the_arguments_that_bridge_documents() -> None:
         (True, "true"),
         (None, "null"),
         (3e-4, "0.0003"),
+        ("1e-5", "1e-05"),
+        ([0.9, "1E-8"], "[0.9, 1e-08]"),
+        ("1e", '"1e"'),
+        ("1e999", '"1e999"'),
         ("/data/a b", '"/data/a b"'),
         (["/data/part_1", "/data/part_2"], '["/data/part_1", "/data/part_2"]'),
     ],
 )
 def test_an_override_is_written_as_bridge_reads_it(value: object, written: str) -> None:
     assert f"dataset.data_path={written}" in after_script(planned(recipe(RECIPE, {"dataset.data_path": value})))
+
+
+def test_a_count_is_written_as_a_number_whatever_the_file_has() -> None:
+    given = {"train.train_iters": "50", "dataset.seq_length": " 4096", "model.sequence_parallel": "True"}
+    arguments = after_script(planned(recipe(RECIPE, given)))
+    assert {"train.train_iters=50", "dataset.seq_length=4096", "model.sequence_parallel=true"} <= {*arguments}
 
 
 def test_overrides_may_stand_in_sections() -> None:
@@ -112,6 +122,17 @@ def test_training_overrides_are_arguments_or_replace_a_section_of_the_file() -> 
     assert plan["nodes"][0]["working_dir"] == "/x"
     assert plan["parameters"]["iterations"] == 7
     assert "--dataset" in after_script(plan)
+
+
+def test_objects_in_training_overrides_are_sections_as_in_the_file() -> None:
+    objects = {"train": {"train_iters": 7}, "overrides": {"dataset": {"seq_length": 4096}}}
+    plan = planned(training_overrides=objects)
+    assert {"train.train_iters=7", "dataset.seq_length=4096"} <= {*after_script(plan)}
+    assert (plan["parameters"]["iterations"], plan["parameters"]["sequence_length"]) == (7, 4096)
+    twice = planned(training_overrides={**objects, "train.train_iters": 8})
+    assert only(twice["faults"])["key"] == 'training_overrides["train.train_iters"]'
+    layout = planned(training_overrides={"model": {"layout": [["embedding"], ["loss"]]}})
+    assert 'model.layout=[["embedding"], ["loss"]]' in after_script(layout)
 
 
 def test_without_a_container_a_python_and_a_folder_can_be_named() -> None:
@@ -175,10 +196,15 @@ def test_mixed_precision_goes_before_the_name(precision: str, known: str) -> Non
         (recipe("my_recipe_config"), "mode", "does not say what to train"),
         (recipe(RECIPE, mode="sft"), "mode", "is a recipe for pretrain"),
         (recipe(RECIPE, mode="train"), "mode", "train"),
+        (recipe("llama3_70b_peft_8gpu_h100_bf16_config", mode="dora"), "mode", "is a recipe for lora"),
+        (recipe(RECIPE, {"train.train_iters": None}), "overrides.train.train_iters", "number of steps is not set"),
+        (recipe(RECIPE, {"dataset.seq_length": 8192, "model.seq_length": "long"}), "overrides.model.seq_length",
+         "whole number"),
         (recipe(RECIPE, dataset="c4"), "dataset", "c4"),
         ({"recipe": RECIPE}, "overrides.train.train_iters", "number of steps is not set"),
         (recipe(RECIPE, {"train.train_iters": "many"}), "overrides.train.train_iters", "whole number"),
-        (recipe(RECIPE, {"train.x y": 1}), "overrides.train.x y", "not a path"),
+        (recipe(RECIPE, {"train.x y": 1}), 'overrides.train["x y"]', "not names"),
+        (recipe(RECIPE, {"model.layout": [["a"], [{"b": 1}]]}), "overrides.model.layout", "no objects"),
         (recipe(RECIPE, {"model.tensor_model_parallel_size": 3, "model.pipeline_model_parallel_size": 1,
                          "model.context_parallel_size": 1}), "overrides.model.tensor_model_parallel_size", "divided"),
         (recipe(RECIPE, {"logger.comet_api_key": "abc"}), 'overrides["logger.comet_api_key"]', "secret"),

@@ -112,6 +112,12 @@ def test_options_of_the_scripts_become_keys_or_are_named() -> None:
     assert all(f"# - {sentence}" in conversion.text for sentence in conversion.left_out)
 
 
+def test_a_variable_that_primus_cannot_read_is_named() -> None:
+    conversion = made(filled(DISTRIBUTED, {"config/container_config/env_dict": {"SAVE_INTERVAL": "foo"}}))
+    assert "save_interval" not in values_of(conversion)[0]
+    assert any(sentence.startswith("SAVE_INTERVAL=foo") for sentence in conversion.left_out)
+
+
 def test_overrides_are_in_the_file() -> None:
     conversion = made(filled(DISTRIBUTED), **CHOSEN, training_overrides={"batch_size": 256})
     assert values_of(conversion)[0]["global_batch_size"] == 256

@@ -76,13 +76,30 @@ def test_a_model_is_found_however_it_is_written(name: str) -> None:
 
 
 def test_the_other_formats_are_read_as_well() -> None:
-    second = planned(example(MEGATRON, {"container/image": IMAGE, "sweep/runs": ["mxfp8"]}))
-    assert any("MI325X/llama3.1_8B-MXFP8-pretrain" in word for word in argv_of(second))
-    assert passed_on(second)["--global_batch_size"] == "256"
+    second = planned(example(MEGATRON, {"container/image": IMAGE, "sweep/runs": ["bf16"]}))
+    assert any("MI325X/llama3.1_8B-BF16-pretrain" in word for word in argv_of(second))
+    assert passed_on(second)["--global_batch_size"] == "128"
     first = planned_first(filled(DISTRIBUTED, {"config/container_image": IMAGE}))
     assert any("MI300X/llama3.1_8B-FP8-pretrain" in word for word in argv_of(first))
     assert passed_on(first)["--train_iters"] == "30"
     assert first["parameters"]["sequence_length"] == 8192
+
+
+def test_an_experiment_in_an_mx_format_is_there_for_one_gpu() -> None:
+    changes = {"container/image": IMAGE, "sweep/runs": ["mxfp8"]}
+    plan = planned(example(MEGATRON, {**changes, "gpu_arch": "mi355x"}), training_record_only=True)
+    assert any("MI355X/llama3.1_8B-MXFP8-pretrain" in word for word in argv_of(plan))
+    fault = only(planned(example(MEGATRON, changes))["faults"])
+    assert "MXFP8" in fault["message"]
+    assert "BF16, FP8" in fault["remedy"]
+
+
+def test_a_model_without_an_experiment_for_the_gpu_is_a_fault_that_names_those_that_have_one() -> None:
+    changes = {"train_params/model_name": "qwen3_5_35b_a3b"}
+    assert argv_of(of_today(changes, training_record_only=True))
+    fault = only(of_today({**changes, "gpu_name": "MI325X"}, training_record_only=True)["faults"])
+    assert fault["key"] == "train_params"
+    assert "MI300X, MI355X" in fault["message"]
 
 
 def test_a_single_node_config_runs_on_each_node() -> None:
@@ -98,6 +115,13 @@ def test_what_the_experiment_decides_is_a_warning() -> None:
     assert warning["key"] == "train_params.tensor_parallelism"
     assert argv_of(plan)
     assert plan["parameters"]["tensor_parallelism"] is None
+
+
+def test_the_memory_of_an_experiment_that_only_the_image_has_is_not_guessed() -> None:
+    changes = {"train_params/model_name": "llama3.1_70B", "train_params/micro_batch_size": "8"}
+    plan = of_today(changes, training_record_only=True)
+    assert any("/llama3.1_70B-" in word for word in argv_of(plan))
+    assert not [warning for warning in plan["warnings"] if "will not fit" in warning["message"]]
 
 
 def test_the_option_goes_before_the_image() -> None:

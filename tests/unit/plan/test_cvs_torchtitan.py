@@ -14,10 +14,20 @@ from cvs_configs import TORCHTITAN, example, planned
 from test_make_plan import check_every_value, check_promises
 from training_configs import REMOVED, change, nodes, only
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.torchtitan.config import TitanConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 
 SWEEP = "sweep/combinations/gbs64"
+# Stands for TorchTitan's script: it leaves a file in the tokenizer's folder, and then does what is filled in.
+_FETCHING = """\
+import pathlib, sys
+folder = pathlib.Path(sys.argv[4], sys.argv[2].rpartition("/")[2])
+folder.mkdir(parents=True)
+(folder / "tokenizer.json").touch()
+{}
+"""
 # The keys and their spelling are those of cvs/input/config_file/training/torchtitan in ROCm/cvs.
 FIRST = {
     "config": {
@@ -126,6 +136,14 @@ def test_what_cvs_writes_for_torchtitan_is_what_torchtitan_reads() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "size"), [("qwen3_0_6b", "0.6B"), ("qwen3-30b-a3b", "30B-A3B"), ("deepseek_v3_16b", "16B")]
+)
+def test_the_size_is_what_the_name_of_the_model_ends_with(name: str, size: str) -> None:
+    model = trained(of_second({"model_params/model_name": name}))["model"]
+    assert (model["name"], model["flavor"]) == (name[: len(model["name"])], size)
+
+
 def test_the_environment_is_that_of_cvs() -> None:
     environment = of_second()["nodes"][1]["env"]
     assert environment["HSA_FORCE_FINE_GRAIN_PCIE"] == "1"
@@ -133,6 +151,11 @@ def test_the_environment_is_that_of_cvs() -> None:
     assert environment["NCCL_IB_HCA"].startswith("bnxt_re0,bnxt_re1")
     names = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_DEBUG", "NCCL_IB_GID_INDEX")
     assert [environment[name] for name in names] == ["ens51f1np1", "ens51f1np1", "ERROR", "3"]
+
+
+def test_the_token_is_in_the_variable_that_is_documented() -> None:
+    secret = only(of_first()["nodes"][0]["secrets"])
+    assert secret["value_variable"] == variable_of(TitanConfig.model_fields["hf_token_file"])
 
 
 def test_the_first_format_becomes_the_same() -> None:
@@ -169,24 +192,30 @@ def test_the_script_fetches_a_tokenizer_that_is_not_there_and_then_runs_the_comm
     name = "with_tokenizer.sh"
     (tmp_path / name).write_text(node["files"][name])
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/download_hf_assets.py").write_text("import sys; print(*sys.argv[1:])")
+    (tmp_path / "scripts/download_hf_assets.py").write_text(_FETCHING.format("print(*sys.argv[1:3], *sys.argv[5:])"))
+    tokenizer = tmp_path / "assets/hf/Llama-3.3-70B-Instruct"
     if is_there:
-        (tmp_path / "assets/hf/Llama-3.3-70B-Instruct").mkdir(parents=True)
+        tokenizer.mkdir(parents=True)
     arguments = [*node["argv"][2:5], "echo", "trained on", "all"]
     result = subprocess.run(["bash", name, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
     *fetched, trained_on = result.stdout.splitlines()
     assert trained_on == "trained on all"
-    whole = "--repo_id meta-llama/Llama-3.3-70B-Instruct --local_dir ./assets/hf --assets tokenizer"
+    whole = "--repo_id meta-llama/Llama-3.3-70B-Instruct --assets tokenizer"
     assert fetched == ([] if is_there else [whole])
+    assert [path.name for path in tokenizer.parent.iterdir()] == [tokenizer.name]
+    assert [path.name for path in tokenizer.iterdir()] == ([] if is_there else ["tokenizer.json"])
 
 
 def test_a_tokenizer_that_cannot_be_fetched_ends_the_launch(tmp_path: Path) -> None:
     node = of_second()["nodes"][0]
     (tmp_path / "fetch.sh").write_text(node["files"]["with_tokenizer.sh"])
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/download_hf_assets.py").write_text(_FETCHING.format("sys.exit(1)"))
     command = ["bash", "fetch.sh", *node["argv"][2:5], "echo", "trained"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode != 0
     assert result.stdout == b""
+    assert list((tmp_path / "assets/hf").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -279,6 +308,7 @@ def test_overrides_find_their_section() -> None:
         ({"config/container_name": "x"}, "config.container_name"),
         ({"model_params/model_name": REMOVED}, "model_params.model_name"),
         ({"model_params/model_name": "mixtral_8x22b"}, "model_params"),
+        ({"model_params/model_name": "qwen2_5_32b"}, "model_params"),
         ({"model_params/model_name": "llama3_1_9b"}, "model_params.model_name"),
         ({"model_params/sequence_lenght": "1"}, "model_params.sequence_lenght"),
         ({"model_params/tensor_parallel_degree": "two"}, "model_params.tensor_parallel_degree"),

@@ -95,10 +95,14 @@ def test_sizes_of_a_script_that_do_not_fit_the_machines_are_reported() -> None:
     assert "dcn_data_parallelism 2" in fault["message"]
 
 
-def test_a_script_that_is_not_known_is_a_fault_and_so_is_what_it_would_have_set() -> None:
-    plan = planned(script({"config/maxtext_script": "gpu/a3/llama_2_7b/3vm"}))
-    assert "config.maxtext_script" in keys(plan["faults"])
-    assert "config.training_steps" in keys(plan["faults"])
+@pytest.mark.parametrize("name", ["gpu/a3/llama_2_7b/3vm", "<changeme>", 3])
+def test_a_script_that_is_not_known_is_the_only_fault(name: object) -> None:
+    assert keys(planned(script({"config/maxtext_script": name}))["faults"]) == ["config.maxtext_script"]
+
+
+def test_a_script_for_tpus_is_not_for_gpus() -> None:
+    fault = only(planned(script({"config/maxtext_script": "tpu/v5p/128b"}), training_gpus_per_node=8)["faults"])
+    assert fault["key"].endswith(".h100.hardware")
 
 
 def test_a_script_on_gke_becomes_arguments() -> None:

@@ -143,11 +143,17 @@ def test_overrides_are_arguments_of_primus_cli_or_change_the_file() -> None:
     assert staged(plan) == {**experiment("megatron", SIZES), "workspace": "/shared"}
 
 
-@pytest.mark.parametrize("backend", ["diffusion", "nemo_automodel", "maxdiffusion", None, 5])
+@pytest.mark.parametrize("backend", ["diffusion", "nemo_automodel", "maxdiffusion", None, 5, {"a": 1}])
 def test_another_backend_is_refused_in_one_sentence(backend: t.Any) -> None:
     fault = only(planned_primus(experiment(backend, {}))["faults"])
     assert fault["key"] == "modules.pre_trainer.framework"
     assert "primus-cli" in fault["remedy"]
+
+
+@pytest.mark.parametrize("overrides", [{"modules": "true"}, {"modules.pre_trainer": ""}, {"modules": None}])
+def test_an_override_in_place_of_the_module_is_a_fault(overrides: dict[str, t.Any]) -> None:
+    fault = only(planned_primus(LLAMA, training_overrides=overrides)["faults"])
+    assert fault["key"].startswith("training_overrides")
 
 
 def test_a_post_trainer_is_started_as_one() -> None:

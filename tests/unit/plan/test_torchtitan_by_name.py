@@ -127,6 +127,12 @@ def test_precision(config: str, precision: str) -> None:
     assert planned({"config": config})["parameters"]["precision"] == precision
 
 
+def test_a_batch_that_is_left_to_the_other_sizes_is_not_known() -> None:
+    plan = planned({"overrides/training.global_batch_size": -1})
+    assert plan["faults"] == []
+    assert plan["parameters"]["global_batch_size"] is None
+
+
 def test_with_a_pipeline_the_rank_that_knows_the_loss_is_logged_too() -> None:
     argv = argv_of(planned({"overrides/parallelism": {"pipeline_parallel_degree": 2}}))
     assert argv[argv.index("--local-ranks-filter") + 1] == "0,7"
@@ -140,6 +146,25 @@ def test_overrides_of_a_run_go_before_those_of_the_file() -> None:
     assert argv[argv.index("--training.steps") + 1] == "20"
     assert argv[argv.index("--debug.seed") + 1] == "1"
     assert plan["nodes"][0]["run_folder"].startswith("/logs/")
+
+
+def test_objects_in_the_overrides_of_a_run_are_sections_as_in_the_file() -> None:
+    plan = planned(training_overrides={"training": {"steps": 5}, "overrides": {"debug": {"seed": 1}}})
+    argv = argv_of(plan)
+    assert [argv[argv.index(name) + 1] for name in ("--training.steps", "--debug.seed")] == ["5", "1"]
+    assert plan["parameters"]["iterations"] == 5
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key"),
+    [
+        ({"debug": {"seeds": [{"a": 1}]}}, 'training_overrides["debug.seeds"]'),
+        ({"training": {"steps": 5}, "overrides.training.steps": 6}, 'training_overrides["overrides.training.steps"]'),
+        ({"overrides": 5}, "overrides"),
+    ],
+)
+def test_overrides_of_a_run_that_have_no_place_are_faults(overrides: dict[str, t.Any], key: str) -> None:
+    assert only(planned(training_overrides=overrides)["faults"])["key"] == key
 
 
 def test_a_tokenizer_can_be_fetched_first() -> None:
@@ -173,12 +198,25 @@ def test_without_an_image_it_trains_on_the_hosts() -> None:
         ({"overrides": [1]}, "overrides"),
         ({"overrides/training": {"steps": [[1]]}}, "overrides.training.steps"),
         ({"overrides/metrics": {"log_freq": 2}}, "overrides.metrics.log_freq"),
+        ({"overrides/metrics": {"log_freq": 0}}, "overrides.metrics.log_freq"),
+        ({"overrides/training.steps": "abc"}, "overrides.training.steps"),
+        ({"overrides/training.steps": "9" * 5000}, "overrides.training.steps"),
+        ({"overrides/training.seq_len": -4096}, "overrides.training.seq_len"),
+        ({"overrides/training.max_context_length": -1}, "overrides.training.max_context_length"),
+        ({"overrides/training.num_tokens_per_train_step": "many"}, "overrides.training.num_tokens_per_train_step"),
+        ({"overrides/training.global_batch_size": -2}, "overrides.training.global_batch_size"),
         ({"overrides/a b": 1}, 'overrides["a b"]'),
         ({"overrides/metrics.wandb_api_key": "x"}, "overrides.metrics.wandb_api_key"),
         ({"overrides/parallelism.tensor_parallel_degree": 3}, "overrides.parallelism.tensor_parallel_degree"),
         ({"trainops/log_dir": "logs"}, "trainops.log_dir"),
         ({"trainops/container_image": None}, "trainops.container_image"),
+        ({"trainops/container_image": "<changeme>"}, "trainops.container_image"),
         ({"trainops/tokenizer": "meta-llama/Llama-3.2-1B"}, "overrides.hf_assets_path"),
+        ({"trainops/tokenizer": "a/Llama-3.1-8B", "overrides/hf_assets_path": None}, "overrides.hf_assets_path"),
+        (
+            {"trainops/tokenizer": "a/Llama-3.1-8B", "overrides/hf_assets_path": "<changeme>"},
+            "overrides.hf_assets_path",
+        ),
         ({"steps": 3}, "steps"),
     ],
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from maxtext_configs import BRANCH, PATH, filled, planned
-from training_configs import only
+from maxtext_configs import BRANCH, ON_TPU, PATH, TPU_BRANCH, filled, planned, tpu
+from training_configs import REMOVED, only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
@@ -21,8 +21,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.max
 
 FUSE = "xla_tpu_enable_async_collective_fusion_fuse_all_gather"
 GATHER = "xla_gpu_all_gather_combine_threshold_bytes"
-# The chips of all hosts of a slice are one mesh.
-ON_TPU = {f"{BRANCH}/hardware": "tpu", f"{BRANCH}/ici_fsdp_parallelism": "-1"}
 
 
 def text_of(flags: dict[str, t.Any], variable: str = XLA) -> str:
@@ -167,14 +165,13 @@ def test_a_flag_set_of_tpus_is_for_tpus() -> None:
     changes = {"config/xla_flag_set": "tpu/v5p/128b"}
     fault = only(planned(filled(changes=changes))["faults"])
     assert "are for TPUs, and hardware is gpu" in fault["message"]
-    changes |= ON_TPU | {f"{BRANCH}/xla_flags": {}}
-    environment = planned(filled(changes=changes))["nodes"][0]["env"]
+    environment = planned(tpu(changes), 4, **ON_TPU)["nodes"][0]["env"]
     assert "--xla_tpu_megacore_fusion_allow_ags=false" in environment["LIBTPU_INIT_ARGS"].split()
     assert "XLA_FLAGS" not in environment
 
 
 def test_on_tpus_flags_of_an_object_find_their_variable() -> None:
-    flags = ON_TPU | {f"{BRANCH}/xla_flags": {FUSE: "kAuto", "xla_dump_to": "/d"}}
-    environment = planned(filled(changes=flags))["nodes"][0]["env"]
+    flags = {"config/xla_flag_set": REMOVED, f"{TPU_BRANCH}/xla_flags": {FUSE: "kAuto", "xla_dump_to": "/d"}}
+    environment = planned(tpu(flags), 4, **ON_TPU)["nodes"][0]["env"]
     assert environment["LIBTPU_INIT_ARGS"] == f"--{FUSE}=kAuto"
     assert environment["XLA_FLAGS"] == "--xla_dump_to=/d"

@@ -15,7 +15,7 @@ from ..run_state import read_state
 from ..telemetry import Watch
 
 if t.TYPE_CHECKING:
-    from ..contracts import Request
+    from ..contracts import Request, State
     from ..probes.face import Measure
 
 
@@ -25,29 +25,38 @@ def probe(request: Request) -> Answer:
     ``telemetry`` is what the accelerators said meanwhile, where the node is tested by itself.
     A node is tested only while it is held by what tests it: so what trains here is never disturbed.
     """
-    programs = held_programs(request)
     asked = request["probe"]
     measured, problems = [], {}
     # With a partner it is the same, and looking at it would disturb latencies.
     watch = Watch() if "partner" not in asked else None
     with watch or contextlib.nullcontext():
         for name in asked["probes"]:
+            programs = held_programs(request)
             try:
                 measured += [reading._asdict() for reading in _measure(name)(asked, programs)]
             except (NodeError, OSError, ValueError) as error:
                 problems[name] = str(error)
+    # What fails as the node is freed says nothing of it.
+    _held(request)
     answer = {"changed": False, "status": "running", "measured": measured, "problems": problems}
     return {**answer, "telemetry": watch.found()} if watch else answer
 
 
 def held_programs(request: Request) -> Programs:
-    """Return what runs programs on this node, which has to be held for tests."""
+    """Return what runs programs on this node, which has to be held for tests before each of them.
+
+    Whoever frees the node ends what is running, and nothing may start after that.
+    """
+    return Programs(request, _held(request), lambda: _held(request))
+
+
+def _held(request: Request) -> State:
     state = read_state(request["node"], request["run_id"])
-    if state is None or state["status"] != "running":
+    if state is None or state["status"] != "running" or state.get("stop_requested"):
         raise RunGoneError("the node is not held for tests any more")
     if other := another_run(request, state):
         raise other
-    return Programs(request, state)
+    return state
 
 
 def module_of(name: str) -> t.Any:

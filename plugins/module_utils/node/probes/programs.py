@@ -29,12 +29,14 @@ _TOO_LONG = "(exit status 124)"
 
 
 class Programs:
-    """Runs programs for the probes of one node, whose hold has some state."""
+    """Runs programs for the probes of one node, whose hold has some state; ``check`` raises once it is gone."""
 
-    def __init__(self, request: Request, state: State) -> None:
+    def __init__(self, request: Request, state: State, check: t.Callable[[], object] = lambda: None) -> None:
         """Prepare for the node of a request."""
+        self._check = check
         self.node = with_interfaces(request["node"])
-        self._labels = labels(request["run_id"], self.node["node"])
+        marks = labels(request["run_id"], self.node["node"])
+        self._marks = ["env", *(f"{name}={value}" for name, value in marks.items())]
         container = state["handle"].get("container")
         self._around = [state["engine"], "exec", container] if container else []
 
@@ -52,9 +54,7 @@ class Programs:
         try:
             return self._run(["bash", path], seconds, argv[0])
         except ToolError as error:
-            if _TOO_LONG in str(error):
-                raise NodeError(f"{argv[0]} did not finish within {seconds:g} s") from None
-            raise NodeError(str(error)) from None
+            raise _in_words(error, argv[0], seconds) from None
 
     def where(self, *names: str, folders: t.Sequence[str] = ()) -> str | None:
         """Return the path of the first of some programs that is there, in PATH or else in one of the folders."""
@@ -64,6 +64,16 @@ class Programs:
             return self._run(["bash", "-c", looks], _LOOK_SECONDS, names[0]).strip() or None
         except ToolError:
             return None
+
+    def run_on_node(self, command: t.Sequence[str], seconds: float, called: str) -> str:
+        """Return what a command prints outside of any container; `NodeError` if it fails or takes too long.
+
+        It is marked as what holds the node is, and so ends with that.
+        """
+        try:
+            return self._limited(self._marks, command, seconds, called)
+        except ToolError as error:
+            raise _in_words(error, called, seconds) from None
 
     def gpus(self) -> int:
         """Return how many GPUs the node has, by the files of its driver, or else by nvidia-smi."""
@@ -77,9 +87,17 @@ class Programs:
         return sum(line.startswith("GPU ") for line in listed.splitlines())
 
     def _run(self, command: t.Sequence[str], seconds: float, called: str) -> str:
+        return self._limited(self._around or self._marks, command, seconds, called)
+
+    def _limited(self, around: list[str], command: t.Sequence[str], seconds: float, called: str) -> str:
+        self._check()
         limited = ["timeout", f"--kill-after={_GRACE_SECONDS}", f"{seconds:g}", *command]
-        marked = self._around or ["env", *(f"{name}={value}" for name, value in self._labels.items())]
         try:
-            return run_tool([*marked, *limited], seconds + 2 * _GRACE_SECONDS, called)[0]
+            return run_tool([*around, *limited], seconds + 2 * _GRACE_SECONDS, called)[0]
         except MissingToolError:
-            raise ToolError(f"{self._around[0] if self._around else 'env'} is not installed") from None
+            raise ToolError(f"{around[0]} is not installed") from None
+
+
+def _in_words(error: ToolError, called: str, seconds: float) -> NodeError:
+    too_long = _TOO_LONG in str(error)
+    return NodeError(f"{called} did not finish within {seconds:.0f} s" if too_long else str(error))

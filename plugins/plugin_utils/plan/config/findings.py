@@ -49,6 +49,10 @@ class Findings:
         """Record what the plan assumed or derived."""
         self.notes.append(_readable(sentence))
 
+    def has_fault(self, key: str) -> bool:
+        """Return whether an error of a key is recorded."""
+        return any(fault["key"] == key for fault in self.faults)
+
     def as_dict(self) -> FoundFindings:
         """Return the lists as plain data."""
         return {"faults": list(self.faults), "warnings": list(self.warnings), "notes": list(self.notes)}

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults for values of ``training_overrides`` that do not fit into a training config."""
+"""Values that replace those of a training config: of ``training_overrides``, and of a section ``overrides``."""
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
 from .budget import DEEPEST
 from .findings import Findings
 from .words import key_path
+
+# The section of a file whose config is in Python, with the values that replace it.
+OVERRIDES = "overrides"
 
 
 def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator[tuple[str, t.Any]]:
@@ -20,10 +24,52 @@ def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator
             yield path, value
 
 
-def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings) -> None:
-    """Report that no value can be set at a path, and why."""
+def flattened(
+    values: Mapping[str, t.Any],
+    paths: re.Pattern[str],
+    findings: Findings,
+    *,
+    of_file: bool = False,
+    nested_lists: bool = False,
+) -> dict[str, t.Any]:
+    """Return the values in objects of any depth by their paths, and report those that no argument can hold.
+
+    ``paths`` matches a path. The values are those ``of_file``, in its section, or else those of ``training_overrides``.
+    """
+    result: dict[str, t.Any] = {}
+    for given, value in _flat(values, ""):
+        path = given if of_file else given.removeprefix(f"{OVERRIDES}.")
+        if not paths.fullmatch(path):
+            reason = "it is not names with dots between them"
+        elif path in result:
+            reason = "it is given twice"
+        elif isinstance(value, list) and any(_is_no_item(item, nested_lists) for item in value):
+            reason = "a list in an argument holds no objects" + ("" if nested_lists else ", and no lists")
+        else:
+            result[path] = value
+            continue
+        fault_no_place(given, value, reason, findings, key_path(OVERRIDES, *path.split(".")) if of_file else "")
+    return result
+
+
+def _flat(values: Mapping[str, t.Any], above: str) -> Iterator[tuple[str, t.Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _is_no_item(item: t.Any, nested_lists: bool) -> bool:
+    if isinstance(item, list):
+        return not nested_lists or any(_is_no_item(inner, nested_lists) for inner in item)
+    return isinstance(item, dict)
+
+
+def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings, key: str = "") -> None:
+    """Report that no value can be set at a path, and why; ``key`` is where it is, if not in ``training_overrides``."""
     findings.fault(
-        key_path("training_overrides", path),
+        key or key_path("training_overrides", path),
         value,
         f"{path} cannot be set: {reason}.",
         "Give a key of the training config, with dots between section names.",

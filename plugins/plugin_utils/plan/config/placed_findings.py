@@ -29,6 +29,10 @@ class PlacedFindings(Findings):
         """Record what the user should know, without stopping the run."""
         self._findings.warn(self._place_of(key), value, self._said(message), self._said(remedy))
 
+    def has_fault(self, key: str) -> bool:
+        """Return whether an error of a key is recorded, which may be a key of the config that was made."""
+        return self._findings.has_fault(self._place_of(key))
+
     def _place_of(self, key: str) -> str:
         fitting = (path for path in self._places if key.startswith(path) and key[len(path) :][:1] in ("", ".", "["))
         longest = max(fitting, key=len, default="")

@@ -35,6 +35,8 @@ PEAK_TFLOPS: dict[str, dict[str, float]] = {
     "trn2": {"fp16": 667.0, "bf16": 667.0, "fp8": 1299.0, "fp32": 181.0},
 }
 
+TPUS = ("v4", "v5e", "v5p", "v6e")
+
 
 def accelerator_of(name: str) -> str | None:
     """Return the accelerator in the table for a name such as MI300, tpu_v5p or trn2.48xlarge, or None."""

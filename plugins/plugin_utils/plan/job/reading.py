@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..config.findings import Findings
+from ..config.kinds import Kind, Whole
+from ..config.overrides import OVERRIDES
+from ..config.words import key_path, shown
 from .options import RunOptions
 from .ranks import Node, master_address
 
 ConfigT = t.TypeVar("ConfigT")
 OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
+COUNT = Whole(1, grouped=True)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,37 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
     def warn(self, path: str, message: str, remedy: str) -> None:
         """Report a warning about the value at a path."""
         self.findings.warn(self.key(path), self.get(path), message, remedy)
+
+
+@dataclass(frozen=True)
+class OverridesReading(ConfigReading[ConfigT, OptionsT]):
+    """A file that names a config in Python; only the values that replace its own are known.
+
+    ``overrides`` are these values, each by its path.
+    """
+
+    overrides: Mapping[str, t.Any]
+
+    def where(self, path: str) -> str:
+        """Return the path in the file of a value that replaces the config's."""
+        return key_path(OVERRIDES, *path.split("."))
+
+    def given(self, path: str, kind: Kind = COUNT) -> t.Any:
+        """Return the value that replaces the config's at a path, None if there is none, or it is wrong."""
+        value = self.overrides.get(path)
+        if value is None:
+            return None
+        try:
+            return kind.read(value)
+        except ValueError as error:
+            message = f"{path} is {shown(value)}, which {error}."
+            self.findings.fault(self.where(path), value, message, f"Give {kind}.")
+            return None
+
+    def text(self, path: str) -> str:
+        """Return the value that replaces the config's at a path as text, empty where there is none."""
+        value = self.overrides.get(path)
+        return value if isinstance(value, str) else ""
 
 
 def value_at(part: t.Any, path: str) -> t.Any:

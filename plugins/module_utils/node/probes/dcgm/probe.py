@@ -33,13 +33,11 @@ def found(_programs: Programs) -> Found:
     return Found("")
 
 
-def measure(_asked: Asked, _programs: Programs) -> list[Reading]:
+def measure(_asked: Asked, programs: Programs) -> list[Reading]:
     """Return the GPUs that fail, each with what the tests say."""
+    output = programs.run_on_node(["sh", "-c", _DIAGNOSIS], PROBES[NAME].seconds, "dcgmi diag")
     try:
-        output = run_tool(["sh", "-c", _DIAGNOSIS], PROBES[NAME].seconds, "dcgmi diag")[0]
         failures = failures_in(output)
-    except ToolError as error:
-        raise NodeError(str(error)) from None
     except ValueError:
         raise NodeError("dcgmi diag printed no results; is nv-hostengine running?") from None
     return [Reading(NAME, part, [], problem) for part, problem in failures.items()]

@@ -156,4 +156,4 @@ def _timed(torch: t.Any, work: Callable[[], object], on_gpu: bool, slowdown: flo
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

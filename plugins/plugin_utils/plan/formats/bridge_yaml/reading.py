@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import yaml
@@ -13,7 +14,7 @@ import yaml
 from ...config.budget import TOO_DEEP
 from ...config.findings import Findings
 from ...config.model import typed
-from ...config.overrides import fault_no_place, within_depth
+from ...config.overrides import OVERRIDES, flattened, within_depth
 from ...config.words import shown
 from ...config.yaml_config import check_budget, fault_syntax
 from ...job.options import RunOptions
@@ -23,6 +24,7 @@ from .config import RecipeConfig, RunConfig
 Values = dict[str, t.Any]
 # The section of a config that says how to run.
 RUN = "trainops"
+_EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -66,16 +68,15 @@ def _plain(value: t.Any) -> t.Any:
 
 def with_overrides(config: RecipeFile, overrides: Mapping[str, t.Any], findings: Findings) -> RecipeFile:
     """Return a config with other values, and report those that do not fit."""
-    values, arguments = config.values, dict(config.arguments)
+    values, others = config.values, Values()
     for path, value in within_depth(overrides, findings):
-        bare = path.removeprefix("overrides.")
-        if not _PATH.fullmatch(bare):
-            fault_no_place(path, value, "it is not names with dots between them", findings)
-        elif bare == path and path.split(".")[0] in RecipeConfig.model_fields:
+        # dataset is a key of the file, and a section of Bridge's ConfigContainer as well.
+        is_own = path in RecipeConfig.model_fields and not isinstance(value, dict)
+        if is_own or path.split(".")[0] == RUN:
             values = _with_value(values, path.split("."), value)
         else:
-            arguments[bare] = value
-    return replace(config, values=values, arguments=arguments)
+            others[path] = value
+    return replace(config, values=values, arguments=flattened(others, _PATH, findings, nested_lists=True))
 
 
 def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
@@ -84,24 +85,19 @@ def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
     return {**held, name: _with_value(held.get(name), below, value) if below else value}
 
 
-def overrides_of(config: RecipeFile) -> Values:
-    """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer."""
-    given = config.values.get("overrides")
-    return {**dict(_flat(given if isinstance(given, dict) else {}, "")), **config.arguments}
+def overrides_of(config: RecipeFile, findings: Findings) -> Values:
+    """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer; report what is none."""
+    given = config.values.get(OVERRIDES)
+    of_file = flattened(given, _PATH, findings, of_file=True, nested_lists=True) if isinstance(given, dict) else {}
+    return {path: _typed(value) for path, value in {**of_file, **config.arguments}.items()}
 
 
-def _flat(values: Values, path: str) -> Iterator[tuple[str, t.Any]]:
-    for key, value in values.items():
-        where = f"{path}.{key}" if path else key
-        if isinstance(value, dict) and value:
-            yield from _flat(value, where)
-        else:
-            yield where, value
-
-
-def is_path(text: str) -> bool:
-    """Return whether a text is a path in Bridge's ConfigContainer."""
-    return bool(_PATH.fullmatch(text))
+def _typed(value: t.Any) -> t.Any:
+    """Return a value with its numbers: PyYAML, and so Ansible, takes 1e-5 for a text."""
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    is_number = isinstance(value, str) and _EXPONENT.fullmatch(value) and math.isfinite(float(value))
+    return float(value) if is_number else value
 
 
 def run_of(config: RecipeFile) -> Values:

@@ -26,7 +26,7 @@ Nnodes = t.Annotated[
 NicType = t.Annotated[
     types.Name | None,
     key(
-        "Type of the RDMA network cards. It is recorded with the run, and determines the usual GID index.",
+        "Type of the RDMA network cards. It is recorded with the run, and preflight proposes its usual GID index.",
         example="thor2",
     ),
 ]
@@ -53,7 +53,7 @@ GlooSocketIfname = t.Annotated[
 GidIndex = t.Annotated[
     types.IntegerOrAuto | None,
     key(
-        "Entry of the RDMA devices' GID table to use; with auto, preflight proposes one.",
+        "Entry of the RDMA devices' GID table to use; auto leaves it to NCCL, and preflight proposes one.",
         example=3,
         variable="NCCL_IB_GID_INDEX",
     ),

@@ -11,7 +11,7 @@ from ...config.words import key_path
 from ...job.options import RunOptions
 from ..cvs1.branch import canonical_model
 from ..cvs1.torchtitan.dialect import DIALECT
-from ..cvs1.torchtitan.models import TOKENIZERS
+from ..cvs1.torchtitan.models import TOKENIZERS, size_in
 from .config import TorchTitanFile
 from .container import CHECKED_THERE, MOVES, move_container
 from .file import FirstFormat, LaterFile, warn_of_checkpoint_test
@@ -58,7 +58,7 @@ def take_parameters(first: FirstFormat, parameters: dict[str, t.Any], path: str)
     """Take the values of what is trained, which stand at a path; return which of them have moved, and where to."""
     # The name ends with the size: llama3_1_8b.
     name, where = canonical_model(first.model), f"{path}.model_name"
-    first.take("branch", "model_size", name.rpartition("_")[2], where)
+    first.take("branch", "model_size", size_in(name), where)
     if name in TOKENIZERS:
         first.take("branch", "tokenizer_path", TOKENIZERS[name], where)
     others = (key for key in parameters if key not in _RENAMED and key != "model_name")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ...config.findings import Findings
 from ...config.overrides import fault_no_place, within_depth
 from .experiment import Experiment
-from .reading import PrimusFile, Values, as_yaml, merged
+from .reading import PrimusFile, Values, as_yaml, merged, value_at
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*")
 
@@ -29,7 +29,11 @@ def with_overrides(config: PrimusFile, overrides: Mapping[str, t.Any], findings:
         if not _KEY.fullmatch(key):
             fault_no_place(path, value, "it is not names with dots between them", findings)
         elif key.split(".")[0] in Experiment.model_fields:
-            values = merged(values, _nested(key, value))
+            changed = merged(values, _nested(key, value))
+            if isinstance(value_at(changed, f"modules.{config.module}"), dict):
+                values = changed
+            else:
+                fault_no_place(path, value, f"it is in place of modules.{config.module}, which is run", findings)
         else:
             arguments[key] = value
     text = config.text if values is config.values else as_yaml(values)

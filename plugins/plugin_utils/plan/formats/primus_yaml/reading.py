@@ -60,7 +60,7 @@ def read_experiment(text: str, source: str, findings: Findings) -> PrimusFile | 
         findings.fault("modules", modules, message, "Give one of the two, with framework, config, model and overrides.")
         return None
     backend = held[name].get("framework")
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         fault_backend(f"modules.{name}.framework", backend, findings)
         return None
     return PrimusFile(text if own is values else as_yaml(values), values, source, name, backend)

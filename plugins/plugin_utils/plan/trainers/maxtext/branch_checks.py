@@ -13,7 +13,7 @@ from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
 from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import AXES, MODELS, missing_in
 from ...formats.cvs1.maxtext.models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
-from ...job.peak_tflops import accelerator_of
+from ...job.peak_tflops import TPUS, accelerator_of
 from ...job.steps import warn_of_short_sequences
 from ...job.workload import number_format
 from .config_checks import check_data
@@ -235,6 +235,9 @@ def _check_hardware(reading: BranchReading) -> None:
     """Report if the processes of a job would not find each other (initialize_… in MaxText's max_utils.py)."""
     hardware, skips = reading.parameters.hardware, getattr(reading.parameters, _SKIPS)
     several = reading.nnodes > 1
+    if hardware == "tpu" and accelerator_of(reading.branch.gpu) not in (None, *TPUS):
+        message = f"With hardware tpu, MaxText trains on TPUs, and {reading.branch.gpu} is none."
+        reading.fault("hardware", message, "Set gpu, with a script or flags of gpu/, or name the branch by its TPU.")
     if reading.options.training_platform == PLATFORM:
         return
     if hardware in _RANKED_BY and (several or not skips):

@@ -20,6 +20,7 @@ from ...formats.cvs1.checks import (
     warn_of_no_effect,
 )
 from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
+from ...formats.cvs1.maxtext.scripts import names_wrong_script
 from ...job.steps import warn_of_few_steps
 from .gke import check_gke
 from .options import PLATFORM, MaxTextOptions
@@ -35,6 +36,8 @@ _MULTI_NODE_KEYS = (
     "nccl_socket_ifname",
     "gloo_socket_ifname",
 )
+# What has to be set unless a script does.
+_OF_ANY_SCRIPT = {"training_steps", "per_device_batch_size", "max_target_length"}
 _WITHOUT_EFFECT = {
     "dataset_source": "No dataset is fetched; to use an existing one, see dataset_type of the branch.",
     "rdma_lib": "Mount the node's library with container_config.volume_dict.",
@@ -52,6 +55,8 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MaxTextOptions) -
         unused.add("nccl_ib_hca_list")
     if options.training_platform != PLATFORM:
         unused.add("gke")
+    if names_wrong_script(data):
+        unused |= _OF_ANY_SCRIPT
     return unused
 
 

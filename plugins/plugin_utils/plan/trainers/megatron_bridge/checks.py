@@ -7,12 +7,12 @@ import re
 
 from ...config.staged_secrets import check_secrets
 from ...config.words import counted, listed, nearest, shown
-from ...formats.bridge_yaml.reading import RUN, is_path
+from ...formats.bridge_yaml.reading import RUN
 from ...job.batch_scaling import check_scaling
 from ...job.branch import check_name
 from ...job.container import check_container
-from .reading import COUNT, FLAG, BridgeReading
-from .scale import BATCH, INTERVAL, STEPS
+from .reading import FLAG, BridgeReading
+from .scale import BATCH, EXIT, INTERVAL, KINDS, STEPS, UNLOGGED
 
 # Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and what replaces one as a whole.
 _SECTIONS = (
@@ -50,7 +50,7 @@ def _check_mode(reading: BridgeReading) -> None:
     if said is None and given is None and "mode" not in reading.file.values:
         message = f"The name {name} does not say what to train."
         reading.fault("mode", message, "Give mode: pretrain, sft, lora or dora.")
-    elif said and given and given != said and {said, given} != {"lora", "dora"}:
+    elif said and given and given != said and (reading.name.gpus or {said, given} != {"lora", "dora"}):
         reading.fault(
             "mode", f"{name} is a recipe for {said}, not {given}.", "Leave mode out, or choose another recipe."
         )
@@ -84,16 +84,13 @@ def _check_nodes(reading: BridgeReading) -> None:
 
 def _check_paths(reading: BridgeReading) -> None:
     for path, value in reading.overrides.items():
-        where, section = reading.where(path), path.split(".")[0]
-        if not is_path(path):
-            message = f"{shown(path)} is not a path in Bridge's ConfigContainer."
-            reading.findings.fault(
-                where, value, message, "Give names with dots between them, such as train.train_iters."
-            )
-        elif section not in _SECTIONS:
+        section = path.split(".")[0]
+        if path in KINDS:
+            reading.given(path, KINDS[path])
+        if section not in _SECTIONS:
             near = nearest(section, _SECTIONS)
             reading.findings.warn(
-                where,
+                reading.where(path),
                 value,
                 f"Bridge's ConfigContainer has no known section {section}; Bridge exits on one that it does not have.",
                 f"Did you mean {near}?" if near else f"Known sections: {listed(_SECTIONS)}.",
@@ -102,7 +99,7 @@ def _check_paths(reading: BridgeReading) -> None:
 
 def _check_steps(reading: BridgeReading) -> None:
     steps, interval = reading.given(STEPS), reading.given(INTERVAL)
-    if STEPS not in reading.overrides:
+    if reading.overrides.get(STEPS) is None:
         reading.findings.fault(
             reading.where(STEPS),
             None,
@@ -117,14 +114,12 @@ def _check_steps(reading: BridgeReading) -> None:
             "passes.",
             "Set it to 1, or leave it out.",
         )
-    if reading.given("logger.skip_train_metrics_log", FLAG):
-        path = "logger.skip_train_metrics_log"
+    if reading.given(UNLOGGED, FLAG):
         message = "The log would have no lines of steps, by which the run is judged."
-        reading.findings.fault(reading.where(path), True, message, "Leave it out.")
-    if reading.given("train.exit_interval", COUNT):
-        path = "train.exit_interval"
+        reading.findings.fault(reading.where(UNLOGGED), True, message, "Leave it out.")
+    if reading.given(EXIT):
         message = "Bridge ends the training there, whatever train.train_iters is."
-        reading.findings.warn(reading.where(path), reading.overrides[path], message, "Set train.train_iters instead.")
+        reading.findings.warn(reading.where(EXIT), reading.overrides[EXIT], message, "Set train.train_iters instead.")
 
 
 def _check_engine(reading: BridgeReading, image: str | None) -> None:

@@ -28,7 +28,7 @@ from ...job.thresholds import ExpectedResults, expected_in
 from .checks import check_recipe
 from .options import BridgeOptions
 from .reading import BridgeReading
-from .scale import INTERVAL, STEPS, architecture_of, precision_of, sizes_of
+from .scale import INTERVAL, KINDS, STEPS, architecture_of, precision_of, sizes_of
 
 # launch_with_sbatch.sh of Bridge uses this port.
 _MASTER_PORT = 29500
@@ -58,9 +58,9 @@ def engine_for(config: RecipeFile, options: BridgeOptions, findings: Findings) -
 def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     read = _typed(config, options, findings)
-    overrides = overrides_of(config)
+    overrides = overrides_of(config, findings)
     name = read_name(read.recipe or "")
-    reading = BridgeReading(read, mode_of(options), nodes, options, findings, config, name, overrides)
+    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name)
     run = read.trainops or RunConfig.model_construct()
     image = run.container_image or options.training_image or None
     check_recipe(reading, image)
@@ -136,6 +136,7 @@ def _note_added(reading: BridgeReading, sizes: Sizes, added: Mapping[str, t.Any]
 def _command(reading: BridgeReading, run: RunConfig, master: str, port: int, added: Mapping[str, t.Any]) -> list[str]:
     config, python = reading.config, reading.options.training_megatron_bridge_python or run.python
     chosen = {"--mode": config.mode or reading.name.mode, "--dataset": config.dataset, "--step-func": config.step_func}
+    known = {path: reading.given(path, kind) for path, kind in KINDS.items() if path in reading.overrides}
     return [
         *([python, "-m", "torch.distributed.run"] if python else ["torchrun"]),
         *("--nnodes", str(reading.nnodes), "--node_rank", "{node-rank}"),
@@ -143,7 +144,7 @@ def _command(reading: BridgeReading, run: RunConfig, master: str, port: int, add
         *("--master_addr", master, "--master_port", str(port)),
         *(_SCRIPT, "--recipe", config.recipe),
         *(word for option, value in chosen.items() if value for word in (option, value)),
-        *(_override(path, value) for path, value in {**added, **reading.overrides}.items()),
+        *(_override(path, value) for path, value in {**added, **reading.overrides, **known}.items()),
     ]
 
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from ...config.kinds import Kind
 from ...job.architecture import Architecture
 from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.reading import COUNT
 from ...job.sizes import Sizes, check_sizes
 from .reading import FLAG, BridgeReading
 
 # Paths in Bridge's ConfigContainer.
 STEPS, INTERVAL, BATCH = "train.train_iters", "logger.log_interval", "train.global_batch_size"
+EXIT, UNLOGGED = "train.exit_interval", "logger.skip_train_metrics_log"
 _LENGTHS = ("dataset.seq_length", "dataset.sequence_length", "model.seq_length")
 _SIZES = {
     "tensor_parallelism": "model.tensor_model_parallel_size",
@@ -18,7 +21,12 @@ _SIZES = {
     "global_batch_size": BATCH,
     "micro_batch_size": "train.micro_batch_size",
 }
-_EXPERTS = "model.expert_model_parallel_size"
+_EXPERTS, _SEQUENCE_PARALLEL = "model.expert_model_parallel_size", "model.sequence_parallel"
+# Values that are written with their type, however the file has them.
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys((STEPS, INTERVAL, EXIT, _EXPERTS, *_SIZES.values(), *_LENGTHS), COUNT),
+    **dict.fromkeys((_SEQUENCE_PARALLEL, UNLOGGED), FLAG),
+}
 _SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_moe_experts")
 # What the names of Bridge's mixed precisions hold (src/megatron/bridge/training/mixed_precision.py).
 _PRECISIONS = {"nvfp4": "nvfp4", "mxfp8": "mxfp8", "fp8": "fp8", "fp16": "fp16", "bf16": "bf16"}
@@ -33,7 +41,7 @@ def sizes_of(reading: BridgeReading) -> Sizes:
         gpus_per_node=reading.options.training_gpus_per_node,
         sequence_length=reading.given(length),
         expert_parallelism=reading.given(_EXPERTS) or 1,
-        sequence_parallel=reading.given("model.sequence_parallel", FLAG) or False,
+        sequence_parallel=reading.given(_SEQUENCE_PARALLEL, FLAG) or False,
         **given,
     )
     keys = {name: reading.where(path) for name, path in {**_SIZES, "sequence_length": length}.items()}

@@ -22,8 +22,8 @@ _KEPT_OF_TITAN = {"none": ALL, "full": INPUT}
 
 
 def keeping_of(reading: PrimusReading, scale: Scale, shape: Architecture | str) -> Keeping | None:
-    """Return what a rank keeps; None if that is not estimated."""
-    return _OF_BACKEND[reading.backend](reading, scale, shape)
+    """Return what a rank keeps; None if that is not estimated, as the experiment of an image decides most of it."""
+    return None if reading.in_image else _OF_BACKEND[reading.backend](reading, scale, shape)
 
 
 def _of_megatron(reading: PrimusReading, scale: Scale, shape: Architecture | str) -> Keeping | None:

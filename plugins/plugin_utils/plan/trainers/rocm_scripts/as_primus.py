@@ -87,12 +87,16 @@ _OF_PLAN = {
     *("TOTAL_ITERS", "TRAIN_ITERS", "MBS", "BS", "GBS", "SEQ_LENGTH", "SEQ_LEN", "PAD_LEN", "TP", "PP"),
 }
 _OF_LIBRARIES = re.compile(r"(NCCL|RCCL|GLOO|HSA|HIP|GPU|TORCH|PYTORCH|NVTE|UCX|HF|OMP|CUDA|TE_HIPBLASLT)_")
-_OF_SCRIPTS = {
-    variable
-    for model in (MegatronConfig, MegatronModelParameters, ScriptOptions)
-    for field in model.model_fields.values()
-    if (variable := variable_of(field))
-}
+_OF_SCRIPTS = set(
+    filter(
+        None,
+        (
+            variable_of(field)
+            for model in (MegatronConfig, MegatronModelParameters, ScriptOptions)
+            for field in model.model_fields.values()
+        ),
+    )
+)
 _MEGATRON = "/workspace/Megatron-LM"
 
 
@@ -145,7 +149,10 @@ def _keys(node: NodePlan, left_out: list[str]) -> _Values:
     for variable, text in node["env"].items():
         if variable in _KEYS:
             key, read = _KEYS[variable]
-            values[key] = read(text)
+            try:
+                values[key] = read(text)
+            except ValueError:
+                left_out.append(f"{variable}={text}: Primus' {key} is a whole number.")
         elif variable == "AC":
             values |= _AC.get(text, {})
         elif variable in _OF_SCRIPTS and variable not in _OF_PLAN and not _OF_LIBRARIES.match(variable):

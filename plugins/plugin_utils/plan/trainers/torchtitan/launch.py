@@ -71,7 +71,7 @@ def check_run(reading: RunReading[t.Any]) -> None:
     if reading.options.container_engine == "none":
         if given.container_image:
             reading.warn(f"{RUN}.container_image", "Without a container engine, it has no effect.", "Leave it out.")
-    elif not reading.image:
+    elif not reading.image and not reading.findings.has_fault(f"{RUN}.container_image"):
         reading.fault(f"{RUN}.container_image", "No image is set.", "Set training_image, or container_engine=none.")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ....contracts import Bound, OptionalParameters, Parameters
 from ...config.findings import Findings
+from ...config.kinds import Whole
 from ...config.model import typed
 from ...config.secret_names import is_secret_name, without_secrets
 from ...formats.torchtitan_run.config import RunFile
@@ -42,6 +43,8 @@ _TOKENS, _LENGTHS = "training.num_tokens_per_train_step", ("training.max_context
 _BATCH, _LOCAL = "training.global_batch_size", "training.local_batch_size"
 _KEYS = {**_DEGREES, "global_batch_size": _BATCH, "micro_batch_size": _LOCAL, "sequence_length": _LENGTHS[0]}
 _QUANTIZED = re.compile(r"_(mxfp8|nvfp4|float8)(?![a-z])")
+# -1 leaves a number to the others.
+_OR_ANY = Whole(-1)
 _PRECISIONS = {"float8": "fp8", "float32": "fp32"}
 
 
@@ -57,7 +60,7 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
     check_sizes(sizes, None, {name: reading.where(key) for name, key in _KEYS.items()}, findings)
     check_run(reading)
     check_scaling(options, mode, None, "A config of TorchTitan", findings)
-    check_lines(reading.number(_STEPS), reading.number(_INTERVAL), reading.where(_INTERVAL), findings)
+    check_lines(reading.given(_STEPS), reading.given(_INTERVAL), reading.where(_INTERVAL), findings)
     check_tokenizer(reading, _text(reading, _ASSETS), reading.where(_ASSETS))
     warn_of_model(options, "Set config.", findings)
     _check_paths(reading)
@@ -66,17 +69,18 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
         check_name(read.config, "config", findings)
     master = reading.master_address(f"{RUN}.master_address")
     expected = expected_in(reading, f"{RUN}.result_dict")
-    return None if findings.faults else _job(reading, master, sizes, expected)
+    tokens = _tokens_per_step_per_gpu(reading, sizes)
+    return None if findings.faults else _job(reading, master, sizes, tokens, expected)
 
 
-def _job(reading: NamedReading, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
+def _job(reading: NamedReading, master: str, sizes: Sizes, tokens: float | None, expected: list[Bound]) -> Job:
     name = reading.config.config
     known = known_model(name)
     return Job(
         **of_run(reading),
         branch=Branch(reading.mode, name, reading.options.training_gpu or reading.config.trainops.gpu or "", RUN, {}),
         parameters=_parameters(reading, sizes),
-        tokens_per_step_per_gpu=_tokens_per_step_per_gpu(reading, sizes),
+        tokens_per_step_per_gpu=tokens,
         expected=expected,
         master_address=master,
         command=fetching(reading, _text(reading, _ASSETS), _command(reading, master)),
@@ -87,7 +91,7 @@ def _job(reading: NamedReading, master: str, sizes: Sizes, expected: list[Bound]
 
 
 def _command(reading: NamedReading, master: str) -> list[str]:
-    pipeline = (reading.number(_DEGREES["pipeline_parallelism"]) or 1) > 1
+    pipeline = (reading.given(_DEGREES["pipeline_parallelism"]) or 1) > 1
     given = dict(reading.overrides)
     if not (_text(reading, _DUMP) or "").startswith("/"):
         given[_DUMP] = f"{{run-folder}}/{_text(reading, _DUMP) or 'outputs'}"
@@ -109,17 +113,17 @@ def _argument(name: str, value: t.Any) -> list[str]:
 
 def _sizes_of(reading: NamedReading) -> Sizes:
     """Return the sizes that are known; without a degree of its own, how GPUs share a model is in the config."""
-    given = {name: reading.number(key) for name, key in _DEGREES.items()}
+    given = {name: reading.given(key) for name, key in _DEGREES.items()}
     if any(value is not None for value in given.values()):
         given = {name: value or 1 for name, value in given.items()}
-    lengths = filter(None, map(reading.number, _LENGTHS))
+    lengths, batch = list(filter(None, map(reading.given, _LENGTHS))), reading.given(_BATCH, _OR_ANY)
     return Sizes(
         nodes=reading.nnodes if reading.nodes else None,
         gpus_per_node=reading.options.training_gpus_per_node,
-        expert_parallelism=reading.number("parallelism.expert_parallel_degree") or 1,
-        global_batch_size=reading.number(_BATCH),
-        micro_batch_size=reading.number(_LOCAL),
-        sequence_length=next(lengths, None),
+        expert_parallelism=reading.given("parallelism.expert_parallel_degree") or 1,
+        global_batch_size=batch if batch and batch > 0 else None,
+        micro_batch_size=reading.given(_LOCAL),
+        sequence_length=next(iter(lengths), None),
         tensor_parallelism=given["tensor_parallelism"],
         pipeline_parallelism=given["pipeline_parallelism"],
         context_parallelism=given["context_parallelism"],
@@ -127,12 +131,12 @@ def _sizes_of(reading: NamedReading) -> Sizes:
 
 
 def _tokens_per_step_per_gpu(reading: NamedReading, sizes: Sizes) -> float | None:
-    tokens = reading.number(_TOKENS)
-    return tokens / sizes.gpus if tokens and sizes.gpus else sizes.tokens_per_step_per_gpu
+    tokens = reading.given(_TOKENS, _OR_ANY) or 0
+    return tokens / sizes.gpus if tokens > 0 and sizes.gpus else sizes.tokens_per_step_per_gpu
 
 
 def _parameters(reading: NamedReading, sizes: Sizes) -> Parameters:
-    run, interval = reading.config.trainops, reading.number(_INTERVAL)
+    run, interval = reading.config.trainops, reading.given(_INTERVAL)
     optional: OptionalParameters = {}
     if run.nic_type:
         optional["nic_type"] = run.nic_type
@@ -149,7 +153,7 @@ def _parameters(reading: NamedReading, sizes: Sizes) -> Parameters:
         "tensor_parallelism": sizes.tensor_parallelism,
         "pipeline_parallelism": sizes.pipeline_parallelism,
         "data_parallelism": sizes.data_parallelism,
-        "iterations": reading.number(_STEPS),
+        "iterations": reading.given(_STEPS),
         **optional,
     }
 

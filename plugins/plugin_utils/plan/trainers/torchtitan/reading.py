@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import typing as t
-from dataclasses import dataclass
-
-from ...config.words import key_path
 from ...formats.torchtitan_run.config import RunFile
 from ...formats.torchtitan_toml.config import TorchTitanConfig
-from ...job.reading import ConfigReading, ConfigT
+from ...job.reading import ConfigReading, ConfigT, OverridesReading
 from .options import TorchTitanOptions
 
 
@@ -36,21 +32,5 @@ class TorchTitanReading(RunReading[TorchTitanConfig]):
     """TOML for TorchTitan up to 0.2, and the run around it."""
 
 
-@dataclass(frozen=True)
-class NamedReading(RunReading[RunFile]):
-    """A config of TorchTitan since 0.3 by its name, and the run around it.
-
-    ``overrides`` are the values that replace the config's, by name.
-    """
-
-    overrides: t.Mapping[str, t.Any]
-
-    def where(self, name: str) -> str:
-        """Return the path in the file of a value that replaces the config's."""
-        return key_path("overrides", *name.split("."))
-
-    def number(self, name: str) -> int | None:
-        """Return a whole number of 1 or more that replaces the config's; None if there is none."""
-        value = self.overrides.get(name)
-        text = str(value).replace("_", "")
-        return int(text) if not isinstance(value, bool) and text.isascii() and text.isdigit() and int(text) else None
+class NamedReading(RunReading[RunFile], OverridesReading[RunFile, TorchTitanOptions]):
+    """A config of TorchTitan since 0.3 by its name, and the run around it."""

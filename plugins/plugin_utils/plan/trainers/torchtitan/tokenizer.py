@@ -18,16 +18,31 @@ _FETCH = """\
 python=$1 tokenizer=$2 folder=$3
 shift 3
 if [ ! -e "$folder/${tokenizer##*/}" ]; then
-  "$python" scripts/download_hf_assets.py --repo_id "$tokenizer" --local_dir "$folder" --assets tokenizer || exit
+  (
+    # What a fetch that broke off leaves must not pass for the tokenizer.
+    mkdir -p "$folder" && part=$(mktemp -d "$folder/.fetched.XXXXXX") && trap 'rm -rf "$part"' EXIT || exit
+    "$python" scripts/download_hf_assets.py --repo_id "$tokenizer" --local_dir "$part" --assets tokenizer || exit
+    # Where several nodes share the folder, the first one to be done provides it.
+    mv -T "$part/${tokenizer##*/}" "$folder/${tokenizer##*/}" || [ -e "$folder/${tokenizer##*/}" ]
+  ) || exit
 fi
 exec "$@"
 """
 
 
 def check_tokenizer(reading: RunReading[t.Any], folder: str | None, place: str) -> None:
-    """Report a tokenizer that is fetched into another folder than the one it is read from, which is set at a place."""
+    """Report a tokenizer that is not fetched into the folder that it is read from, which is set at a place."""
     tokenizer = reading.get("trainops.tokenizer")
-    if tokenizer and folder and posixpath.basename(folder) != posixpath.basename(tokenizer):
+    if not tokenizer or reading.findings.has_fault(place):
+        return
+    if not folder:
+        reading.findings.fault(
+            place,
+            None,
+            f"It is not set, so nothing says which folder {tokenizer} is fetched into and read from.",
+            f"Give a path with {posixpath.basename(tokenizer)} at its end, or leave trainops.tokenizer out.",
+        )
+    elif posixpath.basename(folder) != posixpath.basename(tokenizer):
         reading.findings.fault(
             place,
             folder,

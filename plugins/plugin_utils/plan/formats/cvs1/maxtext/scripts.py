@@ -23,9 +23,18 @@ _OF_CONFIG = {"steps": "training_steps", "enable_checkpointing": "enable_checkpo
 
 def script_in(data: _Values) -> str | None:
     """Return the script that a config names, if there is one of that name."""
-    config = data.get("config")
-    named = config.get("maxtext_script") if isinstance(config, dict) else None
+    named = _named(data)
     return named if isinstance(named, str) and named in SCRIPTS else None
+
+
+def names_wrong_script(data: _Values) -> bool:
+    """Return whether a config names a script, and there is none of that name."""
+    return _named(data) is not None and script_in(data) is None
+
+
+def _named(data: _Values) -> t.Any:
+    config = data.get("config")
+    return config.get("maxtext_script") if isinstance(config, dict) else None
 
 
 def completed(data: _Values) -> _Values:

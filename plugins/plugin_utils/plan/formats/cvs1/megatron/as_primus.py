@@ -23,7 +23,7 @@ from ..checks import check_rdma_devices, check_run, unused_in_run
 from ..reading import CvsReading
 from ..run_table import MULTI_NODE_KEYS, PLACES, RUN, WITHOUT_EFFECT, check_node_count, run_table
 from .config import MegatronConfig, MegatronModelParameters
-from .primus_models import GPUS, MODELS, PRECISIONS, gpu_in_primus, model_in_primus
+from .primus_models import GPUS, MODELS, PRECISIONS, gpu_in_primus, model_in_primus, precisions_of
 
 _MODULE = "pre_trainer"
 _OVERRIDES = f"modules.{_MODULE}.overrides"
@@ -112,14 +112,18 @@ def _named(branch: Branch, parameters: MegatronModelParameters, findings: Findin
     if gpu is None:
         message = f"Primus has no experiments for a GPU {shown(branch.gpu)}."
         findings.fault(branch.path, branch.gpu, message, f"Choose one of {listed(dict.fromkeys(GPUS.values()))}.")
-    if parameters.precision and precision not in PRECISIONS:
+    if model and gpu and gpu not in MODELS[model]:
+        message = f"Primus has no experiment for {model} on {gpu}, only on {listed(MODELS[model])}."
+        findings.fault(branch.path, branch.gpu, message, f"Choose another model or GPU, or {_REMEDY}")
+    offered = precisions_of(model, gpu) if model and gpu else tuple(PRECISIONS)
+    if parameters.precision and precision not in offered:
         findings.fault(
             key_path(branch.path, "precision"),
             parameters.precision,
-            f"Primus has no experiments in {precision}.",
-            f"Choose one of {listed(PRECISIONS)}.",
+            f"Primus has no experiment in {precision} for {model or branch.model} on {gpu or branch.gpu}.",
+            f"Choose one of {listed(offered)}, or {_REMEDY}",
         )
-    return (model, gpu, precision) if model and gpu and precision in PRECISIONS else None
+    return (model, gpu, precision) if model and gpu and precision in offered else None
 
 
 def _precision(parameters: MegatronModelParameters) -> str:

@@ -14,16 +14,25 @@ GPUS = {"mi300": "MI300X", "mi325": "MI325X", "mi350": "MI355X", "mi355": "MI355
 PRECISIONS: dict[str, dict[str, str]] = {
     "BF16": {},
     "FP8": {"fp8": "hybrid"},
-    "MXFP8": {"fp8": "hybrid", "fp8_recipe": "mxfp8"},
+    "MXFP8": {"fp8": "e4m3", "fp8_recipe": "mxfp8"},
     "MXFP4": {"fp4": "e2m1", "fp4_recipe": "mxfp4"},
 }
-MODELS = (
+_FOR_EVERY_GPU = (
     *("llama2_7B", "llama2_13B", "llama2_70B", "llama3_8B", "llama3_70B", "llama3.1_8B", "llama3.1_70B"),
     *("llama3.1_405B", "llama3.2_1B", "llama3.2_3B", "llama3.3_70B", "llama4_17B16E", "llama4_17B128E"),
     *("deepseek_v2_lite", "deepseek_v2", "deepseek_v3", "mixtral_8x7B_v0.1", "mixtral_8x22B_v0.1"),
     *("qwen2.5_3B", "qwen2.5_7B", "qwen2.5_14B", "qwen2.5_32B", "qwen2.5_72B", "qwen3_4B", "qwen3_8B"),
     *("qwen3_14B", "qwen3_32B", "qwen3_30B_A3B", "qwen3_235B_A22B", "gpt_oss_20B", "grok1", "grok2"),
 )
+_FOR_MI355X = ("deepseek_v4_flash", "glm5", "gpt_oss_120B", "kimi_k2", "lfm2_8B_A1B", "minimax_m2.5")
+# With the GPUs that there are experiments for, all of them in BF16 and FP8.
+MODELS = {
+    **dict.fromkeys(_FOR_EVERY_GPU, ("MI300X", "MI325X", "MI355X")),
+    **dict.fromkeys(_FOR_MI355X, ("MI355X",)),
+    "qwen3_5_35B_A3B": ("MI300X", "MI355X"),
+}
+# The one that there are experiments for in the MX formats as well.
+_IN_MX = ("llama3.1_8B", "MI355X")
 
 
 def model_in_primus(name: str) -> str | None:
@@ -34,3 +43,8 @@ def model_in_primus(name: str) -> str | None:
 def gpu_in_primus(name: str) -> str | None:
     """Return the folder of a GPU among Primus' experiments; None if there is none."""
     return GPUS.get(canonical_gpu(name))
+
+
+def precisions_of(model: str, gpu: str) -> tuple[str, ...]:
+    """Return the precisions that there are experiments in, for a model and a GPU as Primus names them."""
+    return tuple(PRECISIONS) if (model, gpu) == _IN_MX else ("BF16", "FP8")

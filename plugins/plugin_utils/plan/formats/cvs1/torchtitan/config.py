@@ -48,7 +48,11 @@ class TitanConfig(ConfigSection):
     gloo_socket_ifname: cvs.GlooSocketIfname = None
     nccl_ib_gid_index: cvs.GidIndex = None
     nccl_debug: cvs.NcclDebug = None
-    hf_token_file: cvs.TokenFile = None
+    hf_token_file: Path | None = optional(
+        "File with the Hugging Face token. The plan holds only its path, never the token.",
+        example="/home/{user-id}/.hf_token",
+        variable="HF_TOKEN",
+    )
     log_dir: Path = key(
         "Log folder on each node, with one subfolder per run and node.", example="/home/{user-id}/LOG_DIR"
     )

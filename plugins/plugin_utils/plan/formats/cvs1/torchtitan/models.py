@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 
+from ..branch import canonical_model
+
 # By how its name begins; CVS takes any other model for Llama 3.
 _NAMES = {
     "llama3": re.compile(r"llama_?3"),
-    "qwen3": re.compile(r"qwen"),
+    "qwen3": re.compile(r"qwen_?3"),
     "deepseek_v3": re.compile(r"deepseek(?!_v2)"),
 }
 FLAVORS = {
@@ -38,4 +40,10 @@ def model_of(name: str) -> str | None:
 
 def flavor_of(model: str, size: str) -> str | None:
     """Return a size as TorchTitan writes it; None if its model has no such size."""
-    return next((flavor for flavor in FLAVORS[model] if flavor.casefold() == size.strip().casefold()), None)
+    return next((flavor for flavor in FLAVORS[model] if canonical_model(flavor) == canonical_model(size)), None)
+
+
+def size_in(name: str) -> str:
+    """Return the size that a model's canonical name ends with, such as 0.6B of qwen3_0_6b."""
+    flavors = FLAVORS.get(model_of(name) or "", ())
+    return next((flavor for flavor in flavors if name.endswith(f"_{canonical_model(flavor)}")), name.rpartition("_")[2])
