@@ -183,29 +183,37 @@ class ActionModule(ControllerAction):
 
     def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
         """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""
-        from ..plugin_utils.isolate.holding import held_nodes
-        from ..plugin_utils.isolate.prober import ProbedNode, Prober
+        from ..plugin_utils.isolate.options import held_by, not_in_play
 
         name = arguments["name"]
         board = Board(Path(os.path.abspath(arguments["output_dir"])) / ISOLATIONS / name)
         try:
-            planned: t.Any = board.plan()
+            nodes, folder = held_by(board.plan())
         except ValueError as error:
             raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
-        held = [node for node in planned["nodes"] if node in hosts]
-        if self._task.check_mode:
-            return {"changed": True, "stopped": held}
+        held = [node for node in nodes if node in hosts]
+        wrong = not_in_play(name, nodes, hosts)
+        if not self._task.check_mode:
+            wrong += self._freed(name, held, folder, board)
+        if wrong:
+            raise AnsibleActionFail("\n".join(f"{one}." for one in wrong))
+        if not self._task.check_mode:
+            show(f"Isolation {name} is stopped, and {counted(len(held), 'node')} free.")
+        return {"changed": True, "stopped": held}
+
+    def _freed(self, name: str, held: list[str], folder: str, board: Board) -> list[str]:
+        """Free nodes that an isolation holds in a folder, and return why some could not be asked for that."""
+        from ..plugin_utils.isolate.holding import held_nodes
+        from ..plugin_utils.isolate.prober import ProbedNode, Prober
+
         # First, so that whoever does the tests takes no node that is freed for a broken one.
         board.request_stop()
-        plan, parts = held_nodes(name, dict.fromkeys(held, ""), planned["options"]["node_dir"], 0)
+        plan, parts = held_nodes(name, dict.fromkeys(held, ""), folder, 0)
         with self._asked(plan, parts, board.nonce()) as (asks, askers):
             nodes = {node: ProbedNode("") for node in held}
             at_once = context.CLIARGS["forks"]
             errors = Prober(nodes=nodes, ask=asks, at_once=at_once, port=0, late=lambda: _late(askers)).let_go()
-        if errors:
-            raise AnsibleActionFail("\n".join(f"{node}: {error}." for node, error in errors.items()))
-        show(f"Isolation {name} is stopped, and {counted(len(held), 'node')} free.")
-        return {"changed": True, "stopped": held}
+        return [f"{node}: {error}" for node, error in errors.items()]
 
     @contextlib.contextmanager
     def _asked(self, plan: t.Any, parts: t.Any, nonce: str) -> t.Iterator[tuple[dict[str, Ask], dict[str, Asker]]]:

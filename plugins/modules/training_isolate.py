@@ -48,7 +48,7 @@ options:
     type: str
     default: ""
   budget:
-    description: Maximum minutes for all tests. Fewer minutes mean fewer rounds of pairs, but at least 3.
+    description: Maximum minutes for all tests, up to 1440. Fewer minutes mean fewer rounds of pairs, but at least 3.
     type: float
     default: 10.0
   rounds:
@@ -59,9 +59,10 @@ options:
     description:
       - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
         V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm).
-      - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows. Only
-        by name are V(disk) done, as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and
-        V(dcgm), as it fails for settings, too.
+      - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
+      - V(disk), as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
+        for settings, too, run only if named.
+      - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list
     elements: str
     default: []
@@ -88,7 +89,8 @@ options:
   quarantine_days:
     description:
       - Days for which nodes that are to be left out go into quarantine, C(quarantine.json) in O(output_dir), if not
-        V(0). Plans leave them out or replace them by a spare. An isolation that finds them good releases them.
+        V(0), and at most 36500. Plans leave them out or replace them by a spare. An isolation that finds them good by
+        the same probes releases them. A rehearsal changes nothing there.
     type: float
     default: 0.0
   rehearsal:

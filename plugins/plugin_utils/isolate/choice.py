@@ -57,16 +57,17 @@ def chosen(
     the tests would not fit with it. One that is named is done by the nodes that can do it; PlanError if none can.
     """
     choice = Chosen(tuple(named)) if named else BUILT_IN
-    notes, impossible = [], []
+    notes: list[str] = []
+    impossible: dict[str, str] = {}
     for name in asked:
         lacking = _lacking(name, found)
         able = [of_node[name]["units"] for node, of_node in found.items() if node not in lacking]
         units = {**choice.units, name: _of_most(able)}
         more = Chosen(choice.names if named else (*choice.names, name), units)
         if not able:
-            impossible.append(f"{name} is left out, as no node can do it: {_first(lacking)}")
+            impossible[name] = f"no node can do it: {_first(lacking)}"
         elif not PROBES[name].readings(units[name]):
-            impossible.append(f"{name} is left out, as no adapter has the same name on half of the nodes")
+            impossible[name] = "no adapter has the same name on half of the nodes"
         elif named:
             choice = more
         elif lacking:
@@ -76,8 +77,8 @@ def chosen(
         else:
             choice = more
     if named and impossible:
-        raise PlanError(". ".join(one.replace(" is left out, as ", " cannot be done: ", 1) for one in impossible))
-    return choice, [*impossible, *notes]
+        raise PlanError(". ".join(f"isolate_probes contains {name}, but {why}" for name, why in impossible.items()))
+    return choice, [*(f"{name} is left out, as {why}" for name, why in impossible.items()), *notes]
 
 
 def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:

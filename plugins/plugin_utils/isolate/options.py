@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
 from ...module_utils.node.probes.known import PROBES
+from ..answer_values import first_wrong
 from ..contracts import Plan
 from .choice import looked_for
 from .planned import PlannedTests
@@ -50,6 +55,34 @@ class Options:
         if self.training:
             asked["image"] = self.training["nodes"][0]["image"]
         return {"nodes": self.hosts, "options": asked, "rehearsal_slowdowns": slow, "tests": tests}
+
+
+class _Options(TypedDict):
+    node_dir: str
+
+
+class _Planned(TypedDict):
+    nodes: list[str]
+    options: _Options
+
+
+def held_by(plan: t.Any) -> tuple[list[str], str]:
+    """Return the nodes that an isolation with such a plan.json holds, and its folder on each; ValueError for others."""
+    try:
+        planned = TypeAdapter(_Planned).validate_python(plan, strict=True)
+    except ValidationError as error:
+        raise ValueError(f"its plan.json is not that of an isolation ({first_wrong(error)})") from None
+    return planned["nodes"], planned["options"]["node_dir"]
+
+
+def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list[str]:
+    """Return what is wrong if an isolation of a name holds nodes that are no hosts of the play that stops it."""
+    return [
+        f"{node} is still held by isolation {name}, as it is no host of this play: stop it with the inventory and the "
+        "limit of that isolation"
+        for node in nodes
+        if node not in hosts
+    ]
 
 
 def wrong_options(options: Options) -> list[str]:

@@ -107,7 +107,7 @@ def planned_in_words(tests: PlannedTests) -> list[str]:
         )
     if "probes" in tests:
         lines.append(f"Probes: {', '.join(tests['probes'])}")
-    lines.append("Who is suspected after that once more, against nodes that are not")
+    lines.append("Suspects are tested again, against nodes that are not suspected")
     for stage, when in (("sweep", "for all nodes"), ("confirmation", "more where a node is suspected")):
         minutes, node_minutes = tests["seconds"][stage] / 60, tests["node_minutes"][stage]
         lines.append(f"At most {minutes:.1f} minutes and {node_minutes:.1f} node-minutes {when}")

@@ -7,19 +7,15 @@ from ..contracts import NodeSummary, Reason, Summary
 from ..inventory.folded_names import alike, folded, nameless
 from ..plan.config.words import all_of, counted
 from ..run.blame import nobody_is_blamed
+from ..run.status import none_began
 from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
 from .messages import reasons_of
 
-UNSTARTED = frozenset({"not_started", "staged"})
-
 
 def never_began(summary: Summary) -> bool:
     """Return whether no node began to train: then there is nothing to say of a run but why."""
-    states = {node["state"] for node in summary["nodes"]} - ({"stopped"} if not summary["started_at"] else set())
-    return bool(states) and (
-        states <= UNSTARTED or (states <= {*UNSTARTED, "unreachable"} and not summary["started_at"])
-    )
+    return none_began((node["state"] for node in summary["nodes"]), bool(summary["started_at"]))
 
 
 def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from ..contracts import Status
 
-_WITHOUT_A_START = ("not_started", "staged", "unreachable")
+_WITHOUT_A_START = frozenset({"not_started", "staged", "unreachable"})
 
 
 def has_failed(status: Status) -> bool:
@@ -42,15 +42,14 @@ def stops_short(status: Status) -> bool:
     return bool(last_step - status["first_step"] + 1 < last_line_of(steps_total, interval))
 
 
-def never_began(statuses: Iterable[Status]) -> bool:
-    """Tell whether no node of a run began to train, as far as is known.
+def none_began(statuses: Iterable[str], has_started: bool) -> bool:
+    """Tell whether no node of a run began to train, as far as is known, given what became of each.
 
-    A node that was stopped without a start was ready, and the run ended because of another.
+    ``has_started`` says whether any has a time at which it started. A node that was stopped without a start was ready,
+    and the run ended because of another.
     """
-    statuses = list(statuses)
-    return all(
-        status["status"] in (*_WITHOUT_A_START, "stopped") and status.get("started_at") is None for status in statuses
-    ) and any(status["status"] in _WITHOUT_A_START for status in statuses)
+    ended = set(statuses) - {"stopped"}
+    return bool(ended) and ended <= _WITHOUT_A_START and not has_started
 
 
 def said_interval(settings: Iterable[Mapping[str, list[float]]]) -> int | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..plan.config.words import all_of, counted
-from ..run.status import has_failed, never_began
+from ..run.status import has_failed, none_began
 from ..unreachable import unreachable_because
 from .durations import duration
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
@@ -39,7 +39,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
     # Of a run that never began, those that could not start are the reason; the others only waited for them.
-    causes = never_began(seen.statuses) and any(map(_kept_from_starting, seen.statuses))
+    causes = _never_began(seen) and any(map(_kept_from_starting, seen.statuses))
     ended_well = 0
     for status in seen.statuses:
         node, found, exit_status = status["node"], status["status"], status.get("exit_status")
@@ -120,6 +120,11 @@ def _said(status: Status) -> str:
     return unreachable_because(said) if status["status"] == "unreachable" else said
 
 
+def _never_began(seen: Seen) -> bool:
+    has_started = any(status.get("started_at") is not None for status in seen.statuses)
+    return none_began((status["status"] for status in seen.statuses), has_started)
+
+
 def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     """Note where the last step is missing: a failure if the training ended by itself, else an open question."""
     reached = seen.reached
@@ -128,7 +133,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         for status in seen.statuses
         if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
     }
-    if never_began(seen.statuses):
+    if _never_began(seen):
         return
     if not reached.by_node:
         reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")

@@ -59,7 +59,7 @@ def test_what_is_named_is_done_if_any_node_can_and_refused_with_the_reason_if_no
     assert (choice.names, notes) == (("nccl_tests",), [])
     assert choice.cost().pair == 0
     assert unable(["cpu", "nccl_tests"], found) == {"a": "nccl_tests: no GPUs"}
-    with pytest.raises(PlanError, match=r"nccl_tests cannot be done.*a: no GPUs"):
+    with pytest.raises(PlanError, match=r"isolate_probes contains nccl_tests.*a: no GPUs"):
         chosen(["nccl_tests"], ["nccl_tests"], {"a": found["a"]}, everything)
 
 

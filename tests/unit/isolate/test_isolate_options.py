@@ -7,7 +7,12 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options, wrong_options
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import (
+    Options,
+    held_by,
+    not_in_play,
+    wrong_options,
+)
 
 RIGHT: dict[str, t.Any] = {
     "name": "",
@@ -63,6 +68,19 @@ def test_a_probe_that_there_is_not_is_named_with_those_that_there_are() -> None:
     (found,) = wrong(probes=["torch", "gemm"])
     assert "'gemm'" in found
     assert "nccl_tests" in found
+
+
+@pytest.mark.parametrize("plan", [[], {}, {"nodes": ["a"], "options": {}}, {"nodes": [{"node": "a"}], "options": {}}])
+def test_what_is_no_plan_of_an_isolation_is_refused_when_one_is_stopped(plan: t.Any) -> None:
+    with pytest.raises(ValueError, match="not that of an isolation"):
+        held_by(plan)
+    assert held_by({"nodes": ["a"], "options": {"node_dir": "/x", "port": 1}, "tests": {}}) == (["a"], "/x")
+
+
+def test_a_node_that_is_no_host_of_the_play_is_named_as_one_that_is_still_held() -> None:
+    (found,) = not_in_play("night", ["a", "gone"], {"a", "b"})
+    assert "gone" in found
+    assert "night" in found
 
 
 def test_bad_links_without_a_rehearsal_have_no_effect_and_are_refused() -> None:

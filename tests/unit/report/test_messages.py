@@ -17,6 +17,14 @@ def test_what_differs_between_nodes_in_numbers_only_is_one_message_with_their_ra
     assert messages_of(notes) == ["The median step of gpu[0-15] takes 420.5 – 435.5 ms."]
 
 
+def test_numbers_that_nobody_measured_are_listed_and_not_a_range() -> None:
+    statuses = {"gpu0": 1, "gpu1": 139, "gpu2": 134, "gpu3": 137, "gpu4": 1}
+    notes = [reason(f"{node} ended with exit status {status}.", node) for node, status in statuses.items()]
+    assert messages_of(notes) == ["gpu[0-4] ended with exit status 1, 134, 137 and 139."]
+    lost = [reason(f"gpu{n} lost {10 + n} % of its packets.", f"gpu{n}") for n in range(4)]
+    assert messages_of(lost) == ["gpu[0-3] lost 10 – 13 % of its packets."]
+
+
 def test_the_odd_node_of_many_stays_by_itself() -> None:
     steps = {node: 3 if node == 5 else 7 for node in range(8)}
     notes = [reason(f"gpu{node} reached only step {step} of 10.", f"gpu{node}") for node, step in steps.items()]
