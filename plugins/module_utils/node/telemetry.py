@@ -17,6 +17,7 @@ if t.TYPE_CHECKING:
     from .contracts import Telemetry
 
 _SECONDS = 1.0
+_PATIENCE_SECONDS = 20.0
 _OF_READING = (
     *("temperature", "power", "power_limit", "clock", "clock_limit", "ecc_corrected", "ecc_uncorrected"),
     "held_down_by",
@@ -26,9 +27,9 @@ _OF_READING = (
 class Watch:
     """Watches the accelerators of this node between ``with`` and its end; ``found`` is what was seen of each."""
 
-    def __init__(self, root: str = "/", seconds: float = _SECONDS) -> None:
-        """Read below a root folder, so often."""
-        self._root, self._seconds = root, seconds
+    def __init__(self, root: str = "/", seconds: float = _SECONDS, patience: float = _PATIENCE_SECONDS) -> None:
+        """Read below a root folder, so often, and wait so long for a look that is under way at the end."""
+        self._root, self._seconds, self._patience = root, seconds, patience
         self._seen: list[list[Telemetry]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -44,11 +45,12 @@ class Watch:
         """Watch no longer."""
         self._over.set()
         if self._addresses:
-            self._thread.join()
+            # A look that never ends, as of a driver that hangs, ends with this process.
+            self._thread.join(self._patience)
 
     def found(self) -> list[Telemetry]:
         """Return what was seen of each accelerator at the moment of most power, and its highest temperature."""
-        return [busiest(list(of_one)) for of_one in zip(*self._seen)]
+        return [busiest(list(of_one)) for of_one in zip(*list(self._seen))]
 
     def _watch(self) -> None:
         while not self._over.is_set():

@@ -112,6 +112,43 @@ def test_no_probe_starts_once_somebody_frees_the_node(tmp_path: Path) -> None:
     assert not (tmp_path / "started").exists()
 
 
+def test_odd_output_of_one_tool_is_a_problem_of_its_probe_alone(tmp_path: Path) -> None:
+    path = with_gpus(tmp_path / "tools")
+    for name, text in (("dcgmi", """echo '{"version": {"test_categories": [1]}}'"""), ("python3", "echo")):
+        (tmp_path / "tools" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "tools" / name).chmod(0o755)
+    chosen = Chosen(("dcgm", "nccl_tests"))
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments={"a": {"PATH": path}}, chosen=chosen)
+    try:
+        of.hold()
+        found = {one.probe: one for one in of.singles(["a"], "sweep")}
+        tools = of.tools(["a"], ["torch", "nccl_tests"])["a"]
+    finally:
+        of.let_go()
+    assert found["nccl_all_reduce"].samples
+    assert "unexpected output" in found["dcgm"].problem
+    assert not tools["nccl_tests"]["lacks"]
+    assert "unexpected output" in tools["torch"]["lacks"]
+
+
+@pytest.mark.parametrize("seconds", ["[]", "[0.0]", "[NaN]", '["1"]'])
+def test_times_that_are_none_are_a_problem_of_their_probe_alone(tmp_path: Path, seconds: str) -> None:
+    python = tmp_path / "tools/python3"
+    python.parent.mkdir()
+    line = f'{{"device": 0, "seconds": {{"gemm": {seconds}}}, "problem": ""}}'
+    python.write_text(f"#!/bin/sh\necho '{line}'\n")
+    python.chmod(0o755)
+    own = {"a": {"PATH": f"{python.parent}:$PATH"}}
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments=own, chosen=Chosen(("cpu", "torch")))
+    try:
+        of.hold()
+        found = {one.probe: one for one in of.singles(["a"], "sweep")}
+    finally:
+        of.let_go()
+    assert found["cpu"].samples
+    assert "unexpected output" in found["torch_gemm"].problem
+
+
 def test_no_program_of_a_probe_starts_once_the_hold_is_gone(tmp_path: Path) -> None:
     def check() -> None:
         raise RunGoneError("the node is not held for tests any more")
@@ -153,35 +190,41 @@ def test_mpirun_starts_a_process_for_each_gpu_of_both_nodes_with_what_nccl_needs
     assert words[words.index(f"{path}/all_reduce_perf") + 1 :][:2] == ["-g", "1"]
 
 
-def test_each_adapter_of_a_pair_is_measured_and_one_that_a_node_lacks_does_not_hold_up_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("dead_on", ["a", "b"])
+def test_each_adapter_of_a_pair_is_measured_and_one_that_either_end_lacks_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead_on: str
 ) -> None:
     with_adapters(tmp_path / "tools")
-    monkeypatch.setattr(ib_write_bw, "_active", lambda: ["mlx5_0", "mlx5_2"])
+    names = ["mlx5_0", "mlx5_1", "mlx5_2"]
+    alive = {dead_on: names[1:]}
+    monkeypatch.setattr(ib_write_bw, "_active", lambda: alive.get(threading.current_thread().name, names))
     monkeypatch.setitem(ib_write_bw.PROBES, "ib_write_bw", ib_write_bw.PROBES["ib_write_bw"]._replace(more=3))
-    partner = {"node": "other", "address": "127.0.0.1", "addresses": ["127.0.0.1"] * 2, "port": free_port()}
+    partner = {
+        "node": "other",
+        "address": "127.0.0.1",
+        "addresses": ["127.0.0.1"] * 2,
+        "port": free_port(),
+        "secret": "secret",
+        "patience": 20.0,
+    }
     found = {}
 
     def measure(node: str, serves: bool) -> None:
         asked: t.Any = {
-            "units": {"ib_write_bw": ["mlx5_0", "mlx5_1", "mlx5_2"]},
+            "units": {"ib_write_bw": names},
             "partner": {**partner, "serves": serves},
         }
         found[node] = ib_write_bw.measure(asked, programs(tmp_path / node, str(tmp_path / "tools")))
 
-    ends = [threading.Thread(target=measure, args=end) for end in (("a", True), ("b", False))]
+    ends = [threading.Thread(target=measure, args=end, name=end[0]) for end in (("a", True), ("b", False))]
     for end in ends:
         end.start()
     for end in ends:
         end.join()
-    assert [(one.part, bool(one.samples)) for one in found["b"]] == [
-        ("HCA mlx5_0", True),
-        ("HCA mlx5_1", False),
-        ("HCA mlx5_2", True),
-    ]
-    assert found["b"][0].samples == [pytest.approx(8 / 393.62)]
-    assert "ACTIVE" in found["b"][1].problem
-    assert [one.part for one in found["a"]] == ["HCA mlx5_1"]
+    measured = {one.part: one.samples for one in found["b"] if one.samples}
+    assert measured == {f"HCA {name}": [pytest.approx(8 / 393.62)] for name in names[1:]}
+    (dead,) = [(node, one.part) for node, readings in found.items() for one in readings if "ACTIVE" in one.problem]
+    assert dead == (dead_on, "HCA mlx5_0")
 
 
 def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) -> None:

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import threading
 import typing as t
 from pathlib import Path
 
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.module_utils.node import telemetry
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.pcie import pcie_link
 from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import Watch, busiest
 
@@ -45,6 +49,28 @@ def test_a_gpu_is_watched_while_it_works(tmp_path: Path) -> None:
         pass
     (found,) = watch.found()
     assert (found["part"], found["power"], found["clock"], found["pcie_speed"]) == ("GPU 0", 745.0, 2100.0, 16.0)
+
+
+def test_a_look_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(tmp_path)
+    hangs = threading.Event()
+
+    def hanging(_root: str) -> list[t.Any]:
+        hangs.wait()
+        return []
+
+    monkeypatch.setattr(telemetry, "readings", hanging)
+
+    def watch() -> None:
+        with Watch(str(tmp_path), patience=0.1):
+            pass
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    watching.join(30)
+    ended = not watching.is_alive()
+    hangs.set()
+    assert ended
 
 
 def test_a_node_without_accelerators_has_nothing_to_say(tmp_path: Path) -> None:

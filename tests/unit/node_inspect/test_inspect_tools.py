@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection import tools
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.tools import (
     MissingToolError,
     ToolError,
@@ -45,6 +48,24 @@ def test_a_tool_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> 
     with pytest.raises(ToolError, match=r"^sh did not answer within 0.5 s$"):
         run_tool(["sh", "-c", script], 0.5)
     wait_until_gone(int(pids.read_text()))
+
+
+def test_a_tool_that_no_signal_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A process of another session stands in for one that waits for a driver: the pipes stay open.
+    monkeypatch.setattr(tools, "_END_SECONDS", 0.1)
+    pids = tmp_path / "pids"
+    errors: list[str] = []
+
+    def run() -> None:
+        with pytest.raises(ToolError) as error:
+            run_tool(["sh", "-c", f"setsid sh -c 'echo $$ >{pids}; exec sleep 1000' & wait"], 1)
+        errors.append(str(error.value))
+
+    running = threading.Thread(target=run, daemon=True)
+    running.start()
+    running.join(30)
+    os.kill(int(pids.read_text()), signal.SIGKILL)
+    assert errors == ["sh did not answer within 1 s"]
 
 
 def test_a_task_that_fails_or_hangs_spoils_no_other() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 # A task over SSH finds less in PATH than a login does.
 _MORE_FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/opt/rocm/bin")
 _LONGEST_WORDS = 300
+_END_SECONDS = 5.0
 
 
 class ToolError(Exception):
@@ -50,7 +52,9 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
     except subprocess.TimeoutExpired:
         # The whole session: what the program started itself would hold the pipes open.
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            # What waits for a driver that hangs is not ended even by that.
+            process.communicate(timeout=_END_SECONDS)
         raise ToolError(f"{called or argv[0]} did not answer within {seconds:g} s") from None
     if process.returncode != 0:
         said = (errors.strip() or output.strip() or "no output").splitlines()[-1][:_LONGEST_WORDS]

@@ -9,6 +9,7 @@ import typing as t
 
 from ..identity import another_run
 from ..phase import Answer, NodeError, RunGoneError
+from ..probes.face import UNEXPECTED
 from ..probes.known import PROBES
 from ..probes.programs import Programs
 from ..run_state import read_state
@@ -16,7 +17,9 @@ from ..telemetry import Watch
 
 if t.TYPE_CHECKING:
     from ..contracts import Request, State
-    from ..probes.face import Measure
+    from ..probes.face import Measure, Reading
+
+_LONGEST_SECONDS = 1e6
 
 
 def probe(request: Request) -> Answer:
@@ -33,9 +36,11 @@ def probe(request: Request) -> Answer:
         for name in asked["probes"]:
             programs = held_programs(request)
             try:
-                measured += [reading._asdict() for reading in _measure(name)(asked, programs)]
+                measured += [_plausible(reading)._asdict() for reading in _measure(name)(asked, programs)]
             except (NodeError, OSError, ValueError) as error:
                 problems[name] = str(error)
+            except UNEXPECTED as error:
+                problems[name] = f"unexpected output: {error!r}"
     # What fails as the node is freed says nothing of it.
     _held(request)
     answer = {"changed": False, "status": "running", "measured": measured, "problems": problems}
@@ -64,6 +69,13 @@ def module_of(name: str) -> t.Any:
     if name not in PROBES:
         raise ValueError(f"there is no probe {name!r}; there are {', '.join(PROBES)}")
     return importlib.import_module(f"...probes.{PROBES[name].module}", __name__)
+
+
+def _plausible(reading: Reading) -> Reading:
+    """Return a reading whose samples are times; the controller takes no answer with any other one."""
+    if not reading.problem and not (reading.samples and all(0 < one <= _LONGEST_SECONDS for one in reading.samples)):
+        raise ValueError(f"unexpected output: {reading.probe} of {reading.part} took {reading.samples} seconds")
+    return reading
 
 
 def _measure(name: str) -> Measure:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..phase import Answer, NodeError
+from ..probes.face import UNEXPECTED
 from .probe import held_programs, module_of
 
 if t.TYPE_CHECKING:
@@ -28,3 +29,5 @@ def _seen(look: t.Callable[[Programs], Found], programs: Programs) -> dict[str, 
         return dict(look(programs)._asdict())
     except (NodeError, OSError, ValueError) as error:
         return {"lacks": str(error), "units": []}
+    except UNEXPECTED as error:
+        return {"lacks": f"unexpected output: {error!r}", "units": []}

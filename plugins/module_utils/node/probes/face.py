@@ -39,6 +39,10 @@ class Found(t.NamedTuple):
     units: t.List[str] = []  # noqa: RUF012 - nobody changes it
 
 
+# What reading an output raises that has another shape than any release is known to print.
+UNEXPECTED = (ArithmeticError, AttributeError, LookupError, TypeError)
+
+
 Measure = t.Callable[[t.Any, t.Any], t.List[Reading]]
 
 

@@ -57,7 +57,7 @@ def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
             "training_config",
             source,
             f"{source} contains a list, not keys.",
-            "Give the sections trainer, distributed_strategy, data, model and the others at the top level.",
+            "Give the keys and sections of its format at the top level.",
         )
         return None
     return YamlConfig(text, config)

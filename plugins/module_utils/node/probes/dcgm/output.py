@@ -23,8 +23,8 @@ def failures_in(output: str) -> dict[str, str]:
         raise ValueError("there are no results in the output")
     found: dict[str, list[str]] = {}
     for category in categories:
-        for test in category.get("tests", ()):
-            for result in test.get("results", ()):
+        for test in category.get("tests") or ():
+            for result in test.get("results") or ():
                 if result.get("status") == _FAILED:
                     found.setdefault(_part_of(result), []).append(_sentence(test, result))
     return {part: "; ".join(said) for part, said in found.items()}
@@ -32,7 +32,8 @@ def failures_in(output: str) -> dict[str, str]:
 
 def _categories(printed: t.Mapping[str, t.Any]) -> list[t.Any]:
     """Return the categories, whose object was renamed from ``DCGM GPU Diagnostic``."""
-    return next((list(one["test_categories"]) for one in printed.values() if "test_categories" in (one or ())), [])
+    found = [one["test_categories"] for one in printed.values() if isinstance(one, dict) and "test_categories" in one]
+    return list(found[0] or ()) if found else []
 
 
 def _part_of(result: t.Mapping[str, t.Any]) -> str:
@@ -43,7 +44,8 @@ def _part_of(result: t.Mapping[str, t.Any]) -> str:
 
 
 def _sentence(test: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any]) -> str:
-    said = [_warning(one) for one in result.get("warnings", ())]
+    warnings = result.get("warnings") or ()
+    said = [_warning(one) for one in ([warnings] if isinstance(warnings, str) else warnings)]
     return f"{test.get('name')}: {' '.join(said) or 'it failed'}"
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast each RDMA adapter of a node writes to the one of the same name of another node: ib_write_bw of perftest.
 
-Both ends take one adapter after the other, each on a port of its own, so that one that fails keeps none of the others
-from being measured. The node that connects tries until the other one listens.
+Both ends take one adapter after the other, each on a port of its own. Before each they wait for each other, and say
+whether they have it, so that one that is dead keeps none of the others from being measured. The node that connects
+tries until the other one listens.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ...inspection.rdma import rdma_devices
 from ...phase import NodeError
 from ..face import Found, Reading
 from ..known import PROBES
+from ..meeting import met, received
 from .output import bits_per_second
 
 if t.TYPE_CHECKING:
@@ -25,6 +27,8 @@ _SECONDS = 1
 # What a client ends with that finds nobody at the port.
 _NOT_YET = "Unable to init the socket connection"
 _POLL_SECONDS = 0.2
+# What the ends say of each adapter.
+_HERE, _NOT_HERE = b"1", b"0"
 # So many nodes may have the same address.
 _PORTS = 64
 # The work whose seconds are given.
@@ -41,10 +45,17 @@ def found(programs: Programs) -> Found:
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return, on the node that connects, the seconds in which each adapter writes a gigabyte."""
-    readings = [
-        _measured(adapter, place, asked["partner"], programs) for place, adapter in enumerate(asked["units"][NAME])
-    ]
-    return [reading for reading in readings if reading]
+    partner, readings = asked["partner"], []
+    with met(partner, NAME) as stream:
+        for place, adapter in enumerate(asked["units"][NAME]):
+            is_here = adapter in _active()
+            stream.sendall(_HERE if is_here else _NOT_HERE)
+            is_there = received(stream, 1) == _HERE
+            if not is_here:
+                readings.append(_failed(adapter, f"{adapter} is not there, or has no port that is ACTIVE"))
+            elif is_there:
+                readings += _measured(adapter, place, partner, programs)
+    return readings
 
 
 def adapters(chosen: str, active: list[str]) -> list[str]:
@@ -75,23 +86,28 @@ def command(adapter: str, place: int, partner: Partner, environment: t.Mapping[s
     ]
 
 
-def _measured(adapter: str, place: int, partner: Partner, programs: Programs) -> Reading | None:
-    probe, part = f"{NAME} {adapter}", f"HCA {adapter}"
+def _measured(adapter: str, place: int, partner: Partner, programs: Programs) -> list[Reading]:
     argv = command(adapter, place, partner, programs.node["env"])
     deadline = time.monotonic() + PROBES[NAME].more
     while True:
         left = max(deadline - time.monotonic(), _SECONDS + 1)
         try:
-            if adapter not in _active():
-                raise NodeError(f"{adapter} is not there, or has no port that is ACTIVE")
             output = programs.run(f"{NAME}_{adapter}", argv, left)
-            return None if partner["serves"] else Reading(probe, part, [_BITS / bits_per_second(output)])
-        except (NodeError, ValueError) as error:
+            return [] if partner["serves"] else [_reading(adapter, [_BITS / bits_per_second(output)])]
+        except (NodeError, OSError, ValueError) as error:
             if _NOT_YET not in str(error):
-                return Reading(probe, part, [], str(error))
+                return [_failed(adapter, str(error))]
             if time.monotonic() > deadline:
-                return Reading(probe, part, [], f"{partner['node']} at {partner['address']} does not listen for it")
+                return [_failed(adapter, f"{partner['node']} at {partner['address']} does not listen for it")]
         time.sleep(_POLL_SECONDS)
+
+
+def _reading(adapter: str, samples: list[float], problem: str = "") -> Reading:
+    return Reading(f"{NAME} {adapter}", f"HCA {adapter}", samples, problem)
+
+
+def _failed(adapter: str, problem: str) -> Reading:
+    return _reading(adapter, [], problem)
 
 
 def _active() -> list[str]:

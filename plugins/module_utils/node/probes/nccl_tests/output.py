@@ -4,8 +4,7 @@
 Sources: NVIDIA/nccl-tests, src/util.cu (2.19.6: ``writeResultHeader``, ``writeBenchmarkLineBody``,
 ``writeResultFooter``) and before that src/common.cu; ROCm/rccl-tests, src/common.cu, which can leave out-of-place out.
 The columns are taken from their header, as releases differ: ``root`` and ``redop`` are not always there, ``#wrong`` was
-``error`` once, and columns for single iterations follow where they are asked for. Times are in µs, and bandwidths in
-GB/s.
+``error`` once, and columns for single iterations follow where they are asked for. Times are in µs.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ _FOOTER = re.compile(r"^# Out of bounds values\s*: (\d+)", re.MULTILINE)
 class Row(t.NamedTuple):
     """What was measured of one size.
 
-    ``size`` is in bytes, ``seconds`` and ``bus_bandwidth`` (bytes/s) are out-of-place first, where that was measured,
-    and in-place. ``wrong`` counts wrong values; None where they were not checked.
+    ``size`` is in bytes, ``seconds`` are out-of-place first, where that was measured, and in-place. ``wrong`` counts
+    wrong values; None where they were not checked.
     """
 
     size: int
     seconds: t.List[float]
-    bus_bandwidth: t.List[float]
     wrong: t.Optional[int]
 
 
@@ -61,7 +59,6 @@ def _row(cells: list[tuple[str, str]]) -> Row:
     return Row(
         size=int(cells[0][1]),
         seconds=[float(word) * _MICRO for column, word in cells if column in _TIMES],
-        bus_bandwidth=[float(word) * 1e9 for column, word in cells if column == "busbw"],
         wrong=int(sum(wrong)) if wrong else None,
     )
 
@@ -76,6 +73,5 @@ def _row_of_json(row: t.Mapping[str, t.Any]) -> Row:
     return Row(
         size=int(row["size"]),
         seconds=[float(way.get("time", way.get("cpu_time"))) * _MICRO for way in ways],
-        bus_bandwidth=[float(way["bus_bw"]) * 1e9 for way in ways],
         wrong=int(sum(wrong)) if wrong else None,
     )

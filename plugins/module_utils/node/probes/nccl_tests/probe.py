@@ -8,7 +8,7 @@ import typing as t
 from ...phase import NodeError
 from ..face import Found, Reading
 from ..known import PROBES
-from .command import OPTIONS, PROGRAM, program_of, samples_in
+from .command import FOLDERS, OPTIONS, PROGRAM, program_of, samples_in
 
 if t.TYPE_CHECKING:
     from ...contracts import Asked
@@ -22,7 +22,7 @@ def found(programs: Programs) -> Found:
     gpus = programs.gpus()
     if gpus < 2:
         return Found(f"{gpus} GPUs are not enough for an all-reduce" if gpus else "there are no GPUs")
-    return Found("" if program_of(programs) else f"{PROGRAM} is neither in PATH nor in /opt/nccl-tests/build")
+    return Found("" if program_of(programs) else f"{PROGRAM} is neither in PATH nor in {', '.join(FOLDERS)}")
 
 
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:

@@ -12,7 +12,7 @@ from ...phase import NodeError
 from ..face import Reading
 from ..known import PROBES
 from . import probe
-from .running import lines_in, ran
+from .running import lines_in, part_of, ran
 
 if t.TYPE_CHECKING:
     from ...contracts import Asked
@@ -29,12 +29,13 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return, on the node that listens, the seconds of an all-reduce of 256 MiB: of the slowest GPU of it."""
     partner, seconds = asked["partner"], PROBES[NAME].seconds
     place = 0 if partner["serves"] else 1
-    arguments = ["--nodes", "2", "--node", str(place), "--patience", str(seconds - 5)]
+    times = ["--patience", str(seconds - 10), "--limit", str(seconds - 5)]
+    arguments = ["--nodes", "2", "--node", str(place), *times]
     meeting = {"MASTER_ADDR": partner["address"], "MASTER_PORT": str(partner["port"])}
     lines = lines_in(ran(NAME, arguments, seconds, programs, meeting))
     for line in lines:
         if line["problem"]:
-            raise NodeError(line["problem"])
+            raise NodeError(f"{part_of(line)}: {line['problem']}")
     if not partner["serves"]:
         return []
     slowest = max((line["seconds"]["all_reduce"] for line in lines), key=sum)

@@ -25,8 +25,9 @@ def found(programs: Programs) -> Found:
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return the seconds of each kind of work of each GPU."""
-    arguments = ["--slowdown", str(asked["slowdown"])]
-    lines = lines_in(ran(NAME, arguments, PROBES[NAME].seconds, programs))
+    seconds = PROBES[NAME].seconds
+    arguments = ["--slowdown", str(asked["slowdown"]), "--limit", str(seconds - 5)]
+    lines = lines_in(ran(NAME, arguments, seconds, programs))
     broken = [Reading(PROBES[NAME].reading, part_of(line), [], line["problem"]) for line in lines if line["problem"]]
     return broken + [
         Reading(f"{NAME}_{work}", part_of(line), samples) for line in lines for work, samples in line["seconds"].items()

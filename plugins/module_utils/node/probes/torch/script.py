@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import typing as t
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ _COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
 _REDUCED = (256 << 20, 1 << 20)
 _TIMES = 10
+_LONGEST_WORDS = 200
 
 
 def main() -> int:
@@ -36,8 +38,10 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=1, help="nodes that reduce together")
     parser.add_argument("--node", type=int, default=0, help="the number of this node among them")
     parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
-    parser.add_argument("--patience", type=float, default=30.0, help="seconds to wait for the other node")
+    parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other node")
+    parser.add_argument("--limit", type=float, default=35.0, help="seconds after which a GPU is not waited for")
     asked = parser.parse_args()
+    deadline = time.monotonic() + asked.limit
     import torch  # noqa: PLC0415 - nodes read this file without it
 
     gpus = torch.cuda.device_count()
@@ -45,7 +49,7 @@ def main() -> int:
         sys.stdout.write(f"{gpus}\n")
         return 0
     if gpus and asked.device is None:
-        return _on_all(gpus, asked.nodes, asked.node)
+        return _on_all(gpus, asked, deadline)
     line: dict[str, t.Any] = {"device": asked.device if gpus else None, "name": "CPU", "seconds": {}, "problem": ""}
     try:
         if gpus:
@@ -61,16 +65,43 @@ def main() -> int:
     return 0
 
 
-def _on_all(gpus: int, nodes: int, node: int) -> int:
-    """Start a process for each GPU, and return the worst exit status."""
-    started = []
-    for device in range(gpus):
-        rank = {"RANK": node * gpus + device, "WORLD_SIZE": nodes * gpus, "LOCAL_RANK": device}
-        environment = {**os.environ, **{name: str(value) for name, value in rank.items()}}
-        argv = [sys.executable, *sys.argv, "--device", str(device)]
-        # Runs in an image without AnsibleModule.
-        started.append(subprocess.Popen(argv, env=environment))  # pylint: disable=ansible-bad-function
-    return max(abs(one.wait()) for one in started)
+def _on_all(gpus: int, asked: t.Any, deadline: float) -> int:
+    """Start a process for each GPU, and print its line, or one that says how it ended without one."""
+    with contextlib.ExitStack() as files:
+        started = []
+        for device in range(gpus):
+            rank = {"RANK": asked.node * gpus + device, "WORLD_SIZE": asked.nodes * gpus, "LOCAL_RANK": device}
+            environment = {**os.environ, **{name: str(value) for name, value in rank.items()}}
+            argv = [sys.executable, *sys.argv, "--device", str(device)]
+            # A pipe would be held open by one that not even SIGKILL ends.
+            output = files.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
+            # Runs in an image without AnsibleModule.
+            process = subprocess.Popen(  # pylint: disable=ansible-bad-function
+                argv, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
+            started.append((process, output))
+        ends = [_end_of(process, deadline, asked.limit) for process, _output in started]
+        for device, (end, (_process, output)) in enumerate(zip(ends, started)):
+            output.seek(0)
+            sys.stdout.write(_line_of(device, output.read().splitlines(), end) + "\n")
+    return 0
+
+
+def _end_of(process: subprocess.Popen[bytes], deadline: float, limit: float) -> str:
+    """Return how a process ended, in words; one that has not by the deadline is killed, and not waited for."""
+    try:
+        status = process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return f"it did not finish within {limit:.0f} s"
+    return f"it was ended by signal {-status}" if status < 0 else f"it ended with exit status {status}"
+
+
+def _line_of(device: int, said: list[str], end: str) -> str:
+    """Return the line of results of what a process said, or else one with its end and its last words."""
+    last = f": {said[-1].strip()[:_LONGEST_WORDS]}" if said else ""
+    missing = json.dumps({"device": device, "name": "", "seconds": {}, "problem": end + last})
+    return next((line for line in said if line.startswith('{"device"')), missing)
 
 
 def _stay_near(gpu: t.Any) -> None:

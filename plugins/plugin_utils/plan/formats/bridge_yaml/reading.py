@@ -9,14 +9,12 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import yaml
+from omegaconf import OmegaConf
 
-from ...config.budget import TOO_DEEP
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.overrides import OVERRIDES, flattened, within_depth
-from ...config.words import shown
-from ...config.yaml_config import check_budget, fault_syntax
+from ...config.yaml_config import read_yaml
 from ...job.options import RunOptions
 from ..face import Asked
 from .config import RecipeConfig, RunConfig
@@ -24,8 +22,11 @@ from .config import RecipeConfig, RunConfig
 Values = dict[str, t.Any]
 # The section of a config that says how to run.
 RUN = "trainops"
+# Keys of the file; dataset is a section of Bridge's ConfigContainer as well.
+_HOLDING_ARGUMENTS = ("dataset", OVERRIDES)
 _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
-_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+# With + Hydra adds a key, with ++ it adds or replaces one.
+_PATH = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,9 @@ class RecipeFile:
 
 def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None:
     """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
-    try:
-        check_budget(text)
-        values = _plain(yaml.safe_load(text.removeprefix("\ufeff")))
-    except yaml.MarkedYAMLError as error:
-        fault_syntax(text, source, error, findings)
-        return None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        reason = TOO_DEEP if isinstance(error, RecursionError) else str(error).splitlines()[0].rstrip(".")
-        findings.fault("training_config", source, f"{source} cannot be read: {reason}.", "Fix that.")
-        return None
-    if isinstance(values, dict):
-        return RecipeFile(values, {})
-    message = f"{source} contains {shown(values)}, not keys."
-    findings.fault("training_config", source, message, "Give recipe, overrides and trainops at the top level.")
-    return None
+    read = read_yaml(text, source, findings)
+    # What stands in ${…} is for Bridge, which knows more keys.
+    return None if read is None else RecipeFile(_plain(OmegaConf.to_container(read.config)), {})
 
 
 def _plain(value: t.Any) -> t.Any:
@@ -70,10 +59,10 @@ def with_overrides(config: RecipeFile, overrides: Mapping[str, t.Any], findings:
     """Return a config with other values, and report those that do not fit."""
     values, others = config.values, Values()
     for path, value in within_depth(overrides, findings):
-        # dataset is a key of the file, and a section of Bridge's ConfigContainer as well.
-        is_own = path in RecipeConfig.model_fields and not isinstance(value, dict)
-        if is_own or path.split(".")[0] == RUN:
-            values = _with_value(values, path.split("."), value)
+        keys = path.split(".")
+        holds_arguments = keys[0] in _HOLDING_ARGUMENTS and (len(keys) > 1 or isinstance(value, dict))
+        if keys[0] in RecipeConfig.model_fields and not holds_arguments:
+            values = _with_value(values, keys, value)
         else:
             others[path] = value
     return replace(config, values=values, arguments=flattened(others, _PATH, findings, nested_lists=True))
@@ -86,7 +75,7 @@ def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
 
 
 def overrides_of(config: RecipeFile, findings: Findings) -> Values:
-    """Return the values that replace a recipe's, each by its path in Bridge's ConfigContainer; report what is none."""
+    """Return the values that replace a recipe's, each by its path as it is written; report what is no path."""
     given = config.values.get(OVERRIDES)
     of_file = flattened(given, _PATH, findings, of_file=True, nested_lists=True) if isinstance(given, dict) else {}
     return {path: _typed(value) for path, value in {**of_file, **config.arguments}.items()}

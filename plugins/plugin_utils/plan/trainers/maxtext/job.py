@@ -103,9 +103,9 @@ def _entry_point(reading: BranchReading) -> str | None:
     known = asked or entry_point_of(image)
     if known is None:
         reading.findings.note(
-            f"{f'The tag of {image} does not say' if image else 'No image says'} which MaxText it is: {MODULE} starts, "
-            f"the module since 2026. For another one, set training_maxtext_entry_point to a module, or to a script "
-            f"below the checkout: {listed(name for name in ENTRY_POINTS if name != MODULE)}."
+            f"{f'The tag of {image}' if image else 'No image'} does not name a MaxText version, so {MODULE} is "
+            "started, the entry point since 2026. For another one, set training_maxtext_entry_point to a module, or to "
+            f"a script below the checkout: {listed(name for name in ENTRY_POINTS if name != MODULE)}."
         )
     return known or MODULE
 

@@ -58,9 +58,11 @@ def engine_for(config: RecipeFile, options: BridgeOptions, findings: Findings) -
 def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     read = _typed(config, options, findings)
-    overrides = overrides_of(config, findings)
+    given = overrides_of(config, findings)
+    written = {path.lstrip("+"): path for path in given}
+    overrides = {path: given[as_given] for path, as_given in written.items()}
     name = read_name(read.recipe or "")
-    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name)
+    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name, written)
     run = read.trainops or RunConfig.model_construct()
     image = run.container_image or options.training_image or None
     check_recipe(reading, image)
@@ -144,7 +146,10 @@ def _command(reading: BridgeReading, run: RunConfig, master: str, port: int, add
         *("--master_addr", master, "--master_port", str(port)),
         *(_SCRIPT, "--recipe", config.recipe),
         *(word for option, value in chosen.items() if value for word in (option, value)),
-        *(_override(path, value) for path, value in {**added, **reading.overrides, **known}.items()),
+        *(
+            _override(reading.written.get(path, path), value)
+            for path, value in {**added, **reading.overrides, **known}.items()
+        ),
     ]
 
 

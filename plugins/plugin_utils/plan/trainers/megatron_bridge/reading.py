@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...config.kinds import Switch
@@ -21,14 +22,14 @@ class BridgeReading(OverridesReading[RecipeConfig, BridgeOptions]):
     """A recipe, and the run around it.
 
     ``file`` is as it was read, ``name`` what the recipe's name says. The paths of ``overrides`` are those in Bridge's
-    ConfigContainer.
+    ConfigContainer, and ``written`` has each as the file does, where it may begin with Hydra's + or ++.
     """
 
     file: RecipeFile
     name: RecipeName
+    written: Mapping[str, str]
 
     def where(self, path: str) -> str:
         """Return the path in the file of a value that replaces the recipe's."""
-        if path in self.file.arguments:
-            return key_path("training_overrides", path)
-        return super().where(path)
+        written = self.written.get(path, path)
+        return key_path("training_overrides", written) if written in self.file.arguments else super().where(written)
