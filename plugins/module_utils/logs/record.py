@@ -66,8 +66,8 @@ METRICS = {
     "nan_iterations": Metric("iterations", "none", "max"),
 }
 
-# What a run has once, if at all: no step line has it. The first two are of the step whose loss is the first one at or
-# below the target of the plan, the last one is the longest that a log names.
+# A run has one value of each, not one for each step. The first two belong to the first step whose loss is at or below
+# the plan's target; the last is the longest save that a log mentions.
 METRICS_OF_RUN = {
     "steps_to_target_loss": Metric("steps", "lower", "first"),
     "time_to_target_loss": Metric("s", "lower", "first"),

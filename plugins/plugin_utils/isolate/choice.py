@@ -11,7 +11,7 @@ from ...module_utils.node.probes.known import PROBES, Probe
 from .answers import FoundHere
 from .planned import Cost, PlanError
 
-# Of a round trip that asks for tests.
+# Asking a node for its tests takes this long at most.
 _ROUND_TRIP_SECONDS = 2
 
 

@@ -20,7 +20,7 @@ from ...module_utils.node.single_launch import node_of
 from ..contracts import NodePlan, Plan
 
 _MARGIN_SECONDS = 120
-# What a node may take to look for the tools of all probes, before the tests whose time is planned.
+# Nodes look for the tools of all probes before the tests; the planned time does not include it.
 _TOOLS_SECONDS = 240
 
 

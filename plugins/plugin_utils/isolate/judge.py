@@ -97,7 +97,7 @@ def _accused(
         f"times when tested again against proven nodes; that is {together / score.spread:.1f} deviations, and "
         f"{score.needed:.1f} would be enough"
     )
-    # What a link adds is seen from outside in the sweep, and so may lie a little beside its own samples.
+    # The effect of a link comes from the fit, so it can lie a little outside the range of the link's own samples.
     low, high = min(low, together), max(high, together)
     return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
 

@@ -56,9 +56,9 @@ def convert(
     if plan["faults"] or not plan["nodes"]:
         return None
     trainer = TRAINERS[plan["chosen"]["trainer"]["name"]]
-    if name not in trainer.converts:
-        return _fault(name, f"A plan for {trainer.title} cannot be written as {known.title}.", _REMEDY)
     made = trainer.converted(plan, name)
+    if made is None:
+        return _fault(name, f"A plan for {trainer.title} cannot be written as {known.title}.", _REMEDY)
     if not isinstance(made, Converted):
         return _fault(name, made, _REMEDY)
     path = path or f"{os.path.splitext(os.path.basename(source))[0]}.{name}.yaml"

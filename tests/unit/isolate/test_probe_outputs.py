@@ -96,11 +96,11 @@ def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
 
 def test_a_gpu_that_hangs_or_aborts_is_named_and_the_others_say_their_own(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text(
-        "import os, sys, time\n"
+        "import os, signal, sys\n"
         "class cuda:\n"
         "    def device_count(): return 3\n"
         "    def set_device(number):\n"
-        "        if number == 1: time.sleep(600)\n"
+        "        if number == 1: signal.pause()\n"
         "        if number == 2: print('CUDA error: uncorrectable ECC error', file=sys.stderr); os.abort()\n"
         "        raise RuntimeError('of its own')\n"
     )

@@ -24,14 +24,14 @@ if t.TYPE_CHECKING:
 
 NAME = PROGRAM = "ib_write_bw"
 _SECONDS = 1
-# What a client ends with that finds nobody at the port.
+# The client's message when nobody listens at the port yet.
 _NOT_YET = "Unable to init the socket connection"
 _POLL_SECONDS = 0.2
-# What the ends say of each adapter.
+# Before each adapter, both ends exchange whether they have it.
 _HERE, _NOT_HERE = b"1", b"0"
-# So many nodes may have the same address.
+# Nodes that share an address use neighbouring ports, so each adapter has a block of them.
 _PORTS = 64
-# The work whose seconds are given.
+# A reading is the time for one gigabyte.
 _BITS = 8e9
 
 

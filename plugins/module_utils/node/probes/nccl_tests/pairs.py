@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 NAME = "nccl_tests_pairs"
 _LAUNCHER = "mpirun"
-# What the other node has to get of the environment of a training.
+# mpirun passes variables with these prefixes on to the other node.
 _PASSED_ON = ("NCCL_", "RCCL_", "UCX_", "HSA_", "LD_LIBRARY_PATH")
 
 
