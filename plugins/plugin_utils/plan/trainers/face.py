@@ -52,9 +52,16 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     converts: t.ClassVar[Mapping[str, str]] = {}
     """The formats that a plan of it can be written in, by what ``training_convert`` calls them."""
 
-    def engine_for(self, _config: ConfigT, options: OptionsT, _findings: Findings) -> str:
+    def asks_for_image(self, _config: ConfigT) -> bool:
+        """Return whether a config asks for a container image; a trainer that is also started on the hosts looks."""
+        return True
+
+    def engine_for(self, config: ConfigT, options: OptionsT, findings: Findings) -> str:
         """Return the container engine: one of the values of ``container_engine``."""
-        return options.container_engine
+        if options.container_engine != "auto" or options.training_image or self.asks_for_image(config):
+            return options.container_engine
+        findings.note("No image is set (training_image), so the training runs directly on the hosts.")
+        return "none"
 
     def grammar_for(self, _config: ConfigT) -> Choice:
         """Return the grammar of the log that a config's training writes."""

@@ -17,7 +17,7 @@ from ...config.findings import Findings
 from ...config.model import typed
 from ...config.words import listed
 from ...formats.bridge_yaml.config import RecipeConfig, RunConfig
-from ...formats.bridge_yaml.reading import RUN, RecipeFile, mode_of, overrides_of, run_of
+from ...formats.bridge_yaml.reading import RUN, RecipeFile, mode_of, overrides_of
 from ...formats.bridge_yaml.recipe_name import read_name
 from ...job.branch import Branch
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
@@ -45,14 +45,6 @@ _SET = {
     "checkpoint.save": None,
     "checkpoint.load": None,
 }
-
-
-def engine_for(config: RecipeFile, options: BridgeOptions, findings: Findings) -> str:
-    """Return ``none`` if neither an engine nor an image is set."""
-    if options.container_engine != "auto" or options.training_image or run_of(config).get("container_image"):
-        return options.container_engine
-    findings.note("No image is set (training_image), so the training runs directly on the hosts.")
-    return "none"
 
 
 def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:

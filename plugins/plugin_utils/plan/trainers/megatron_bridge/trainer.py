@@ -27,11 +27,11 @@ class MegatronBridge(Trainer["RecipeFile", BridgeOptions]):
     launcher = "torchrun"
     uses_nccl = False
 
-    def engine_for(self, config: RecipeFile, options: BridgeOptions, findings: Findings) -> str:
-        """Return ``none`` if neither an engine nor an image is set."""
-        from .job import engine_for  # noqa: PLC0415
+    def asks_for_image(self, config: RecipeFile) -> bool:
+        """Return whether the section ``trainops`` names an image."""
+        from ...formats.bridge_yaml.reading import run_of  # noqa: PLC0415
 
-        return engine_for(config, options, findings)
+        return run_of(config).get("container_image") is not None
 
     def plan_job(
         self, config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings

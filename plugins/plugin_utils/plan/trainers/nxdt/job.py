@@ -21,7 +21,7 @@ from ...config.yaml_config import YamlConfig, values_of
 from ...formats.nxdt_yaml.config import NxdtConfig
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.precision import precision_compiler_flags, precision_environment
-from ...formats.nxdt_yaml.run import RUN, given_nodes_of, mode_of, run_of
+from ...formats.nxdt_yaml.run import RUN, given_nodes_of, mode_of
 from ...job.batch_scaling import for_nodes_at_hand
 from ...job.branch import Branch, check_name
 from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
@@ -60,17 +60,6 @@ fi
 COMPILE=0 exec "$@"
 """
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
-
-
-def engine_for(config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
-    """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
-    named = options.training_image or run_of(config).get("container_image")
-    if options.container_engine != "auto" or named is not None:
-        return options.container_engine
-    findings.note(
-        "No image is set (trainops.container_image, or training_image), so the training runs directly on the hosts."
-    )
-    return "none"
 
 
 def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:

@@ -27,11 +27,11 @@ class Nxdt(Trainer["YamlConfig", NxdtOptions]):
     launcher = "torchrun"
     uses_nccl = False
 
-    def engine_for(self, config: YamlConfig, options: NxdtOptions, findings: Findings) -> str:
-        """Return ``none`` if neither an engine nor an image is set: NxDT's guide trains on the host."""
-        from .job import engine_for  # noqa: PLC0415
+    def asks_for_image(self, config: YamlConfig) -> bool:
+        """Return whether the section ``trainops`` names an image."""
+        from ...formats.nxdt_yaml.run import run_of  # noqa: PLC0415
 
-        return engine_for(config, options, findings)
+        return run_of(config).get("container_image") is not None
 
     def plan_job(
         self, config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings

@@ -51,14 +51,6 @@ _SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads",
 _SHAPE_OF_MAXTEXT = ("base_num_decoder_layers", "base_emb_dim", "base_mlp_dim", "base_num_query_heads")
 
 
-def engine_for(config: PrimusFile, options: PrimusOptions, findings: Findings) -> str:
-    """Return ``none`` if neither an engine nor an image is set."""
-    if options.container_engine != "auto" or options.training_image or run_of(config).get("container_image"):
-        return options.container_engine
-    findings.note("No image is set (training_image), so the training runs directly on the hosts.")
-    return "none"
-
-
 def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     check_no_secrets({key: value for key, value in config.values.items() if key != RUN}, "", findings)

@@ -29,11 +29,11 @@ class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
     launcher = "primus"
     uses_nccl = False
 
-    def engine_for(self, config: PrimusFile, options: PrimusOptions, findings: Findings) -> str:
-        """Return ``none`` if neither an engine nor an image is set."""
-        from .job import engine_for  # noqa: PLC0415
+    def asks_for_image(self, config: PrimusFile) -> bool:
+        """Return whether the section ``trainops`` names an image."""
+        from ...formats.primus_yaml.run import run_of  # noqa: PLC0415
 
-        return engine_for(config, options, findings)
+        return run_of(config).get("container_image") is not None
 
     def grammar_for(self, config: PrimusFile) -> Choice:
         """Return the grammar of the backend's log."""

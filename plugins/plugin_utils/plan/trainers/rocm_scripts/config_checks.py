@@ -23,6 +23,7 @@ from ...formats.cvs1.checks import (
     warn_unmounted,
 )
 from ...formats.cvs1.megatron.dataset import DatasetSource
+from ...formats.cvs1.run_table import MULTI_NODE_KEYS, WITHOUT_EFFECT
 from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
 from ...job.steps import warn_of_few_steps
@@ -31,20 +32,6 @@ from .options import MegatronOptions
 from .reading import Reading
 from .scripts import generation_for
 
-_MULTI_NODE_KEYS = (
-    "master_address",
-    "nccl_ib_hca_list",
-    "nccl_ib_hca",
-    "nccl_socket_ifname",
-    "gloo_socket_ifname",
-    "nccl_ib_gid_index",
-)
-_WITHOUT_EFFECT = {
-    "rocm_dir": "ROCm is taken from the image.",
-    "scripts_dir": "The launch script is in the run's folder below log_dir.",
-    "verify_network_errors": "Network counters are not compared.",
-    "hca_id_pattern": "nccl_ib_hca_list names the RDMA devices.",
-}
 # CVS sets this index for these cards, whatever its config says.
 _BROADCOM, _BROADCOM_GID_INDEX = re.compile("broadcom|thor", re.IGNORECASE), 3
 
@@ -55,7 +42,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) 
     ``data`` is the whole config, untyped.
     """
     given = data.get("config")
-    unused = {*_WITHOUT_EFFECT, *unused_in_run(data, mode, options, _MULTI_NODE_KEYS)}
+    unused = {*WITHOUT_EFFECT, *unused_in_run(data, mode, options, MULTI_NODE_KEYS)}
     if options.training_megatron_root:
         unused.add("megatron_root")
     if isinstance(given, dict) and given.get("nccl_ib_hca_list") is not None:
@@ -69,7 +56,7 @@ def unused_keys(data: Mapping[str, t.Any], mode: str, options: MegatronOptions) 
 
 def check_config(reading: Reading, parameters: t.Any) -> None:
     """Report errors and keys without effect in the section ``config``. ``parameters`` are model_params."""
-    check_run(reading, parameters, _WITHOUT_EFFECT, _MULTI_NODE_KEYS, "master_address")
+    check_run(reading, parameters, WITHOUT_EFFECT, MULTI_NODE_KEYS, "master_address")
     _check_image(reading)
     if reading.multi_node:
         _check_devices(reading)

@@ -8,10 +8,8 @@ rendezvous. A plan holds the same command with static ranks, so that rank 0 is o
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
 
 from .....module_utils.node.contracts import ContainerOptions
-from ...config.findings import Findings
 from ...job.container import CONTAINER_KEYS, check_container, container_options, variables_of_user
 from ...job.thresholds import ExpectedResults
 from .options import TorchTitanOptions
@@ -44,16 +42,6 @@ class OfRun(t.TypedDict):
     mounts: dict[str, str]
     devices: list[str]
     container_options: ContainerOptions
-
-
-def engine_for(values: Mapping[str, t.Any], options: TorchTitanOptions, findings: Findings) -> str:
-    """Return ``none`` if neither an engine nor an image is set. ``values`` are those of the config."""
-    run = values.get(RUN)
-    named = options.training_image or (isinstance(run, dict) and run.get("container_image") is not None)
-    if options.container_engine != "auto" or named:
-        return options.container_engine
-    findings.note("No image is set (training_image), so the training runs directly on the hosts.")
-    return "none"
 
 
 def unused_keys(options: TorchTitanOptions) -> set[str]:

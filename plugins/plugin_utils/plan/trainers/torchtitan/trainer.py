@@ -30,11 +30,10 @@ class TorchTitan(Trainer["TitanConfig", TorchTitanOptions]):
     launcher = "torchrun"
     uses_nccl = False
 
-    def engine_for(self, config: TitanConfig, options: TorchTitanOptions, findings: Findings) -> str:
-        """Return ``none`` if neither an engine nor an image is set."""
-        from .launch import engine_for  # noqa: PLC0415
-
-        return engine_for(config.values, options, findings)
+    def asks_for_image(self, config: TitanConfig) -> bool:
+        """Return whether the table ``trainops`` names an image."""
+        run = config.values.get("trainops")
+        return isinstance(run, dict) and run.get("container_image") is not None
 
     def plan_job(
         self, config: TitanConfig, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings
