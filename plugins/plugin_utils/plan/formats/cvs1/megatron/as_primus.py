@@ -12,16 +12,15 @@ import typing as t
 from collections.abc import Mapping
 
 from ....config.findings import Findings
-from ....config.model import refuse_unknown_keys, section, typed
 from ....config.placed_findings import PlacedFindings
 from ....config.words import key_path, listed, shown
 from ....job.branch import Branch
 from ....job.options import RunOptions
+from ...face import Sections
 from ...primus_yaml.reading import PrimusFile
-from ..branch import choose_branch, mode_of
-from ..checks import check_rdma_devices, check_run, unused_in_run
+from ..for_trainer import for_trainer
 from ..reading import CvsReading
-from ..run_table import MULTI_NODE_KEYS, PLACES, RUN, WITHOUT_EFFECT, check_node_count, run_table
+from ..run_table import PLACES, RUN, run_table
 from .config import MegatronConfig, MegatronModelParameters
 from .primus_models import GPUS, MODELS, PRECISIONS, gpu_in_primus, model_in_primus, precisions_of
 
@@ -39,6 +38,8 @@ _OF_BRANCH = {
 }
 # Passed on in another way, or the same in Primus' file.
 _KNOWN = {*_OF_BRANCH.values(), "model_size", "tokenizer_model", "precision", "fp8_recipe", "fp4_recipe", "result_dict"}
+_UNUSED = {"megatron_root", "training_scripts", "data_path", "dataset_source", "data_cache_dir"}
+_MODELS = Sections(MegatronConfig, MegatronModelParameters)
 _Reading = CvsReading[MegatronConfig, RunOptions]
 
 
@@ -46,23 +47,11 @@ def as_primus(
     data: Mapping[str, t.Any], options: RunOptions, node_count: int, findings: Findings
 ) -> tuple[PrimusFile | None, Findings]:
     """Return an experiment of Primus, or None if its branch has faults; and findings that name the keys of CVS."""
-    mode = mode_of(data, options, node_count)
-    lower_unknown = options.training_unknown_keys == "warn"
-    unused = {*WITHOUT_EFFECT, "megatron_root", "training_scripts", "data_path", "dataset_source"}
-    unused |= {"data_cache_dir", *unused_in_run(data, mode, options, MULTI_NODE_KEYS)}
-    refuse_unknown_keys(data, ("config", "model_params"), "", findings, lower_to_warning=lower_unknown)
-    given = section(data, "config", "config", findings)
-    own = findings if given is not None else Findings()
-    config = typed(MegatronConfig, given or {}, "config", own, unused=unused, lower_unknown=lower_unknown)
-    reading = CvsReading(config, mode, (), options, own, given or {})
-    _check_config(reading, data.get("model_params"), node_count)
-    branch = choose_branch(data, mode, options, findings)
+    reading, branch, parameters, faults = for_trainer(data, options, node_count, findings, _MODELS, _UNUSED)
+    config = reading.config
+    _check_data(reading)
     if branch is None:
         return None, findings
-    faults = len(findings.faults)
-    parameters = typed(
-        MegatronModelParameters, branch.values, branch.path, findings, unused=unused, lower_unknown=lower_unknown
-    )
     named = _named(branch, parameters, findings)
     if named is None or len(findings.faults) > faults:
         return None, findings
@@ -88,16 +77,12 @@ def as_primus(
         backend="megatron",
         arguments=_arguments(config, parameters),
         in_image=path,
-        mode=mode,
+        mode=reading.mode,
     )
     return file, PlacedFindings(findings, places)
 
 
-def _check_config(reading: _Reading, parameters: t.Any, node_count: int) -> None:
-    check_run(reading, parameters, WITHOUT_EFFECT, MULTI_NODE_KEYS, "master_address")
-    check_node_count(reading, node_count, reading.findings)
-    if reading.multi_node:
-        check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
+def _check_data(reading: _Reading) -> None:
     if reading.config.mock_data is False:
         reading.fault("config.mock_data", _SYNTHETIC, f"Set mock_data to True, or {_REMEDY}")
 

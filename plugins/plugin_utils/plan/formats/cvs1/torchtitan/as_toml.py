@@ -14,17 +14,18 @@ from collections.abc import Mapping
 
 from ....config.findings import Findings
 from ....config.kinds import AUTO
-from ....config.model import refuse_unknown_keys, section, typed
 from ....config.placed_findings import PlacedFindings
 from ....config.toml_config import written
 from ....config.words import key_path, listed, shown
 from ....job.branch import Branch
 from ....job.options import RunOptions
+from ...face import Sections
 from ...torchtitan_toml.file import TitanFile
-from ..branch import canonical_model, choose_branch, mode_of
-from ..checks import check_rdma_devices, check_run, unused_in_run, warn_of_no_effect
+from ..branch import canonical_model
+from ..checks import warn_of_no_effect
+from ..for_trainer import for_trainer
 from ..reading import CvsReading
-from ..run_table import MULTI_NODE_KEYS, PLACES, RUN, WITHOUT_EFFECT, check_node_count, run_table, without_none
+from ..run_table import PLACES, RUN, run_table, without_none
 from .config import TitanConfig, TitanParameters, TitanResults
 from .models import FLAVORS, flavor_of, model_of
 
@@ -67,6 +68,7 @@ _OF_CONFIG = {
     "metrics.log_freq": "log_freq",
     **{f"{RUN}.{name}": name for name in ("torchtitan_root", "nic_type")},
 }
+_MODELS = Sections(TitanConfig, TitanParameters)
 _Reading = CvsReading[TitanConfig, RunOptions]
 
 
@@ -74,40 +76,26 @@ def as_toml(
     data: Mapping[str, t.Any], options: RunOptions, node_count: int, findings: Findings
 ) -> tuple[TitanFile | None, Findings]:
     """Return the config as TorchTitan's, or None if its branch has faults; and findings that name the keys of CVS."""
-    mode = mode_of(data, options, node_count)
-    lower_unknown = options.training_unknown_keys == "warn"
-    unused = {*WITHOUT_EFFECT, "data_cache_dir", *unused_in_run(data, mode, options, MULTI_NODE_KEYS)}
+    unused = {"data_cache_dir"}
     if options.training_record_only or options.training_thresholds:
         unused.update(TitanResults.model_fields)
-    refuse_unknown_keys(data, ("config", "model_params"), "", findings, lower_to_warning=lower_unknown)
-    given = section(data, "config", "config", findings)
-    own = findings if given is not None else Findings()
-    config = typed(TitanConfig, given or {}, "config", own, unused=unused, lower_unknown=lower_unknown)
-    reading = CvsReading(config, mode, (), options, own, given or {})
-    _check_config(reading, data.get("model_params"), node_count)
-    branch = choose_branch(data, mode, options, findings)
+    reading, branch, parameters, faults = for_trainer(data, options, node_count, findings, _MODELS, unused)
+    config = reading.config
+    _check_config(reading)
     if branch is None:
         return None, findings
-    faults = len(findings.faults)
-    parameters = typed(
-        TitanParameters, branch.values, branch.path, findings, unused=unused, lower_unknown=lower_unknown
-    )
     tables = _tables(config, parameters, branch, findings)
     if tables is None or len(findings.faults) > faults:
         return None, findings
     run = _run(reading, parameters, branch)
     places = PLACES | {key: f"config.{name}" for key, name in _OF_CONFIG.items()}
     places |= {key: key_path(branch.path, name) for key, name in _OF_BRANCH.items()}
-    file = TitanFile(written(tables), {**tables, RUN: run}, mode, branch.model)
+    file = TitanFile(written(tables), {**tables, RUN: run}, reading.mode, branch.model)
     return file, PlacedFindings(findings, places)
 
 
-def _check_config(reading: _Reading, parameters: t.Any, node_count: int) -> None:
+def _check_config(reading: _Reading) -> None:
     config = reading.config
-    check_run(reading, parameters, WITHOUT_EFFECT, MULTI_NODE_KEYS, "master_address")
-    if reading.multi_node:
-        check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
-    check_node_count(reading, node_count, reading.findings)
     if config.use_generated_config is False:
         reading.fault(
             "config.use_generated_config",
