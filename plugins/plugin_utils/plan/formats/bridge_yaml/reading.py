@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from omegaconf import OmegaConf
 
 from ...config.findings import Findings
+from ...config.json_values import as_json
 from ...config.model import typed
 from ...config.overrides import OVERRIDES, flattened, within_depth
 from ...config.yaml_config import read_yaml
@@ -41,18 +42,7 @@ def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None
     """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
     read = read_yaml(text, source, findings)
     # What stands in ${…} is for Bridge, which knows more keys.
-    return None if read is None else RecipeFile(_plain(OmegaConf.to_container(read.config)), {})
-
-
-def _plain(value: t.Any) -> t.Any:
-    """Return a value of YAML as JSON has it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and value - value != 0:
-        return str(value)
-    return value if isinstance(value, str | int | float | None) else str(value)
+    return None if read is None else RecipeFile(as_json(OmegaConf.to_container(read.config)), {})
 
 
 def with_overrides(config: RecipeFile, overrides: Mapping[str, t.Any], findings: Findings) -> RecipeFile:

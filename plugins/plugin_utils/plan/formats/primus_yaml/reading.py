@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from ...config.budget import MOST_VALUES, TOO_DEEP, over_budget, text_of
+from ...config.budget import TOO_DEEP, text_of
 from ...config.findings import Findings
+from ...config.json_values import as_json
 from ...config.words import shown
 from ...config.yaml_config import check_budget, fault_syntax
 from .backends import BACKENDS, fault_backend
@@ -117,7 +118,7 @@ def load(path: str, key: str, findings: Findings) -> Values | None:
 def _loaded(text: str, source: str, findings: Findings) -> Values | None:
     try:
         check_budget(text)
-        values = _plain(yaml.safe_load(text.removeprefix("\ufeff")))
+        values = as_json(yaml.safe_load(text.removeprefix("\ufeff")))
     except yaml.MarkedYAMLError as error:
         fault_syntax(text, source, error, findings)
         return None
@@ -130,19 +131,6 @@ def _loaded(text: str, source: str, findings: Findings) -> Values | None:
     message = f"{source} contains {shown(values)}, not keys."
     findings.fault("training_config", source, message, "Give work_group, user_name, exp_name, workspace and modules.")
     return None
-
-
-def _plain(value: t.Any) -> t.Any:
-    """Return a value of YAML as JSON has it: names as text, and dates and numbers that JSON lacks as well."""
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and value - value != 0:
-        return str(value)
-    if isinstance(value, int) and over_budget(value, MOST_VALUES):
-        return hex(value)
-    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def value_at(values: Mapping[str, t.Any], path: str) -> t.Any:
