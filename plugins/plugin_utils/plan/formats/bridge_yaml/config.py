@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ...config.field_types import ContainerName, Count, FreeObject, Path, Size, Text, YamlText
+from ...config.field_types import ContainerName, Count, FreeObject, Path, Text, YamlText
 from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf
-from ...job.container import ContainerConfig
-from ...job.thresholds import ExpectedResults
+from ..run_section import HubRunSection
 
 MODES = ("pretrain", "sft", "lora", "dora")
 # DATASET_PRESETS in src/megatron/bridge/recipes/utils/dataset_utils.py.
@@ -22,7 +21,7 @@ DATASETS = (
 )
 
 
-class RunConfig(ConfigSection):
+class RunConfig(HubRunSection):
     """The section ``trainops``: how to run."""
 
     bridge_root: Path = key(
@@ -39,29 +38,7 @@ class RunConfig(ConfigSection):
     python: Path | None = optional(
         "Python that has Megatron Bridge; without it torchrun is looked up in PATH.", example="/opt/venv/bin/python"
     )
-    log_dir: Path = key(
-        "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
-    )
-    master_address: Text | None = optional(
-        "Address of rank 0, where the nodes meet; by default, or with auto, that of the inventory.",
-        example="auto",
-        variable="--master_addr",
-    )
-    hf_token_file: Path | None = optional(
-        "File with the Hugging Face token, which gated tokenizers need. The plan holds only its path, never the token.",
-        example="/home/{user-id}/.hf_token",
-        variable="HF_TOKEN",
-    )
-    container_image: Text | None = optional(
-        "Container image; without it, and without training_image, the training runs on the host.",
-        example="nvcr.io/nvidia/nemo:26.08",
-    )
     container_name: ContainerName = key("Name of the container on each node.", default="bridge_training")
-    shm_size: Size = key("Size of the container's /dev/shm.", default="64G")
-    container_config: ContainerConfig = key(
-        "What the container sees of the node, and the environment of the training.", default_factory=ContainerConfig
-    )
-    result_dict: ExpectedResults = key("Thresholds of the verdict.", default_factory=ExpectedResults)
 
 
 class RecipeConfig(ConfigSection):

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ...config.field_types import ContainerName, Flag, Path, Size, Text
-from ...config.fields import ConfigSection, key, optional
+from ...config.field_types import ContainerName, Flag, Path
+from ...config.fields import key, optional
 from ...config.kinds import OneOf
 from ...job.container import ContainerConfig
 from ...job.thresholds import ExpectedResults
+from ..run_section import RunSection
 from .devices import INSTANCES
 
 
-class RunConfig(ConfigSection):
+class RunConfig(RunSection):
     """The section ``trainops``: how to run."""
 
     instance_type: t.Annotated[str, OneOf(tuple(INSTANCES), strict=True)] | None = optional(
@@ -34,19 +35,7 @@ class RunConfig(ConfigSection):
         default=False,
         variable="COMPILE",
     )
-    log_dir: Path = key(
-        "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
-    )
-    master_address: Text | None = optional(
-        "Address of rank 0, where the nodes meet; by default, or with auto, that of the inventory.",
-        example="auto",
-        variable="MASTER_ADDR, --master_addr",
-    )
-    container_image: Text | None = optional(
-        "Container image; without it the training runs on the host, as in NxDT's guide."
-    )
     container_name: ContainerName = key("Name of the container on each node.", default="nxdt_training")
-    shm_size: Size = key("Size of the container's /dev/shm.", default="64G")
     container_config: ContainerConfig = key(
         "What the container sees of the node; without device_list, all Neuron devices of instance_type.",
         default_factory=ContainerConfig,
