@@ -114,6 +114,14 @@ def test_a_placeholder_is_a_fault_and_the_only_one_of_its_value(value: str) -> N
     assert (model.steps, model.name) == (None, None)
 
 
+def test_the_remedy_of_a_placeholder_in_an_object_is_for_its_entry() -> None:
+    findings = Findings()
+    read({"steps": 1, "name": "<changeme>", "inner": {"mounts": {"/a": "<changeme>"}}}, findings)
+    of_entry = {"entry" in fault["remedy"] for fault in findings.faults if "mounts" in fault["key"]}
+    assert of_entry == {True}
+    assert not any("entry" in fault["remedy"] for fault in findings.faults if "mounts" not in fault["key"])
+
+
 def test_what_is_not_used_cannot_be_wrong() -> None:
     findings = Findings()
     data = {"steps": "<changeme>", "size": "abc", "inner": {"devices": {}, "mounts": "<changeme>"}}

@@ -144,7 +144,9 @@ def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findi
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
         message = f"{key_path(key, *where)} still contains {PLACEHOLDER}."
-        findings.fault(key_path(path, key, *where), held, message, part.remedy)
+        # The remedy of the key says what the whole object or list is.
+        remedy = "Replace it with your value, or leave this entry out." if where else part.remedy
+        findings.fault(key_path(path, key, *where), held, message, remedy)
     try:
         read = part.adapter.validate_python(value)
     except ValidationError as error:

@@ -13,6 +13,7 @@ from .words import key_path
 
 # The section of a file whose config is in Python, with the values that replace it.
 OVERRIDES = "overrides"
+_REMEDY = "Give a key of the training config, with dots between section names."
 
 
 def within_depth(overrides: Mapping[str, t.Any], findings: Findings) -> Iterator[tuple[str, t.Any]]:
@@ -40,15 +41,17 @@ def flattened(
     for given, value in _flat(values, ""):
         path = given if of_file else given.removeprefix(f"{OVERRIDES}.")
         if not paths.fullmatch(path):
-            reason = "it is not names with dots between them"
+            reason, remedy = "it is not names with dots between them", _REMEDY
         elif path in result:
-            reason = "it is given twice"
+            reason, remedy = "it is given twice", "Give it once."
         elif isinstance(value, list) and any(_is_no_item(item, nested_lists) for item in value):
             reason = "a list in an argument holds no objects" + ("" if nested_lists else ", and no lists")
+            remedy = "Give a list of texts, numbers, true, false or null."
         else:
             result[path] = value
             continue
-        fault_no_place(given, value, reason, findings, key_path(OVERRIDES, *path.split(".")) if of_file else "")
+        place = key_path(OVERRIDES, *path.split(".")) if of_file else ""
+        fault_no_place(given, value, reason, findings, place, remedy)
     return result
 
 
@@ -66,11 +69,13 @@ def _is_no_item(item: t.Any, nested_lists: bool) -> bool:
     return isinstance(item, dict)
 
 
-def fault_no_place(path: str, value: t.Any, reason: str, findings: Findings, key: str = "") -> None:
+def fault_no_place(
+    path: str, value: t.Any, reason: str, findings: Findings, key: str = "", remedy: str = _REMEDY
+) -> None:
     """Report that no value can be set at a path, and why; ``key`` is where it is, if not in ``training_overrides``."""
     findings.fault(
         key or key_path("training_overrides", path),
         value,
         f"{path} cannot be set: {reason}.",
-        "Give a key of the training config, with dots between section names.",
+        remedy,
     )
