@@ -35,7 +35,7 @@ SINGLE, PAIR = "gemm", "all_reduce"
 OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
 SAMPLES = 3
 COST = Cost(single=60, pair=20)
-# Of how many sweeps that are asked for so many are done, as those of many nodes take longer.
+# Large fleets do only this share of the sweeps, as each takes longer.
 SIZES = {8: 1.0, 64: 0.5, 1024: 0.05}
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# What is never written, and what is written instead.
+# Left: never written. Right: written instead.
 WORDS = {
     r"\banew\b": "again",
     r"\bbesides\b": "as well, in addition to",
@@ -26,7 +26,7 @@ WORDS = {
     r"\btells? of\b": "reports, shows",
     r"\bstands? behind\b": "after",
 }
-# What only a page is checked for, as code has words like these with another meaning.
+# Only pages are checked for these, as code uses the same words with another meaning.
 PAGE_WORDS = {
     r"(?<!\bthere )(?<!\bcontainer_engine )\b(is|are) none\b(?! of)": "say what there is, or is not",
     r"\b(where|which|that) (none|nothing) (is|are)\b": "if there is no …",

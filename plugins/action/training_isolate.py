@@ -162,7 +162,7 @@ class ActionModule(ControllerAction):
             except StoppedError:
                 raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None
             except PlanError as error:
-                # With what the nodes have, what was named cannot be done, or not within the budget.
+                # The named probes cannot run on these nodes, or not within the budget.
                 raise AnsibleActionFail(f"{error}.") from None
         page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
         # A rehearsal makes nodes slow itself, and measures none as a training uses it.

@@ -38,7 +38,7 @@ if t.TYPE_CHECKING:
 _HIDDEN = ("display_ok_hosts", "display_skipped_hosts")
 _MESSAGE = "ansible.builtin.debug"
 _OURS = "trainops.cluster."
-# What became of the hosts of a run: many of them, mostly for one reason.
+# Hosts that a run failed on share a line where the reason is the same.
 _OF_HOSTS = "trainops.cluster.training_node_result"
 # The counts of a host, by the name that the recap has for them.
 _COUNTS = {

@@ -15,7 +15,7 @@ _AROUND = re.compile(
     r"|Data could not be sent to remote host ['\"][^'\"]*['\"]\. Make sure this host can be reached over ssh: )",
     re.IGNORECASE,
 )
-# What ssh and sshd print in addition to a command; it is not why that failed.
+# ssh and sshd print these besides the command's own output; they are not why it failed.
 _ASIDE = re.compile(
     r"ControlSocket .* already exists|Could not chdir to home directory|Warning: Permanently added|mux_client_"
     r"|Pseudo-terminal will not be allocated|Shared connection to .* closed|\*\* "

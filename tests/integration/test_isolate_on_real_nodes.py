@@ -19,7 +19,7 @@ from cluster_of_nodes import Cluster
 from not_run import need
 
 NODES = 6
-# Of one processor; and in Mbit/s.
+# SHARE is of one processor, RATE in Mbit/s.
 SHARE, RATE = 0.02, 20
 
 

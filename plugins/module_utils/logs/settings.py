@@ -40,7 +40,7 @@ SETTINGS = (
     "save_seconds",
     "save_ms",
 )
-# Of these the largest value is kept, as a log of one run has many.
+# A log may have many of these; the largest value is kept.
 LARGEST = ("save_seconds", "save_ms")
 # What a trainer prints in words, by the names that its own arguments have.
 ARGUMENTS = (

@@ -119,7 +119,7 @@ def isolate(
     suspects = suspects_of(measured, before)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
-    # What it passed until then may be the least of its tests.
+    # A node whose hold ended early may have passed only a few of its tests.
     verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
     scored = scores_of(measured)
     return {

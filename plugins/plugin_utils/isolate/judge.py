@@ -20,7 +20,7 @@ from .score import Scored, scores_of
 from .suspicion import suspected
 
 _ALONE = 0.7
-# What comes back at less than this part of what it was has gone.
+# An effect counts as gone if the second test shows less than this share of it.
 _CAME_BACK = 0.5
 _DRAWS = 1000
 _INTERVAL = (2.5, 97.5)

@@ -13,7 +13,7 @@ from ..run.blame import blame_of_verdict
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
 
-# What the node's kernel and its counters said, which need not have failed the run.
+# The node's kernel or counters reported these; they need not have failed the run.
 _OF_MACHINE = frozenset({"machine_fault", "machine_note", "low_traffic", "uneven_traffic"})
 _MOST_SHOWN = 160
 

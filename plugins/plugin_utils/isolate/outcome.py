@@ -8,7 +8,7 @@ from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
 from .readings import OF_GPUS, probe_of
 
-# With less than this an operator hardly sends a node away; where only more can be proved, nobody is called good.
+# Operators hardly send a node away for less than this; if only more can be proved, nobody is called good.
 _ACCEPTED = 0.1
 
 

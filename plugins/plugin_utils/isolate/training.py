@@ -10,7 +10,7 @@ from ..contracts import Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import asked_by, make_plan
 
-# Which hosts would train, and who starts them, is of no concern.
+# Which hosts would train and what starts them does not matter here.
 _LEFT_OUT = ("training_exclude", "training_hosts", "training_launcher", "training_rank_order", "training_spares")
 
 

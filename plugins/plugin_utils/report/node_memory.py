@@ -10,7 +10,7 @@ from datetime import datetime
 
 from .probe_store import ProbeRow
 
-# Of a node so many isolations are compared with, and drawn.
+# Each node is compared with this many of its earlier isolations, which are also drawn.
 _COMPARED = 20
 Part = tuple[str, str]
 
@@ -55,7 +55,7 @@ def memory_of(rows: Sequence[ProbeRow]) -> list[NodeMemory]:
     fastest_first = sorted((one for one in found if one.excess is not None), key=lambda one: one.excess or 0.0)
     ranks = {one.node: rank for rank, one in enumerate(fastest_first, 1)}
     ranked = [one._replace(rank=ranks.get(one.node)) for one in found]
-    # What is broken has no rank, and comes first.
+    # Broken nodes have no rank, and come first.
     return sorted(ranked, key=lambda one: -(one.rank or len(ranked) + 1))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 # A number that stands by itself; one that is part of a name, of a list or of a time of day is text.
 _NUMBER = re.compile(r"(?<![\w.,:/-])[−-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w:/-]|[.,]\w)")
-# What stands after a number that was measured.
+# A measured number has one of these units after it.
 _UNIT = re.compile(r" ?(?:%|°C|(?:ms|s|seconds?|minutes?|hours?|days?|[KMGT]i?B(?:/s)?|Gbit/s|W|MHz|GT/s)(?!\w))")
 # More values than anybody compares.
 _MOST_LISTED = 8

@@ -8,7 +8,7 @@ import typing as t
 from ..contracts import Proposal, Summary
 from .thresholds import missed_bounds
 
-# Of two nodes nobody knows which one is slow.
+# Two nodes cannot show which of them is slow.
 _LEAST_NODES = 3
 _SPEEDS = frozenset({"tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "mfu"})
 # Failures that many nodes see, whichever of them or of the links between them is at fault.

@@ -13,7 +13,7 @@ from ..verdict.thresholds import nearest_limit
 from .readable import exact, percent, scaled
 
 Row = dict[str, t.Any]
-# From here on a factor is easier to read than a percentage.
+# A factor is easier to read than a percentage from here on.
 _TWICE = 2.0
 
 

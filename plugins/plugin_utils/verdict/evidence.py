@@ -38,7 +38,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     """
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
-    # Of a run that never began, those that could not start are the reason; the others only waited for them.
+    # If a run never began, the nodes that could not start are the reason; the others only waited for them.
     causes = _never_began(seen) and any(map(_kept_from_starting, seen.statuses))
     ended_well = 0
     for status in seen.statuses:

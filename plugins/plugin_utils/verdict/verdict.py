@@ -179,7 +179,7 @@ def judge(
         "thresholds": [{**bound, "unit": ALL_METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
-        # What only the history knows, and what is proposed by it.
+        # The history alone knows of a regression, and proposes a command for it.
         "regression": None,
         "isolate": None,
         "metrics": metrics,

@@ -19,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_mo
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.memory import Estimate, Keeping, estimated
 
 PUBLISHED = json.loads((ROOT / "tests/data/published_memory.json").read_text("utf-8"))
-# What docs/memory.md promises.
+# docs/memory.md promises these.
 LOWEST, HIGHEST = 0.65, 1.1
 Plan = dict[str, t.Any]
 

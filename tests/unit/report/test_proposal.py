@@ -53,7 +53,7 @@ def test_what_tests_of_nodes_cannot_explain_or_the_run_explains_itself_proposes_
     assert why(job) is None
     assert why(missed(job, "loss")) is None
     assert why(failed(missed(job), "out_of_memory")) is None
-    # Who is slow is known.
+    # The slow node is known.
     assert why(missed(job) | {"stragglers": {"nodes": [SLOW], "message": ""}}) is None
     # Nodes that train by themselves show it, and two cannot be compared.
     assert why(missed(job) | {"mode": "single_node"}) is None

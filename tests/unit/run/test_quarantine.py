@@ -37,7 +37,7 @@ def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_i
     assert (held["a"].isolation, held["a"].run_id) == ("sweep-1", "")
     assert held["a"].until > held["a"].since
     assert "sweep-1" in held["a"].in_words()
-    # What made a run fail has no end.
+    # An entry made by a failed run does not expire.
     assert (held["b"].run_id, held["b"].until) == ("night-1", "")
     assert found.release(["a", "b"]) == ["b"]
     assert found.release_found(["a", "b"], ["memory", "tcp"]) == []

@@ -53,7 +53,7 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
         # The whole session: what the program started itself would hold the pipes open.
         os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            # What waits for a driver that hangs is not ended even by that.
+            # A process that waits for a hanging driver survives even SIGKILL.
             process.communicate(timeout=_END_SECONDS)
         raise ToolError(f"{called or argv[0]} did not answer within {seconds:g} s") from None
     if process.returncode != 0:

@@ -30,7 +30,7 @@ def probe(request: Request) -> Answer:
     """
     asked = request["probe"]
     measured, problems = [], {}
-    # With a partner it is the same, and looking at it would disturb latencies.
+    # Pairs need no telemetry: it would be the same, and reading it would disturb latencies.
     watch = Watch() if "partner" not in asked else None
     with watch or contextlib.nullcontext():
         for name in asked["probes"]:
@@ -41,7 +41,7 @@ def probe(request: Request) -> Answer:
                 problems[name] = str(error)
             except UNEXPECTED as error:
                 problems[name] = f"unexpected output: {error!r}"
-    # What fails as the node is freed says nothing of it.
+    # A failure while the node is being freed says nothing about the node.
     _held(request)
     answer = {"changed": False, "status": "running", "measured": measured, "problems": problems}
     return {**answer, "telemetry": watch.found()} if watch else answer

@@ -39,7 +39,7 @@ class Found(t.NamedTuple):
     units: t.List[str] = []  # noqa: RUF012 - nobody changes it
 
 
-# What reading an output raises that has another shape than any release is known to print.
+# Reading an output of an unexpected shape raises one of these.
 UNEXPECTED = (ArithmeticError, AttributeError, LookupError, TypeError)
 
 

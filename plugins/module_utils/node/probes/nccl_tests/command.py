@@ -11,7 +11,7 @@ if t.TYPE_CHECKING:
     from ..programs import Programs
 
 PROGRAM = "all_reduce_perf"
-# Where images have it that do not have it in PATH.
+# Images that do not have it in PATH have it here.
 FOLDERS = (
     "/opt/nccl-tests/build",
     "/opt/rccl-tests/build",

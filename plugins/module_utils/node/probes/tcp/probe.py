@@ -30,7 +30,7 @@ _BYTES_TO_AND_FRO = 200
 _SAMPLES = 5
 # On a slow link fewer blocks are sent, so that the test lasts no longer.
 _ENOUGH_SECONDS = 5.0
-# In a rehearsal.
+# A rehearsal needs no more than this.
 _SMALL_BLOCK = 64 << 10
 _WORK = 32
 _SECONDS = struct.Struct("!d")

@@ -124,7 +124,7 @@ def processors_in(listed: str) -> set[int]:
 def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     """Return the seconds of each kind of work of one GPU."""
     of, device = (0, torch.device("cuda")) if on_gpu else (1, torch.device("cpu"))
-    # Of BF16 many CPUs know nothing.
+    # Many CPUs do not support BF16.
     kind = torch.bfloat16 if on_gpu else torch.float32
     torch.manual_seed(1)
     one, other = (torch.randn(_EDGE[of], _EDGE[of], device=device, dtype=kind) for _matrix in range(2))
@@ -174,7 +174,7 @@ def _timed(torch: t.Any, work: Callable[[], object], on_gpu: bool, slowdown: flo
     samples = []
     for _sample in range(_SAMPLES):
         tries = []
-        # What else runs only adds to it; a GPU is not shared.
+        # Other processes only add time, so the fastest try counts; a GPU is not shared and needs one.
         for _try in range(1 if on_gpu else 4):
             wait()
             began = clock()

@@ -26,7 +26,7 @@ RUN = "trainops"
 # Keys of the file; dataset is a section of Bridge's ConfigContainer as well.
 _HOLDING_ARGUMENTS = ("dataset", OVERRIDES)
 _EXPONENT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
-# With + Hydra adds a key, with ++ it adds or replaces one.
+# Hydra adds a key with +, and adds or replaces one with ++.
 _PATH = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -41,7 +41,7 @@ class RecipeFile:
 def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None:
     """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
     read = read_yaml(text, source, findings)
-    # What stands in ${…} is for Bridge, which knows more keys.
+    # Bridge resolves ${…} itself: it knows more keys.
     return None if read is None else RecipeFile(as_json(OmegaConf.to_container(read.config)), {})
 
 

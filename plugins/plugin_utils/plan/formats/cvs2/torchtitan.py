@@ -19,7 +19,7 @@ from .megatron import SECTIONS, model_of, take_config
 from .shape import First, Shape
 
 _PARAMETERS = "model_params"
-# Of several names for the tokenizer the last one counts.
+# The last of several tokenizer names counts.
 _RENAMED = {
     "tokenizer_model": "tokenizer_path",
     "tokenizer_path": "tokenizer_path",

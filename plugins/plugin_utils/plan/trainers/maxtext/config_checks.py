@@ -36,7 +36,7 @@ _MULTI_NODE_KEYS = (
     "nccl_socket_ifname",
     "gloo_socket_ifname",
 )
-# What has to be set unless a script does.
+# These keys are required unless a script sets them.
 _OF_ANY_SCRIPT = {"training_steps", "per_device_batch_size", "max_target_length"}
 _WITHOUT_EFFECT = {
     "dataset_source": "No dataset is fetched; to use an existing one, see dataset_type of the branch.",

@@ -38,7 +38,7 @@ _ENVIRONMENT = {
     # torchrun itself writes to a file, and would keep the lines of its ranks until it has many.
     "PYTHONUNBUFFERED": "1",
 }
-# What a run is judged by, and what would have it go on from another one; values of the file go before these.
+# Step lines with rates, and no checkpoint to resume from. The file's own values take precedence.
 _SET = {
     INTERVAL: 1,
     "logger.log_throughput": True,

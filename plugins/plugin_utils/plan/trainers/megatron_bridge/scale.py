@@ -28,7 +28,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys((_SEQUENCE_PARALLEL, UNLOGGED), FLAG),
 }
 _SHAPE = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_moe_experts")
-# What the names of Bridge's mixed precisions hold (src/megatron/bridge/training/mixed_precision.py).
+# The names of Bridge's mixed precisions contain these (src/megatron/bridge/training/mixed_precision.py).
 _PRECISIONS = {"nvfp4": "nvfp4", "mxfp8": "mxfp8", "fp8": "fp8", "fp16": "fp16", "bf16": "bf16"}
 
 

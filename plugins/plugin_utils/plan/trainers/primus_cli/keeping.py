@@ -15,7 +15,7 @@ from ...job.recomputation import ALL, INPUT, OF_POLICY, SELECTIVE, XLA_LOGIT
 from .reading import PrimusReading
 from .scale import Scale
 
-# With these, states are kept in other formats, or on the host.
+# These options keep states in other formats, or on the host.
 _NOT_ESTIMATED = ("use_precision_aware_optimizer", "optimizer_cpu_offload", "cpu_offloading")
 _SHARDED = ("use_torch_fsdp2", "use_megatron_fsdp")
 _KEPT_OF_TITAN = {"none": ALL, "full": INPUT}

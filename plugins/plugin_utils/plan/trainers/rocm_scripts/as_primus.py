@@ -75,7 +75,7 @@ _KEYS: dict[str, tuple[str, Callable[[str], t.Any]]] = {
     "SAVE_INTERVAL": ("save_interval", int),
     "CKPT_FORMAT": ("ckpt_format", str),
 }
-# What DeepSeek's script recomputes, where that is not all.
+# DeepSeek's script recomputes this for AC; any other value means all.
 _AC = {"sel": {"recompute_granularity": "selective"}}
 _FP8, _FP4 = {"fp8": "hybrid"}, {"fp4": "e2m1"}
 # As in Primus' examples that shard with FSDP.

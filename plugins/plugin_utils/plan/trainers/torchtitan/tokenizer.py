@@ -19,10 +19,10 @@ python=$1 tokenizer=$2 folder=$3
 shift 3
 if [ ! -e "$folder/${tokenizer##*/}" ]; then
   (
-    # What a fetch that broke off leaves must not pass for the tokenizer.
+    # An interrupted fetch must not leave a folder that looks like the tokenizer.
     mkdir -p "$folder" && part=$(mktemp -d "$folder/.fetched.XXXXXX") && trap 'rm -rf "$part"' EXIT || exit
     "$python" scripts/download_hf_assets.py --repo_id "$tokenizer" --local_dir "$part" --assets tokenizer || exit
-    # Where several nodes share the folder, the first one to be done provides it.
+    # Several nodes may share the folder: the first one to finish provides it.
     mv -T "$part/${tokenizer##*/}" "$folder/${tokenizer##*/}" || [ -e "$folder/${tokenizer##*/}" ]
   ) || exit
 fi

@@ -17,7 +17,7 @@ from pathlib import Path
 _Values = Mapping[str, t.Any]
 
 SCRIPTS: t.Final[dict[str, dict[str, t.Any]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-# What a script says of the run rather than of the model, each with the key of ``config``.
+# These settings of a script belong to the run, not to the model; each has its key in ``config``.
 _OF_CONFIG = {"steps": "training_steps", "enable_checkpointing": "enable_checkpointing"}
 
 

@@ -25,7 +25,7 @@ _FOR_EVERY_GPU = (
     *("qwen3_14B", "qwen3_32B", "qwen3_30B_A3B", "qwen3_235B_A22B", "gpt_oss_20B", "grok1", "grok2"),
 )
 _FOR_MI355X = ("deepseek_v4_flash", "glm5", "gpt_oss_120B", "kimi_k2", "lfm2_8B_A1B", "minimax_m2.5")
-# With the GPUs that there are experiments for, all of them in BF16 and FP8.
+# Each model has its GPUs that Primus has experiments for, all of them in BF16 and FP8.
 MODELS = {
     **dict.fromkeys(_FOR_EVERY_GPU, ("MI300X", "MI325X", "MI355X")),
     **dict.fromkeys(_FOR_MI355X, ("MI355X",)),

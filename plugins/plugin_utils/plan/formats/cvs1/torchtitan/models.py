@@ -11,7 +11,7 @@ import re
 
 from ..branch import canonical_model
 
-# By how its name begins; CVS takes any other model for Llama 3.
+# The beginning of the name decides; CVS takes any other model for Llama 3.
 _NAMES = {
     "llama3": re.compile(r"llama_?3"),
     "qwen3": re.compile(r"qwen_?3"),
@@ -22,7 +22,7 @@ FLAVORS = {
     "qwen3": ("0.6B", "1.7B", "4B", "8B", "14B", "32B", "30B-A3B", "235B-A22B"),
     "deepseek_v3": ("16B", "236B", "671B"),
 }
-# What CVS fetches the tokenizer of, where its config does not say.
+# CVS fetches these tokenizers where its config names none.
 TOKENIZERS = {
     "llama3_1_8b": "meta-llama/Llama-3.1-8B",
     "llama3_1_70b": "meta-llama/Llama-3.1-70B",
