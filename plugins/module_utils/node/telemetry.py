@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What accelerators say of themselves while they work: read once a second, and kept is the moment of most power.
+"""Telemetry of accelerators under load: read once a second, of which the moment of most power is kept.
 
-Then the clock is that of work, a reason that holds it down is a reason, and the PCIe link runs at full speed.
+At that moment clock and PCIe link are those of work, and whatever holds the clock down shows. An idle GPU saves power.
 """
 
 from __future__ import annotations

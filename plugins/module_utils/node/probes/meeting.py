@@ -15,15 +15,19 @@ if t.TYPE_CHECKING:
     from ..contracts import Partner
 
 _POLL_SECONDS = 0.05
+# A stranger that says nothing holds the port for so long.
+_STRANGER_SECONDS = 2.0
 
 
 @contextlib.contextmanager
 def met(partner: Partner, probe: str) -> t.Iterator[socket.socket]:
-    """Give the connection with the partner for a probe; `NodeError` where there is none, or where it breaks."""
-    with contextlib.closing(_served(partner) if partner["serves"] else _connected(partner)) as stream:
+    """Give the connection with the partner for a probe; `NodeError` where there is none, or where it breaks.
+
+    Anybody may connect to the port, such as a scanner of ports: who does not prove that it knows the secret is ignored.
+    """
+    with contextlib.closing(_served(partner, probe) if partner["serves"] else _connected(partner, probe)) as stream:
         stream.settimeout(partner["patience"])
         try:
-            _greet(stream, f"{probe} {partner['secret']}")
             yield stream
         except OSError as error:
             raise NodeError(f"the connection with {partner['node']} broke: {error.strerror or error}") from None
@@ -40,14 +44,19 @@ def received(stream: socket.socket, size: int) -> bytes:
     return bytes(parts)
 
 
-def _served(partner: Partner) -> socket.socket:
+def _served(partner: Partner, probe: str) -> socket.socket:
+    deadline = time.monotonic() + partner["patience"]
     try:
         with contextlib.closing(socket.socket()) as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(("", partner["port"]))
-            listening.listen(1)
-            listening.settimeout(partner["patience"])
-            return listening.accept()[0]
+            listening.listen()
+            while True:
+                listening.settimeout(max(deadline - time.monotonic(), _POLL_SECONDS))
+                stream = listening.accept()[0]
+                if _knows_secret(stream, partner, probe, min(_STRANGER_SECONDS, partner["patience"])):
+                    return stream
+                stream.close()
     except socket.timeout:
         raise NodeError(f"{partner['node']} did not connect to port {partner['port']}") from None
     except OSError as error:
@@ -56,22 +65,38 @@ def _served(partner: Partner) -> socket.socket:
         ) from None
 
 
-def _connected(partner: Partner) -> socket.socket:
+def _connected(partner: Partner, probe: str) -> socket.socket:
     deadline = time.monotonic() + partner["patience"]
+    where = f"{partner['node']} at {partner['address']}, port {partner['port']}"
     while True:
         try:
-            return socket.create_connection((partner["address"], partner["port"]), partner["patience"])
+            stream = socket.create_connection((partner["address"], partner["port"]), partner["patience"])
+            if _knows_secret(stream, partner, probe, partner["patience"]):
+                return stream
+            stream.close()
+            problem = f"{where} is not the other end of this test; set isolate_port to one that is free on all nodes"
         except OSError as error:
-            # The other end may not listen yet.
-            if time.monotonic() > deadline:
-                where = f"{partner['node']} at {partner['address']}, port {partner['port']}"
-                raise NodeError(f"{where} cannot be reached: {error.strerror or error}") from None
-            time.sleep(_POLL_SECONDS)
+            problem = f"{where} cannot be reached: {error.strerror or error}"
+        # The other end may not listen yet.
+        if time.monotonic() > deadline:
+            raise NodeError(problem)
+        time.sleep(_POLL_SECONDS)
 
 
-def _greet(stream: socket.socket, secret: str) -> None:
-    """Send a secret of the test, and receive it, so that nobody else takes part."""
-    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    stream.sendall(secret.encode())
-    if not hmac.compare_digest(received(stream, len(secret)), secret.encode()):
-        raise NodeError("somebody else has connected, who does not know the secret of this test")
+def _knows_secret(stream: socket.socket, partner: Partner, probe: str, seconds: float) -> bool:
+    """Return whether the other end knows the secret of the test, and show it that this one does.
+
+    Neither end sends what the other one has to send, so that an echo proves nothing.
+    """
+    try:
+        stream.settimeout(seconds)
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        stream.sendall(_proof(partner, probe, partner["serves"]))
+        expected = _proof(partner, probe, not partner["serves"])
+        return hmac.compare_digest(received(stream, len(expected)), expected)
+    except (OSError, NodeError):
+        return False
+
+
+def _proof(partner: Partner, probe: str, serves: bool) -> bytes:
+    return hmac.new(partner["secret"].encode(), f"{probe} {serves}".encode(), "sha256").digest()
