@@ -9,9 +9,11 @@ import threading
 import typing as t
 from pathlib import Path
 
+import node_answers
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm import journal
+from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import WORD_NAME
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import (
     JOURNAL_NAME,
     Answers,
@@ -19,9 +21,10 @@ from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal imp
     Teller,
     gather,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import FOLLOW
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm import records
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import Journal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import JobNode, Journal
 
 
 class Task:
@@ -252,6 +255,31 @@ def test_hours_that_nobody_followed_are_one_answer_and_an_end_is_its_own(job: Jo
     first = followed_up.next(0, "follow")
     assert (first["blocks"], first["log_bytes"]) == (list(range(1000)), 999)
     assert followed_up.next(0, "follow")["status"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("word", "after", "exit_status", "seen"),
+    [
+        ("stop", 0.5, 1, ("stopped", None)),
+        ("stop", 0.5, None, ("stopped", None)),
+        ("stop", 0.5, 0, ("exited", 0)),
+        ("stop", -60.0, 1, ("exited", 1)),
+        ("", 0.5, 1, ("exited", 1)),
+    ],
+)
+def test_a_rank_that_fails_after_a_stop_of_which_its_task_has_not_heard_is_stopped(
+    job: Job, word: str, after: float, exit_status: int | None, seen: tuple[str, int | None]
+) -> None:
+    (job.run_dir / WORD_NAME).write_text(word)
+    ended_at = (job.run_dir / WORD_NAME).stat().st_mtime + after
+    task = Task(0)
+    status = "killed" if exit_status is None else "exited"
+    ended = {"exit_status": exit_status, "ended_at": ended_at, "oom_killed": False, "failed": False, "changed": True}
+    task.teller.tell("follow", node_answers.answer(status, message="", **ended))
+    (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
+    node = JobNode(Journal(t.cast(t.Any, job), ("follow",), [0]), "gpu01", 0)
+    heard = node.ask(FOLLOW, wait_seconds=1.0, cursor={})
+    assert (heard["status"], heard["exit_status"]) == seen
 
 
 def test_who_waits_for_a_node_gets_its_answer_or_how_the_job_ended(job: Job) -> None:

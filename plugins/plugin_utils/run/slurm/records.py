@@ -28,6 +28,8 @@ _LOOK_SECONDS = 1.0
 _ASKED_SECONDS = 10.0
 # What a shared file system takes to show what another node has written.
 _LAG_SECONDS = 30.0
+# Nodes and file server may differ by so much.
+_CLOCK_SECONDS = 1.0
 _ADDED = ("blocks", "failures", "survived")
 
 
@@ -66,6 +68,14 @@ class Journal:
         if not self._stop_requested:
             self._stop_requested = True
             (self.job.run_dir / WORD_NAME).write_text(WORD_TO_STOP, encoding="ascii")
+
+    def stopped_at(self) -> float | None:
+        """Return when the job was asked to stop, by whomever, in seconds since the epoch; None if it was not."""
+        word = self.job.run_dir / WORD_NAME
+        try:
+            return word.stat().st_mtime if word.read_text(encoding="ascii") == WORD_TO_STOP else None
+        except (OSError, ValueError):
+            return None
 
     def _read_on(self) -> None:
         """Look at the journal until the job has ended and nothing more has come."""
@@ -115,6 +125,17 @@ def _goes_on(answer: dict[str, t.Any]) -> bool:
     return answer.get("status") == "running" and all(isinstance(answer.get(name), list) for name in _ADDED)
 
 
+def _of_a_stop(answer: Followed, stopped_at: float | None) -> Followed:
+    """Return the answer of a training that failed after a stop as that of one that was stopped.
+
+    A rank whose peer has been stopped ends with an error of its own, maybe before its task hears of the stop.
+    """
+    if stopped_at is None or answer["status"] not in ("exited", "killed") or answer["exit_status"] == 0:
+        return answer
+    follows = (answer["ended_at"] or 0.0) >= stopped_at - _CLOCK_SECONDS
+    return {**answer, "status": "stopped", "exit_status": None} if follows else answer
+
+
 class JobNode:
     """A node of a job; `ask` is what `Phases` takes."""
 
@@ -145,6 +166,7 @@ class JobNode:
         # A container may take minutes to start.
         patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
         answer = accepted(FOLLOW, self._journal.next(self._place, "follow", patience))
+        answer = _of_a_stop(answer, self._journal.stopped_at())
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
