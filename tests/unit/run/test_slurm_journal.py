@@ -12,6 +12,7 @@ from pathlib import Path
 import node_answers
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.cursor import new_cursor
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm import journal
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import WORD_NAME
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import (
@@ -275,7 +276,7 @@ def test_a_rank_that_fails_after_a_stop_of_which_its_task_has_not_heard_is_stopp
     task = Task(0)
     status = "killed" if exit_status is None else "exited"
     ended = {"exit_status": exit_status, "ended_at": ended_at, "oom_killed": False, "failed": False, "changed": True}
-    task.teller.tell("follow", node_answers.answer(status, message="", **ended))
+    task.teller.tell("follow", node_answers.answer(status, message="", cursor=new_cursor(), **ended))
     (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
     node = JobNode(Journal(t.cast(t.Any, job), ("follow",), [0]), "gpu01", 0)
     heard = node.ask(FOLLOW, wait_seconds=1.0, cursor={})
