@@ -125,17 +125,6 @@ def _goes_on(answer: dict[str, t.Any]) -> bool:
     return answer.get("status") == "running" and all(isinstance(answer.get(name), list) for name in _ADDED)
 
 
-def _of_a_stop(answer: Followed, stopped_at: float | None) -> Followed:
-    """Return the answer of a training that failed after a stop as that of one that was stopped.
-
-    A rank whose peer has been stopped ends with an error of its own, maybe before its task hears of the stop.
-    """
-    if stopped_at is None or answer["status"] not in ("exited", "killed") or answer["exit_status"] == 0:
-        return answer
-    follows = (answer["ended_at"] or 0.0) >= stopped_at - _CLOCK_SECONDS
-    return {**answer, "status": "stopped", "exit_status": None} if follows else answer
-
-
 class JobNode:
     """A node of a job; `ask` is what `Phases` takes."""
 
@@ -166,10 +155,19 @@ class JobNode:
         # A container may take minutes to start.
         patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
         answer = accepted(FOLLOW, self._journal.next(self._place, "follow", patience))
-        answer = _of_a_stop(answer, self._journal.stopped_at())
+        if answer["status"] in ("exited", "killed") and answer["exit_status"] != 0 and self._follows_a_stop(answer):
+            answer.update(status="stopped", exit_status=None)
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
+
+    def _follows_a_stop(self, answer: Followed) -> bool:
+        """Return whether a training failed after the job was asked to stop.
+
+        A rank whose peer has been stopped ends with an error of its own, maybe before its task hears of the stop.
+        """
+        stopped_at = self._journal.stopped_at()
+        return stopped_at is not None and (answer["ended_at"] or 0.0) >= stopped_at - _CLOCK_SECONDS
 
     def _stopped(self, grace_seconds: float) -> Stopped:
         if self._job.id is None or not self._journal.has_heard(self._place):
