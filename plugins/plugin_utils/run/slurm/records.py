@@ -156,7 +156,7 @@ class JobNode:
         patience = wait_seconds + _LAG_SECONDS if self._last_followed else None
         answer = accepted(FOLLOW, self._journal.next(self._place, "follow", patience))
         if answer["status"] in ("exited", "killed") and answer["exit_status"] != 0 and self._follows_a_stop(answer):
-            answer.update(status="stopped", exit_status=None)
+            answer = {**answer, "status": "stopped", "exit_status": None}
         # The answer may be old, and the clocks of a cluster of Slurm are one: munge refuses others.
         self._last_followed = {**answer, "now": time.time()}
         return self._last_followed
