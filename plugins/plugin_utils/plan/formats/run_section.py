@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+import typing as t
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
 from ..config.field_types import ContainerName, Path, Size, Text
 from ..config.fields import ConfigSection, key, optional
-from ..job.container import ContainerConfig
+from ..config.findings import Findings
+from ..config.model import typed
+from ..job.container import CONTAINER_KEYS, ContainerConfig
+from ..job.options import RunOptions
 from ..job.thresholds import ExpectedResults
 
 
@@ -39,3 +47,22 @@ class HubRunSection(RunSection):
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN",
     )
+
+
+ModelT = t.TypeVar("ModelT", bound=BaseModel)
+
+
+def typed_file(
+    model: type[ModelT],
+    values: Mapping[str, t.Any],
+    options: RunOptions,
+    findings: Findings,
+    *,
+    lower_unknown: bool = False,
+) -> ModelT:
+    """Return the model of a file with such a section; see `typed`. Keys that the run does not read are not checked."""
+    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
+    if options.training_record_only or options.training_thresholds:
+        unused |= {*ExpectedResults.model_fields}
+    lower_unknown = lower_unknown or options.training_unknown_keys == "warn"
+    return typed(model, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)

@@ -14,17 +14,17 @@ from collections.abc import Mapping, Sequence
 
 from ....contracts import Bound, OptionalParameters, Parameters
 from ...config.findings import Findings
-from ...config.model import typed
 from ...config.words import listed
 from ...formats.bridge_yaml.config import RecipeConfig, RunConfig
 from ...formats.bridge_yaml.reading import RUN, RecipeFile, mode_of, overrides_of
 from ...formats.bridge_yaml.recipe_name import read_name
+from ...formats.run_section import typed_file
 from ...job.branch import Branch
-from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
+from ...job.container import container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
-from ...job.thresholds import ExpectedResults, expected_in
+from ...job.thresholds import expected_in
 from .checks import check_recipe
 from .options import BridgeOptions
 from .reading import BridgeReading
@@ -49,7 +49,7 @@ _SET = {
 
 def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
-    read = _typed(config, options, findings)
+    read = typed_file(RecipeConfig, config.values, options, findings)
     given = overrides_of(config, findings)
     written = {path.lstrip("+"): path for path in given}
     overrides = {path: given[as_given] for path, as_given in written.items()}
@@ -62,14 +62,6 @@ def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], 
     master = reading.master_address(f"{RUN}.master_address")
     expected = expected_in(reading, f"{RUN}.result_dict")
     return None if findings.faults else _job(reading, run, image, master, sizes, expected)
-
-
-def _typed(config: RecipeFile, options: BridgeOptions, findings: Findings) -> RecipeConfig:
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    if options.training_record_only or options.training_thresholds:
-        unused |= {*ExpectedResults.model_fields}
-    lower_unknown = options.training_unknown_keys == "warn"
-    return typed(RecipeConfig, config.values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
 def _job(

@@ -15,20 +15,20 @@ from collections.abc import Mapping, Sequence
 from .....module_utils.node.contracts import ContainerOptions
 from ....contracts import Bound, Parameters
 from ...config.findings import Findings
-from ...config.model import typed
 from ...config.staged_secrets import check_secrets
 from ...config.yaml_config import YamlConfig, values_of
 from ...formats.nxdt_yaml.config import NxdtConfig
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.precision import precision_compiler_flags, precision_environment
 from ...formats.nxdt_yaml.run import RUN, given_nodes_of, mode_of
+from ...formats.run_section import typed_file
 from ...job.batch_scaling import for_nodes_at_hand
 from ...job.branch import Branch, check_name
-from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
+from ...job.container import container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node
 from ...job.sizes import Sizes
-from ...job.thresholds import ExpectedResults, expected_in
+from ...job.thresholds import expected_in
 from .architecture import architecture_of, chips_per_device
 from .checks import check_config
 from .options import NxdtOptions
@@ -73,7 +73,7 @@ def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], fi
     # Unresolved values are already reported, and not reported again as missing.
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
-    reading = NxdtReading(_typed(values, options, own), mode, nodes, options, own)
+    reading = NxdtReading(typed_file(NxdtConfig, values, options, own), mode, nodes, options, own)
     job = _checked_job(reading, values, config.text, given_nodes)
     findings.faults += [fault for fault in own.faults if fault["key"] not in reported]
     findings.warnings += own.warnings
@@ -92,14 +92,6 @@ def _checked_job(reading: NxdtReading, values: Mapping[str, t.Any], text: str, g
     master = reading.master_address(f"{RUN}.master_address")
     expected = expected_in(reading, f"{RUN}.result_dict")
     return None if reading.findings.faults else _job(reading, text, master, sizes, expected)
-
-
-def _typed(values: dict[str, t.Any], options: NxdtOptions, findings: Findings) -> NxdtConfig:
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    unjudged = options.training_record_only or options.training_thresholds
-    unused |= {*(ExpectedResults.model_fields if unjudged else ())}
-    lower_unknown = options.training_unknown_keys == "warn"
-    return typed(NxdtConfig, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
 def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: list[Bound]) -> Job:

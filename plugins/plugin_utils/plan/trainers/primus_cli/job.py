@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from ....contracts import OptionalParameters, Parameters
 from ...config.findings import Findings
-from ...config.model import typed
 from ...formats.primus_yaml.experiment import Experiment
 from ...formats.primus_yaml.keys import Keys
 from ...formats.primus_yaml.overrides import overrides_of
@@ -25,14 +24,15 @@ from ...formats.primus_yaml.reading import PrimusFile, merged
 from ...formats.primus_yaml.run import RUN, mode_of, run_of
 from ...formats.primus_yaml.run_config import RunConfig
 from ...formats.primus_yaml.variables import resolved
+from ...formats.run_section import typed_file
 from ...job.architecture import Architecture
 from ...job.batch_scaling import check_scaling
 from ...job.branch import Branch
-from ...job.container import CONTAINER_KEYS, container_options, variables_of_user
+from ...job.container import container_options, variables_of_user
 from ...job.job import Job
 from ...job.known_models import KNOWN_MODELS, known_model
 from ...job.ranks import Node
-from ...job.thresholds import ExpectedResults, expected_in
+from ...job.thresholds import expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added
 from .keeping import keeping_of
@@ -58,7 +58,7 @@ def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], 
     values = resolved(config.values, _variables(config), "", findings)
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
-    experiment = _typed(values, options, own)
+    experiment = typed_file(Experiment, values, options, own)
     path = f"modules.{config.module}"
     module = values["modules"][config.module]
     given = Keys(overrides_of(module, config.arguments), f"{path}.overrides", own)
@@ -85,14 +85,6 @@ def _variables(config: PrimusFile) -> dict[str, str]:
     container = run_of(config).get("container_config")
     given = container.get("env_dict") if isinstance(container, dict) else None
     return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
-
-
-def _typed(values: Mapping[str, t.Any], options: PrimusOptions, findings: Findings) -> Experiment:
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    unjudged = options.training_record_only or options.training_thresholds
-    unused |= {*(ExpectedResults.model_fields if unjudged else ())}
-    lower_unknown = options.training_unknown_keys == "warn"
-    return typed(Experiment, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)
 
 
 def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str, t.Any]) -> Job | None:

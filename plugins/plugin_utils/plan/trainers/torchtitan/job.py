@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from ....contracts import Bound, OptionalParameters, Parameters
 from ...config.findings import Findings
-from ...config.model import typed
 from ...config.staged_secrets import check_secrets
 from ...config.toml_config import written
+from ...formats.run_section import typed_file
 from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
 from ...job.branch import Branch, check_name
@@ -25,7 +25,7 @@ from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .architecture import architecture_of
 from .checks import check_config, warn_of_model
-from .launch import MODULE, RUN, of_run, torchrun, unused_keys
+from .launch import MODULE, RUN, of_run, torchrun
 from .options import TorchTitanOptions
 from .precision import precision_of
 from .reading import TorchTitanReading
@@ -61,10 +61,7 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
 def _typed(values: dict[str, t.Any], options: TorchTitanOptions, findings: Findings) -> TorchTitanConfig:
     job = values.get("job")
     has_own_keys = isinstance(job, dict) and bool(job.get("custom_config_module"))
-    lower_unknown = options.training_unknown_keys == "warn" or has_own_keys
-    return typed(
-        TorchTitanConfig, values, "", findings, unused=unused_keys(options), lower_unknown=lower_unknown, notes=False
-    )
+    return typed_file(TorchTitanConfig, values, options, findings, lower_unknown=has_own_keys)
 
 
 def _staged(config: TitanFile) -> dict[str, t.Any]:

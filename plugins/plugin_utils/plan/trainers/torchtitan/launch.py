@@ -10,9 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from .....module_utils.node.contracts import ContainerOptions
-from ...job.container import CONTAINER_KEYS, check_container, container_options, variables_of_user
-from ...job.thresholds import ExpectedResults
-from .options import TorchTitanOptions
+from ...job.container import check_container, container_options, variables_of_user
 from .reading import RunReading
 
 RUN = "trainops"
@@ -42,14 +40,6 @@ class OfRun(t.TypedDict):
     mounts: dict[str, str]
     devices: list[str]
     container_options: ContainerOptions
-
-
-def unused_keys(options: TorchTitanOptions) -> set[str]:
-    """Return the known keys of the table that a run does not read."""
-    unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    if options.training_record_only or options.training_thresholds:
-        unused |= {*ExpectedResults.model_fields}
-    return unused
 
 
 def check_run(reading: RunReading[t.Any]) -> None:

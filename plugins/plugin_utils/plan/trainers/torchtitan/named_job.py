@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from ....contracts import Bound, OptionalParameters, Parameters
 from ...config.findings import Findings
 from ...config.kinds import Whole
-from ...config.model import typed
 from ...config.secret_names import is_secret_name, without_secrets
+from ...formats.run_section import typed_file
 from ...formats.torchtitan_run.config import RunFile
 from ...formats.torchtitan_run.file import TitanRun
 from ...job.batch_scaling import check_scaling
@@ -26,7 +26,7 @@ from ...job.ranks import Node
 from ...job.sizes import Sizes, check_sizes
 from ...job.thresholds import expected_in
 from .checks import check_lines, warn_of_model
-from .launch import MODULE, RUN, check_run, of_run, torchrun, unused_keys
+from .launch import MODULE, RUN, check_run, of_run, torchrun
 from .options import TorchTitanOptions
 from .reading import NamedReading
 from .tokenizer import check_tokenizer, fetching, script_of
@@ -51,10 +51,7 @@ _PRECISIONS = {"float8": "fp8", "float32": "fp32"}
 def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     mode = "multi_node" if options.training_mode == "auto" else options.training_mode
-    lower_unknown = options.training_unknown_keys == "warn"
-    read = typed(
-        RunFile, config.values, "", findings, unused=unused_keys(options), lower_unknown=lower_unknown, notes=False
-    )
+    read = typed_file(RunFile, config.values, options, findings)
     reading = NamedReading(read, mode, nodes, options, findings, config.overrides)
     sizes = _sizes_of(reading)
     check_sizes(sizes, None, {name: reading.where(key) for name, key in _KEYS.items()}, findings)
