@@ -58,7 +58,7 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     """Note failures of a known class after the last step, if no node is known to have failed.
 
     A failure before the last step was survived, as the later steps show. On a node without steps, a failure counts if
-    no sign of training follows it.
+    no sign of training follows it. After somebody stopped the run, only a loss counts: the rest is the stop's work.
     """
     for status in seen.statuses if seen.first is None else ():
         node, failures = status["node"], status.get("failures_at_end", [])
@@ -67,7 +67,10 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
             failures = only_errors(status.get("failures", [])) or failures
             where = "with no sign of training after it"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
-            code = "fault_at_end" if failure["class"] in _LOSSES else "failure_at_end"
+            lost = failure["class"] in _LOSSES
+            if seen.interrupted and not lost:
+                continue
+            code = "fault_at_end" if lost else "failure_at_end"
             message = f"The log of {node} reports a failure {where} ({failure['class']}): {line}"
             reasons.add(INCONCLUSIVE, code, message, node)
 
