@@ -82,7 +82,7 @@ class ActionModule(ControllerAction):
             problems.append(str(error).rstrip("."))
         if problems:
             raise AnsibleActionFail("\n".join(f"{problem}." for problem in problems))
-        lines = [*left.in_words(), *planned_in_words(tests), *more_in_words(arguments)]
+        lines = [*left.in_words(), *planned_in_words(tests), *more_in_words(arguments, hosts)]
         show("\n".join(["", *(f"{line}." for line in lines), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
         return result if self._task.check_mode else result | self._isolated(options, tests, left)

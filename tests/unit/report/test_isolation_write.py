@@ -41,6 +41,9 @@ def isolation(*suspects: dict[str, t.Any], **verdicts: tuple[str, str, bool]) ->
         "probes": {"cpu": {node: 0.01 * place for place, node in enumerate(NODES)}},
         "seconds": {"cpu": {node: 0.5 + 0.01 * place for place, node in enumerate(NODES)}},
         "links": {"tcp_throughput": [("gpu0", "gpu1", 0.5), ("gpu2", "gpu3", None)]},
+        "groups": {},
+        "sizes": {},
+        "at_scale": [],
         "node_minutes": 1.5,
     }
 
