@@ -85,8 +85,8 @@ def at_scale_in_words(one: SlowAtScale) -> str:
 def sizes_in_words(probe: str, sizes: Sequence[SizeFound]) -> str:
     """Return how much longer than the smallest groups all others take by a probe."""
     least, *larger = sizes
-    more = [f"{one['nodes']} {_percent_more(one['slower_by'])}" for one in larger]
-    return f"Groups of {least['nodes']} nodes are the measure for larger ones: {', '.join(more)} ({probe})"
+    more = [f"{one['nodes']} nodes {_percent_more(one['slower_by'])}" for one in larger]
+    return f"Against groups of {least['nodes']} nodes: {', '.join(more)} ({probe})"
 
 
 def _percent_more(by: float | None) -> str:

@@ -38,7 +38,7 @@ def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
     return _map(names, rows, "")
 
 
-def groups_map(groups: Sequence[GroupFound]) -> Markup | None:
+def groups_map(groups: Sequence[GroupFound], worst_first: Sequence[str]) -> Markup | None:
     """Return a row for each node and a column for each split, with the group that the node was in; None for too many.
 
     Columns say into how many groups of how many nodes a split is.
@@ -51,7 +51,10 @@ def groups_map(groups: Sequence[GroupFound]) -> Markup | None:
     for one in groups:
         for node in one["nodes"]:
             rows.setdefault(node, {})[columns[one["split"]]] = one["slower_by"]
-    return _map(list(columns.values()), rows, "Node") if 0 < len(rows) <= MOST_NODES else None
+    names = dict.fromkeys([*(name for name in worst_first if name in rows), *rows])
+    return (
+        _map(list(columns.values()), {name: rows[name] for name in names}, "Node") if len(rows) <= MOST_NODES else None
+    )
 
 
 def _map(columns: Sequence[str], rows: Mapping[str, Mapping[str, Excess]], corner: str) -> Markup:

@@ -63,7 +63,9 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
     lines += [f"  {suspicion_in_words(one)}" for one in isolation["suspicion"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
-    lines += [f"  {line}" for line in (*_at_scale(isolation), *_sizes(isolation).values())]
+    # Slow nodes make larger groups slower, too.
+    sizes = [] if isolation["suspects"] else _sizes(isolation)
+    lines += [f"  {line}" for line in (*_at_scale(isolation), *sizes)]
     return [f"{_title(isolation)}.", *lines, f"  {proof_in_words(isolation)}"]
 
 
@@ -71,10 +73,10 @@ def _at_scale(isolation: Isolation) -> list[str]:
     return [at_scale_in_words(one) for one in isolation["at_scale"]]
 
 
-def _sizes(isolation: Isolation) -> dict[str, str]:
-    """Return by probe what groups of each size take in words, for what takes as long in groups of any size."""
+def _sizes(isolation: Isolation) -> list[str]:
+    """Return what groups of each size take in words, for what takes as long in groups of any size."""
     sizes = isolation["sizes"].items()
-    return {probe: sizes_in_words(probe, found) for probe, found in sizes if probe in OF_SCALE and len(found) > 1}
+    return [sizes_in_words(probe, found) for probe, found in sizes if probe in OF_SCALE and len(found) > 1]
 
 
 def _title(isolation: Isolation) -> str:
@@ -131,7 +133,7 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
     charts = {"probes": probes_map(isolation["probes"], worst_first)}
     maps = {probe: links_map(found) for probe, found in isolation["links"].items()}
     charts |= {probe: drawn for probe, drawn in maps.items() if drawn is not None}
-    of_groups = {f"groups {probe}": groups_map(found) for probe, found in isolation["groups"].items()}
+    of_groups = {f"groups {probe}": groups_map(found, worst_first) for probe, found in isolation["groups"].items()}
     charts |= {name: drawn for name, drawn in of_groups.items() if drawn is not None}
     untested = _untested(isolation)
     nodes = counted(len(isolation["nodes"]), "node")
