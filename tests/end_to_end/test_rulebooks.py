@@ -44,9 +44,12 @@ def rule_of(rulebook: str) -> dict:
 
 
 def value_of_condition(rule: dict, notification: dict):
-    """Return what the path that a rule wants to be defined leads to; None where it is not."""
-    path, defined = rule["condition"].split(" is ")
-    assert defined == "defined"
+    """Return what the path of a condition leads to; None where it ends before.
+
+    ansible-rulebook takes "is defined" as true of every key of null; a search is true only of text.
+    """
+    path, test = rule["condition"].split(" is ")
+    assert test == 'search(".")'
     return found({"event": {"payload": notification}}, path)
 
 
