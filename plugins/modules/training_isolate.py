@@ -86,6 +86,12 @@ options:
       - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
     type: bool
     default: false
+  quarantine:
+    description:
+      - Test nothing, but put the nodes that the isolation O(name) found to be bad into quarantine for
+        O(quarantine_days), so that somebody can decide that after it. A rehearsal changes nothing there.
+    type: bool
+    default: false
   quarantine_days:
     description:
       - Days for which nodes that are to be left out go into quarantine, C(quarantine.json) in O(output_dir), if not
@@ -141,6 +147,17 @@ suspects:
       slower_by: 0.302
       interval: [0.298, 0.309]
       evidence: cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes
+name:
+  description: The name of the isolation.
+  returned: except in check mode
+  type: str
+  sample: 20260314-092653
+quarantined:
+  description: The nodes that are left out from now on.
+  returned: with O(quarantine)
+  type: list
+  elements: str
+  sample: [gpu07]
 hosts:
   description:
     - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and

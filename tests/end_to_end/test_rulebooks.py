@@ -9,12 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import yaml
-from jinja2.nativetypes import NativeEnvironment
 from ansible_commands import finished
+from jinja2.nativetypes import NativeEnvironment
 from playbook_bench import ROOT, Bench
 
 TRAINER = "echo torch.OutOfMemoryError: HIP out of memory. >&2; exit 1"
-BROKEN_NETWORK = "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"
+BROKEN_NETWORK = (
+    "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"
+)
 
 
 @pytest.fixture
@@ -39,7 +41,9 @@ def tickets() -> Iterator[tuple[str, list[dict]]]:
 
 
 def rule_of(rulebook: str) -> dict:
-    ((rule,),) = (one["rules"] for one in yaml.safe_load((ROOT / f"extensions/eda/rulebooks/{rulebook}.yml").read_text()))
+    ((rule,),) = (
+        one["rules"] for one in yaml.safe_load((ROOT / f"extensions/eda/rulebooks/{rulebook}.yml").read_text())
+    )
     return rule
 
 
