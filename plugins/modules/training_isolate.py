@@ -58,9 +58,9 @@ options:
   probes:
     description:
       - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm).
+        V(nccl_tests_pairs), V(ib_write_bw), V(dcgm) and V(fio).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
-      - V(disk), as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
+      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
         for settings, too, run only if named.
       - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list

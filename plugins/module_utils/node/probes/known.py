@@ -38,6 +38,7 @@ PROBES = {
         Probe("cpu", "cpu.probe", False, "cpu", "cpu", 5, needs=False),
         Probe("memory", "memory.probe", False, "memory", "memory", 10, needs=False),
         Probe("disk", "disk.probe", False, "disk_write", "disk", 30, by_default=False, needs=False),
+        Probe("fio", "fio.probe", False, "fio_write", "disk", 60, by_default=False),
         Probe("tcp", "tcp.probe", True, "tcp_throughput", "link", 10, needs=False),
         Probe("torch", "torch.probe", False, "torch_gemm", "GPUs", 40),
         Probe("nccl_tests", "nccl_tests.probe", False, "nccl_all_reduce", "GPUs", 30),
