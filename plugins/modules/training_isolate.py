@@ -17,6 +17,8 @@ description:
   - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
     node.
   - Holds the nodes as a run does, so no training starts on them meanwhile.
+  - Where trainings go by Slurm (variable C(training_launcher)), tests nodes of Slurm, in a step that has an allocation
+    of its own, or is in one that there is.
   - Writes C(plan.json), C(isolation.json), C(report.html), C(passing_nodes.txt), C(failing_nodes.txt) and
     C(slurm_exclude.txt) to a folder of its own in O(output_dir).
 extends_documentation_fragment:
@@ -82,6 +84,18 @@ options:
     description: Folder on the nodes for the files of the isolation.
     type: path
     default: /var/tmp/trainops
+  slurm_nodes:
+    description:
+      - Nodes of Slurm to test, as a hostlist such as V(gpu[01-16]), where the variable C(training_launcher) of hosts is
+        V(slurm) or V(srun).
+      - By default, those of the run, or all nodes of the partition, of the reservation or of the allocation that the
+        variables C(training_slurm_*) name; of these, C(training_slurm_nodes), if not 0, idle ones first.
+    type: str
+    default: ""
+  slurm_wait:
+    description: Minutes for which an allocation may wait for its nodes.
+    type: float
+    default: 30.0
   stop:
     description:
       - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
