@@ -10,6 +10,7 @@ from ...module_utils.node.probes.known import PROBES, Probe
 # Besides the one that stands for the whole probe.
 _MORE = {
     "disk": ("disk_read",),
+    "fio": ("fio_read", "fio_write_cached", "fio_read_cached"),
     "tcp": ("tcp_latency",),
     "torch": ("torch_memory", "torch_to_gpu", "torch_from_gpu"),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm.output import failures_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.fio.output import seconds_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.output import bits_per_second
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
@@ -92,6 +93,27 @@ def test_what_dcgm_prints_without_its_daemon_is_no_result() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any reason will do
         failures_in("Error: unable to establish a connection to the specified host: localhost\n")
     assert failures_in(text("dcgm_4.json").replace("Fail", "Pass")) == {}
+
+
+# Both are outputs of fio 3.33: on ext4 past the cache, and on ramfs, which does not allow that.
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("fio_direct.json", {"write": [0.130, 0.088], "read": [0.167, 0.147]}),
+        ("fio_buffered.json", {"write": [0.029, 0.014], "read": [0.013, 0.031]}),
+    ],
+)
+def test_each_job_of_fio_took_its_time(name: str, seconds: dict[str, list[float]]) -> None:
+    assert seconds_in(text(name)) == seconds
+    # As fio prints on a full disk, on the same stream.
+    assert seconds_in(f"fio: ENOSPC on laying out file, stopping\n{text(name)}") == seconds
+
+
+def test_a_job_of_fio_that_failed_is_no_result() -> None:
+    with pytest.raises(ValueError, match="write: No space left"):
+        seconds_in(text("fio_direct.json").replace('"error" : 0', '"error" : 28', 1))
+    with pytest.raises(ValueError, match="Expecting value"):
+        seconds_in("fio: unrecognized option '--json'\n")
 
 
 def test_a_gpu_that_hangs_or_aborts_is_named_and_the_others_say_their_own(tmp_path: Path) -> None:

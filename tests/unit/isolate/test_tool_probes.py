@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import typing as t
 from pathlib import Path
@@ -16,12 +17,15 @@ from ports import free_port
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.disk import probe as disk
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.fio import probe as fio
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import probe as ib_write_bw
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.known import PROBES
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests import pairs as nccl_tests_pairs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.programs import Programs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.readings import readings_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import staged_files
 
 HERE = ProbedNode("127.0.0.1")
@@ -234,6 +238,38 @@ def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) 
         ("disk_write", "disk", 5),
         ("disk_read", "disk", 5),
     ]
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+@pytest.mark.parametrize(("direct", "cached"), [(True, ""), (False, "_cached")])
+def test_fio_goes_past_the_cache_where_it_can_and_its_readings_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct: bool, cached: str
+) -> None:
+    tool = tmp_path / "tools/fio"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\necho $* >{tmp_path}/arguments\ncat {ROOT}/tests/data/probes/fio_direct.json\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(fio, "takes_direct", lambda _folder: direct)
+    here = programs(tmp_path / "a")
+    assert fio.found(here).lacks == ""
+    found = fio.measure(t.cast("t.Any", {}), here)
+    assert [(one.probe, one.part, len(one.samples)) for one in found] == [
+        (f"fio_write{cached}", "disk", 2),
+        (f"fio_read{cached}", "disk", 2),
+    ]
+    assert {one.probe for one in found} <= readings_of(PROBES["fio"], [])
+    words = (tmp_path / "arguments").read_text().split()
+    assert f"--direct={int(direct)}" in words
+    assert [word for word in words if word.startswith("--rw")] == ["--rw=write", "--rw=read"] * 5
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+@pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
+def test_the_real_fio_measures_the_folder_of_the_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fio, "_SIZE", "8m")
+    found = fio.measure(t.cast("t.Any", {}), programs(tmp_path / "a"))
+    assert [len(one.samples) for one in found] == [5, 5]
     assert list((tmp_path / "a").iterdir()) == []
 
 
