@@ -146,6 +146,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     grace_seconds: float
     with_log: bool
     offset: int
+    dump_of_rank: int
     probe: Asked
     tools: list[str]
 

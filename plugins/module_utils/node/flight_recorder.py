@@ -55,6 +55,13 @@ def recorded_here(node: Node, ask: bool) -> list[Recorded]:
         time.sleep(_POLL_SECONDS)
 
 
+def path_of_dump(node: Node, rank: int) -> str | None:
+    """Return where the dump of a rank is, if it left one of a size that is read."""
+    dumps = _prefix(node, _DUMPS)
+    found = _versions(dumps).get(rank) if dumps is not None else None
+    return f"{dumps}{rank}" if found and found[2] <= _MOST_BYTES else None
+
+
 def check_pipes(node: Node) -> None:
     """Raise ValueError if the run's folder, where the plan wants pipes, cannot have any: ranks would not start."""
     prefix = _prefix(node, _PIPES)

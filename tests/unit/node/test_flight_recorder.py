@@ -143,6 +143,14 @@ def test_the_last_answer_of_a_failed_training_says_what_its_ranks_recorded(
     assert (recorded and [one["rank"] for one in recorded]) == ranks
 
 
+def test_a_dump_is_collected_by_its_rank(training: t.Callable[..., t.Any]) -> None:
+    run = training(f"cp {REAL}/gloo_rank_3 $TORCH_NCCL_DEBUG_INFO_TEMP_FILE'3'\nexit 1")
+    run.node["env"]["TORCH_NCCL_DEBUG_INFO_TEMP_FILE"] = f"{run.node['run_folder']}/{PREFIX}"
+    run.run_to_its_end()
+    assert run.collect(dump_of_rank=3)[0] == (REAL / "gloo_rank_3").read_bytes()
+    assert run.collect(dump_of_rank=4)[1] == {"data": "", "size": 0}
+
+
 def test_a_folder_without_named_pipes_is_refused_before_the_start(
     training: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
