@@ -17,6 +17,8 @@ description:
   - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
     node.
   - Holds the nodes as a run does, so no training starts on them meanwhile.
+  - Where trainings go by Slurm (variable C(training_launcher)), tests nodes of Slurm, in a step that has an allocation
+    of its own, or is in one that there is.
   - Writes C(plan.json), C(isolation.json), C(report.html), C(passing_nodes.txt), C(failing_nodes.txt) and
     C(slurm_exclude.txt) to a folder of its own in O(output_dir).
 extends_documentation_fragment:
@@ -57,12 +59,14 @@ options:
     default: 0
   probes:
     description:
-      - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm), and of groups V(torch_groups) and V(tcp_groups).
+      - Names of the probes, V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
+        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc), and of
+        groups V(torch_groups) and V(tcp_groups).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
       - Groups are tested from 8 nodes on, with V(tcp_groups) only where V(torch_groups) is not done.
-      - V(disk), as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
-        for settings, too, run only if named.
+      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes,
+        V(ib_loopback), V(rvs) and V(agfhc), as they take long or find what others find as well, and V(dcgm), as it
+        fails for settings, too, run only if named.
       - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list
     elements: str
@@ -82,9 +86,27 @@ options:
     description: Folder on the nodes for the files of the isolation.
     type: path
     default: /var/tmp/trainops
+  slurm_nodes:
+    description:
+      - Nodes of Slurm to test, as a hostlist such as V(gpu[01-16]), where the variable C(training_launcher) of hosts is
+        V(slurm) or V(srun).
+      - By default, those of the run, or all nodes of the partition, of the reservation or of the allocation that the
+        variables C(training_slurm_*) name; of these, C(training_slurm_nodes), if not 0, idle ones first.
+    type: str
+    default: ""
+  slurm_wait:
+    description: Minutes for which an allocation may wait for its nodes.
+    type: float
+    default: 30.0
   stop:
     description:
       - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
+    type: bool
+    default: false
+  quarantine:
+    description:
+      - Test nothing, but put the nodes that the isolation O(name) found to be bad into quarantine for
+        O(quarantine_days), so that somebody can decide that after it. A rehearsal changes nothing there.
     type: bool
     default: false
   quarantine_days:
@@ -142,6 +164,17 @@ suspects:
       slower_by: 0.302
       interval: [0.298, 0.309]
       evidence: cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes
+name:
+  description: The name of the isolation.
+  returned: except in check mode
+  type: str
+  sample: 20260314-092653
+quarantined:
+  description: The nodes that are left out from now on.
+  returned: with O(quarantine)
+  type: list
+  elements: str
+  sample: [gpu07]
 hosts:
   description:
     - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and

@@ -175,10 +175,10 @@ class Answers:
 
     def __init__(self, path: str, phases: t.Container[str]) -> None:
         """Read nothing yet."""
-        self._path, self._phases = path, phases
+        self._path = path
         self.offset = 0
-        self._streams: dict[tuple[int, str], _Stream] = {}
-        self.heard: set[int] = set()
+        self._lines = Lines(phases)
+        self.heard = self._lines.heard
 
     def more(self) -> t.Iterator[tuple[int, str, dict[str, t.Any]]]:
         """Yield what has been added: the task, the phase and the answer. What is no answer of ours is left out."""
@@ -188,16 +188,30 @@ class Answers:
                 if not line.endswith(b"\n"):
                     break
                 self.offset += len(line)
-                label, _colon, value = line.partition(b": ")
-                phase, _blank, piece = value.strip().decode("ascii", "replace").partition(" ")
-                if not label.strip().isdigit():
-                    continue
-                task = int(label)
-                self.heard.add(task)
-                if phase in self._phases:
-                    answer = self._streams.setdefault((task, phase), _Stream()).add(piece)
-                    if answer is not None:
-                        yield task, phase, answer
+                found = self._lines.add(line)
+                if found:
+                    yield found
+
+
+class Lines:
+    """The answers of some phases in the lines that srun passes on; ``heard`` are the tasks that said anything."""
+
+    def __init__(self, phases: t.Container[str]) -> None:
+        """Begin with no line."""
+        self._phases = phases
+        self._streams: dict[tuple[int, str], _Stream] = {}
+        self.heard: set[int] = set()
+
+    def add(self, line: bytes) -> tuple[int, str, dict[str, t.Any]] | None:
+        """Return the task, the phase and the answer that ends with a line, if one of ours does."""
+        label, _colon, value = line.partition(b": ")
+        phase, _blank, piece = value.strip().decode("ascii", "replace").partition(" ")
+        if not label.strip().isdigit():
+            return None
+        task = int(label)
+        self.heard.add(task)
+        answer = self._streams.setdefault((task, phase), _Stream()).add(piece) if phase in self._phases else None
+        return None if answer is None else (task, phase, answer)
 
 
 class _Stream:

@@ -42,6 +42,7 @@ from ..node.phase import add_environment, request_of
 from .desk import COPY_NAME, FAILED_NAME, ID_NAME, PARTS_NAME, STOP, WORD_NAME, Folder, Stream, feed
 from .journal import JOURNAL_NAME, Sieve, Teller, gather, keep_errors
 from .placement import MADE_NAME, placed
+from .serving import serve
 
 if t.TYPE_CHECKING:
     from ..node.contracts import PhaseNeeds
@@ -288,6 +289,7 @@ def main(arguments: t.Sequence[str]) -> int:
         "await": wait_for_word,
         "feed": lambda: feed(0, 1),
         "errors": keep_errors,
+        "serve": serve,
         "gather": lambda: gather(0, JOURNAL_NAME, Sieve(Folder().note_failure, _keep_part)),
     }
     if part in beside:

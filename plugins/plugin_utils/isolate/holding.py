@@ -22,6 +22,8 @@ from ..contracts import NodePlan, Plan
 _MARGIN_SECONDS = 120
 # Nodes look for the tools of all probes before the tests; the planned time does not include it.
 _TOOLS_SECONDS = 240
+# What nodes are held for beside the tests.
+MOST_SECONDS_MORE = _TOOLS_SECONDS + _MARGIN_SECONDS
 
 
 def held_nodes(
@@ -32,7 +34,7 @@ def held_nodes(
     ``folder`` is where it is kept on a node, as a run is. A node that the training does not have is held as its first
     one.
     """
-    command = ["sleep", str(math.ceil(seconds) + _TOOLS_SECONDS + _MARGIN_SECONDS)]
+    command = ["sleep", str(math.ceil(seconds) + MOST_SECONDS_MORE)]
     if training:
         own = {part["node"]: part for part in training["nodes"]}
         first = training["nodes"][0]

@@ -15,13 +15,21 @@ _LEFT_OUT = ("training_exclude", "training_hosts", "training_launcher", "trainin
 
 
 def training_plan(
-    text: str, source: str, unreadable: str | None, options: Mapping[str, t.Any], hosts: Sequence[Node]
+    text: str,
+    source: str,
+    unreadable: str | None,
+    options: Mapping[str, t.Any],
+    hosts: Sequence[Node],
+    *,
+    by_slurm: bool = False,
 ) -> Plan:
     """Return the plan of a training config on as many of some hosts as it asks for; ValueError says each fault of it.
 
-    ``options`` are the variables of a run.
+    ``options`` are the variables of a run. ``by_slurm``, its nodes are stand-ins for those that Slurm would choose.
     """
     kept = {name: value for name, value in options.items() if name not in _LEFT_OUT}
+    if by_slurm:
+        kept["training_launcher"] = options["training_launcher"]
     asked = None if unreadable else asked_by(text, source, kept, len(hosts)).nodes
     plan = make_plan(text, source, kept, hosts[: asked or None], "", unreadable)
     faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]

@@ -14,7 +14,7 @@ from ...module_utils.node.phase import NodeError, request_of
 from ..contracts import NodePlan, Plan
 from ..plain_text import one_line
 from ..unreachable import told_by_a_command
-from .answers import STAGE, A, Phase, accepted
+from .answers import STAGE, A, Ask, Phase, accepted
 from .become import become_problem
 from .node_errors import NodeEndedError
 from .program import answer_in, command, standard_input
@@ -112,3 +112,12 @@ class Asker:
             f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; set ansible_python_interpreter "
             "to it"
         )
+
+
+def refusing(error: NodeError) -> Ask:
+    """Return what stands for a node that cannot be asked: it raises why."""
+
+    def ask(*_phase: t.Any, **_needs: t.Any) -> t.Any:
+        raise error
+
+    return ask

@@ -35,7 +35,7 @@ if ! {_RUN} await; then
   exit 1
 fi
 """
-_SBATCH = {
+SBATCH = {
     "training_slurm_partition": "partition",
     "training_slurm_account": "account",
     "training_slurm_qos": "qos",
@@ -48,7 +48,7 @@ _SBATCH = {
 
 
 # Options of a job, which an allocation already has.
-_OF_JOBS = (*(name for name, option in _SBATCH.items() if option != "exclude"), "training_slurm_options")
+_OF_JOBS = (*(name for name, option in SBATCH.items() if option != "exclude"), "training_slurm_options")
 # Options for inventory hosts, which Slurm does not use.
 _OF_HOSTS = {
     "training_rank_order": "Slurm decides the order of nodes.",
@@ -95,7 +95,7 @@ def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: Slur
     """Return what the controller submits from the run's folder, which the nodes must share with it."""
     node_count, in_allocation = len(nodes), options.training_launcher == SRUN
     container = container_options(options.container_engine, nodes[0], not in_allocation)
-    given = {option: getattr(options, name) for name, option in _SBATCH.items()}
+    given = {option: getattr(options, name) for name, option in SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
         "job-name": f"trainops-{run_id}",

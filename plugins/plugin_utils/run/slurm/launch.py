@@ -43,7 +43,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
         return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     ask_for_looks(job, plan)
-    _write_program(job.run_dir / PROGRAM_NAME)
+    write_program(job.run_dir / PROGRAM_NAME)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     nonce = Board(job.run_dir).nonce()
     given = json.dumps({"environment": needs["environment"], "files": needs["files"], "nonce": nonce})
@@ -62,7 +62,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
         raise
 
 
-def _write_program(path: Path) -> None:
+def write_program(path: Path | t.IO[bytes]) -> None:
     """Write our node-side sources as one file that Python runs."""
     sources = node_sources("slurm", "node", "logs").items()
     names = {PurePosixPath(f"{module.replace('.', '/')}.py"): source for module, source in sources}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a task of a step does that tests nodes: phases on its node, as the controller asks for them, until it is gone.
+
+srun brings each line of its standard input to all tasks: JSON, zlib, base64. It holds requests by the names of their
+nodes, each with the number that its answer has::
+
+    {"gpu01": [[7, {"phase": "probe", ...}]], "gpu02": ...}
+
+Requests to many nodes differ little, and so take few bytes together. Each is answered by a process of its own, as over
+other connections; what it has started lives on until the step ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import sys
+import typing as t
+import zlib
+
+from ..node.agent import answer_to
+from ..node.phase import add_environment
+from .journal import Teller
+
+if t.TYPE_CHECKING:
+    from ..node.contracts import Request
+
+# The first answer, which nobody asked for: the task has begun.
+BEGIN, ANSWER = "begin", "answer"
+_GRACE_SECONDS = 1.0
+
+
+def packed(requests: t.Mapping[str, t.Sequence[tuple[int, Request]]]) -> bytes:
+    """Return the line with the requests of some nodes, each with its number."""
+    return base64.b64encode(zlib.compress(json.dumps(requests).encode(), 9)) + b"\n"
+
+
+def serve() -> int:
+    """Answer what the node of this task is asked, and free it once nobody can ask any more."""
+    # Python's own object reads ahead, and so is the one that goes on reading.
+    source = t.cast("t.BinaryIO", sys.stdin)
+    out = os.dup(1)
+    # What phases start prints among the errors of the task.
+    os.dup2(2, 1)
+    node = os.environ["SLURMD_NODENAME"]
+    signal.signal(signal.SIGTERM, _end)
+    step = f"{os.environ['SLURM_JOB_ID']}.{os.environ['SLURM_STEP_ID']}"
+    _tell(out, BEGIN, {"node": node, "step": step})
+    last: Request | None = None
+    try:
+        for line in source:
+            for number, request in json.loads(zlib.decompress(base64.b64decode(line))).get(node, ()):
+                last = request if request["phase"] != "stop" else None
+                _answer(out, number, request)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if last:
+            answer_to({**last, "phase": "stop", "grace_seconds": _GRACE_SECONDS, "with_log": False})
+    return 0
+
+
+def _end(*_: object) -> None:
+    raise SystemExit(0)
+
+
+def _answer(out: int, number: int, request: Request) -> None:
+    """Answer a request from another process, and wait for none but those that have ended."""
+    while _has_ended():
+        pass
+    if os.fork():
+        return
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        add_environment(request["environment"])
+        try:
+            answer = answer_to(request)
+        except Exception as error:
+            answer = {"failed": True, "message": f"phase {request['phase']} ended with {error!r}"}
+        _tell(out, ANSWER, {"number": number, "answer": answer})
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _has_ended() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def _tell(out: int, phase: str, answer: t.Dict[str, t.Any]) -> None:
+    with os.fdopen(os.dup(out), "wb") as stream:
+        Teller(stream).tell(phase, answer)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which nodes of Slurm an isolation tests: those that are named, of a run, of an allocation, or of a partition.
+
+Formats: https://slurm.schedmd.com/scontrol.html, of ``show node``, ``show partition`` and ``show reservation``
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from ...inventory.slurm import fields
+from ...plain_text import one_line
+from ...plan.config.words import counted, listed
+
+# States in which Slurm starts nothing on a node, until somebody or something brings it back.
+_OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "NOT_RESPONDING", "UNKNOWN"})
+# What stands behind a state is a sign of its own, such as the star of a node that does not respond.
+_NO_WORD = re.compile(r"[^A-Z_+]")
+# Slurm adds who gave a reason, and when.
+_REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
+_FEATURES = re.compile(r"[\w.:-]+(?:&[\w.:-]+)*")
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """A node as Slurm shows it; ``out`` says why Slurm starts nothing there, and is empty where it does."""
+
+    name: str
+    address: str
+    out: str
+    is_idle: bool
+    features: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the nodes that there are is wanted: those that are ``named``, if any, and so many at most, if not 0."""
+
+    named: Sequence[str] = ()
+    named_by: str = ""
+    excluded: Collection[str] = ()
+    constraint: str = ""
+    count: int = 0
+
+
+class Chosen(t.NamedTuple):
+    """The addresses of the nodes that are tested, why others that are wanted cannot be, and what is wrong with that."""
+
+    nodes: dict[str, str]
+    out: dict[str, str]
+    problems: list[str]
+
+
+def shown_nodes(output: str) -> list[SlurmNode]:
+    """Return the nodes in the output of ``scontrol --oneliner show node``."""
+    return [_node(line) for line in output.splitlines() if line.startswith("NodeName=")]
+
+
+def _node(line: str) -> SlurmNode:
+    node = fields(line)
+    states = _NO_WORD.sub("", node.get("State", "UNKNOWN")).split("+")
+    given = _REASON.search(line)
+    why = f": {one_line(given[1])} ({one_line(given[2])})" if given else ""
+    features = node.get("ActiveFeatures", "(null)")
+    return SlurmNode(
+        name=node["NodeName"],
+        address=node.get("NodeAddr", node["NodeName"]),
+        out=f"Slurm has it as {node.get('State', 'UNKNOWN')}{why}" if _OUT & set(states) else "",
+        is_idle=states[0] == "IDLE",
+        features=frozenset() if features == "(null)" else frozenset(features.split(",")),
+    )
+
+
+def chosen_nodes(there: Iterable[SlurmNode], of: str, wanted: Wanted) -> Chosen:
+    """Return which of the nodes ``there``, which are those ``of`` something, are tested.
+
+    Nodes that are out of service are left out, and are not counted. Idle ones are taken first.
+    """
+    known = {node.name: node for node in there}
+    problems = []
+    if missing := [name for name in wanted.named if name not in known]:
+        problems.append(f"{wanted.named_by} names {listed(missing, _SHOWN)}, not in {of}")
+    nodes = [known[name] for name in wanted.named or known if name in known and name not in wanted.excluded]
+    if wanted.constraint and not wanted.named:
+        if not _FEATURES.fullmatch(wanted.constraint):
+            problems.append(
+                f"training_slurm_constraint is {wanted.constraint!r}, by which nodes cannot be chosen here: name the "
+                "nodes in isolate_slurm_nodes"
+            )
+        nodes = [node for node in nodes if set(wanted.constraint.split("&")) <= node.features]
+    out = {node.name: node.out for node in nodes if node.out}
+    able = [node for node in nodes if not node.out]
+    if wanted.count and not wanted.named:
+        if len(able) < wanted.count:
+            problems.append(
+                f"training_slurm_nodes is {wanted.count}, but of {of} {counted(len(able), 'node')} can be tested"
+            )
+        # The order of the nodes is kept.
+        taken = {node.name for node in sorted(able, key=lambda node: not node.is_idle)[: wanted.count]}
+        able, out = [node for node in able if node.name in taken], {}
+    return Chosen({node.name: node.address for node in able}, out, problems)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The step in which nodes of Slurm are tested: srun, with a process on each node that answers what it is asked.
+
+srun has an allocation of its own, or is in one that there is. The step ends with its standard input, and the allocation
+of its own with it. So whatever becomes of the controller frees the nodes.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import queue
+import re
+import subprocess
+import threading
+import time
+import typing as t
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from ....module_utils.node.contracts import Request
+from ....module_utils.node.files import write_text
+from ....module_utils.node.phase import RunGoneError
+from ....module_utils.slurm.desk import ID_NAME
+from ....module_utils.slurm.journal import Lines, within_bounds
+from ....module_utils.slurm.serving import ANSWER, BEGIN, packed
+from ...plain_text import one_line
+from ...plan.slurm.script import JOB_LOG
+from ...run.node_errors import NodeEndedError, NodeLostError
+from ...run.slurm.job import ALLOCATION, SlurmError, SlurmJob
+from ...run.slurm.launch import write_program
+from ..isolation import StoppedError
+
+# srun becomes this process. One that waits for an allocation does not notice the end of its input, so another process
+# ends it a while after whoever started it is gone.
+_WATCHED = """\
+exec 3<&0
+(
+  exec 3<&-
+  while kill -0 "$PPID" && kill -0 "$$"; do sleep 1; done
+  i=0
+  while kill -0 "$$" && [ $((i += 1)) -le 20 ]; do sleep 1; done
+  kill -TERM "$$"
+) </dev/null >/dev/null 2>&1 &
+exec "$@" <&3 3<&-
+"""
+# As srun says it: of an allocation of its own, and of tasks that are no more.
+_OF_JOB = re.compile(rb"srun: job (\d+) (?:queued|has been allocated)")
+_BEGIN_SECONDS, _LOOK_SECONDS, _END_SECONDS = 120.0, 0.25, 60.0
+_MOST_OF_LINE, _LINES_SHOWN = 64 << 10, 3
+
+
+class Step:
+    """A step, from the folder of an isolation, where its log and its number are kept."""
+
+    def __init__(self, folder: Path, command: list[str], allocation: str | None) -> None:
+        """Start srun in the allocation of a number, or with one of its own."""
+        self.job = SlurmJob(folder)
+        self._folder, self._in_allocation = folder, allocation is not None
+        self._said: deque[bytes] = deque(maxlen=_LINES_SHOWN)
+        self._names: dict[int, str] = {}
+        self._boxes: dict[int, tuple[str, queue.SimpleQueue[dict[str, t.Any] | None]]] = {}
+        self._count, self._lock, self._is_over = 0, threading.Lock(), False
+        self._asked: queue.SimpleQueue[tuple[str, int, Request] | None] = queue.SimpleQueue()
+        program = io.BytesIO()
+        write_program(program)
+        self._srun = subprocess.Popen(
+            ["sh", "-c", _WATCHED, "sh", *command],
+            env=_environment(allocation),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        begin = base64.b64encode(program.getvalue()) + b"\n"
+        for work in (lambda: self._write(begin), self._read, self._keep_errors):
+            threading.Thread(target=work, daemon=True).start()
+
+    def wait_for(
+        self, nodes: Collection[str], patience: float, say: Callable[[str], None], is_stopped: Callable[[], bool]
+    ) -> None:
+        """Wait until the tasks of all nodes have begun, for some seconds at most until the first one has.
+
+        SlurmError where there is no allocation by then, with what Slurm says of it; StoppedError where somebody stops
+        it. Tasks that do not begin soon after the others are left to themselves.
+        """
+        shown, deadline = "", time.monotonic() + patience
+        while len(self._names) < len(nodes):
+            if is_stopped():
+                raise StoppedError
+            if self._is_over:
+                raise SlurmError(f"srun could not start the tests: {self._end_in_words()}")
+            if not self._names and (waits := self._waits()) != shown:
+                say(f"Slurm {waits}")
+                shown = waits
+            if time.monotonic() > deadline:
+                if self._names:
+                    return
+                waits = f"Its {shown}" if shown else "It says nothing"
+                raise SlurmError(f"Slurm has not started the tests within {patience / 60:g} minutes. {waits}")
+            time.sleep(_LOOK_SECONDS)
+            if self._names and not shown.startswith("has"):
+                shown, deadline = "has begun", time.monotonic() + _BEGIN_SECONDS
+
+    def _waits(self) -> str:
+        """Return what Slurm says of the job while it waits."""
+        if self.job.id is None:
+            return ""
+        state, reason = self.job.state()
+        return f"{self.job.name} is {state}{f': {reason}' if reason not in ('', 'None') else ''}"
+
+    def answer(self, node: str, request: Request, patience: float | None) -> dict[str, t.Any]:
+        """Return what a node answers, within some seconds.
+
+        RunGoneError where the step is over, which is no fault of the node; `NodeLostError` where it does not answer.
+        """
+        box: queue.SimpleQueue[dict[str, t.Any] | None] = queue.SimpleQueue()
+        with self._lock:
+            if self._is_over:
+                raise RunGoneError(self._end_in_words())
+            if node not in self._names.values():
+                raise NodeLostError("Slurm started no task there")
+            self._count = number = self._count + 1
+            self._boxes[number] = (node, box)
+        self._asked.put((node, number, request))
+        try:
+            answer = box.get(timeout=patience)
+        except queue.Empty:
+            raise NodeEndedError(f"its task has not answered for {patience:.0f} s") from None
+        finally:
+            self._boxes.pop(number, None)
+        if answer is None:
+            raise RunGoneError(self._end_in_words())
+        return answer
+
+    def end(self) -> None:
+        """End the step, and with it an allocation of its own."""
+        self._asked.put(None)
+        try:
+            self._srun.wait(_END_SECONDS if self._names else 0.0)
+        except subprocess.TimeoutExpired:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        # It takes back what waits for an allocation, too.
+        self._srun.terminate()
+        if self.job.id and not self.job.is_over(0.0):
+            self.job.cancel()
+        try:
+            self._srun.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._srun.kill()
+
+    def _write(self, begin: bytes) -> None:
+        """Write the program, and then what is asked; all that waits by then goes together."""
+        stream = t.cast("t.BinaryIO", self._srun.stdin)
+        try:
+            stream.write(begin)
+            stream.flush()
+            while True:
+                asked = [self._asked.get()]
+                while not self._asked.empty():
+                    asked.append(self._asked.get())
+                requests: dict[str, list[tuple[int, Request]]] = {}
+                for node, number, request in filter(None, asked):
+                    requests.setdefault(node, []).append((number, request))
+                stream.write(packed(requests) if requests else b"")
+                stream.flush()
+                if None in asked:
+                    break
+            stream.close()
+        except (BrokenPipeError, ValueError):
+            return
+
+    def _read(self) -> None:
+        """Hand out what the tasks answer, until srun has ended."""
+        lines = Lines((BEGIN, ANSWER))
+        for line in _lines(self._srun.stdout):
+            if found := lines.add(line):
+                self._take(*found)
+        self._srun.wait()
+        with self._lock:
+            self._is_over = True
+            for _node, box in tuple(self._boxes.values()):
+                box.put(None)
+
+    def _take(self, task: int, phase: str, said: dict[str, t.Any]) -> None:
+        if phase == BEGIN and task not in self._names and said.get("node") not in self._names.values():
+            self._note_number(str(said.get("step")))
+            self._names[task] = str(said.get("node"))
+            return
+        number, answer = said.get("number"), said.get("answer")
+        node, box = self._boxes.get(number, ("", None)) if isinstance(number, int) else ("", None)
+        # A node answers for itself.
+        if box and node == self._names.get(task) and isinstance(answer, dict):
+            box.put(answer)
+
+    def _note_number(self, step: str) -> None:
+        """Note the number of the job or, in an allocation that there was, of the step."""
+        if self.job.id is None and re.fullmatch(r"\d+\.\d+", step):
+            number = step if self._in_allocation else step.partition(".")[0]
+            write_text(str(self._folder / ID_NAME), f"{number}\n", 0o644)
+
+    def _keep_errors(self) -> None:
+        with open(self._folder / JOB_LOG, "ab") as log:
+            for line in within_bounds(_lines(self._srun.stderr)):
+                log.write(line)
+                log.flush()
+                if line.startswith(b"srun: "):
+                    self._said.append(line)
+                if (found := _OF_JOB.match(line)) and self.job.id is None:
+                    write_text(str(self._folder / ID_NAME), f"{found[1].decode()}\n", 0o644)
+
+    def _end_in_words(self) -> str:
+        """Return how the step ended."""
+        if self.job.id and self.job.is_over(0.0):
+            return self.job.end_in_words()
+        return f"the step of Slurm has ended{self._said_last()}"
+
+    def _said_last(self) -> str:
+        lines = [one_line(line.decode("utf-8", "replace")) for line in self._said]
+        return f": {' / '.join(lines)}" if lines else ""
+
+
+def _lines(stream: t.IO[bytes] | None) -> Iterable[bytes]:
+    return iter(lambda: t.cast("t.IO[bytes]", stream).readline(_MOST_OF_LINE), b"")
+
+
+def _environment(allocation: str | None) -> dict[str, str]:
+    """Return the variables of srun: in an allocation, if any is given, and without options of another one."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
+    return kept if allocation is None else {**kept, ALLOCATION: allocation}
