@@ -40,13 +40,14 @@ def more_in_words(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[
     others = [name for name in more if PROBES[name].of != "groups"]
     lines = [f"With more probes if all nodes can do them and isolate_budget allows it: {', '.join(others)}"]
     for name in (name for name in [*more, *instead(more)] if PROBES[name].of == "groups"):
-        choice = Chosen((*BUILT_IN.names, name))
-        tests = plan_tests(hosts, choice.cost(), MOST_MINUTES)
-        minutes = len(tests["groups"]) * choice.cost().group / 60
-        otherwise = f"Without {PROBES[name].instead_of}, " if PROBES[name].instead_of else "So is "
+        cost = Chosen((*BUILT_IN.names, name)).cost()
+        tests = plan_tests(hosts, cost, MOST_MINUTES)
+        if len(lines) == 1:
+            lines.append(f"Then, where the budget has room for them, {groups_in_words(tests)}")
+        minutes = len(tests["groups"]) * cost.group / 60
+        where = f", done where {PROBES[name].instead_of} is not" if PROBES[name].instead_of else ""
         lines.append(
-            f"{otherwise}{name} in {groups_in_words(tests)}; at most {minutes:.1f} minutes and "
-            f"{len(hosts) * minutes:.1f} node-minutes more"
+            f"At most {minutes:.1f} minutes and {len(hosts) * minutes:.1f} node-minutes more with {name}{where}"
         )
     return lines
 

@@ -6,12 +6,14 @@ import math
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     Cost,
     PlanError,
     plan_tests,
     planned_in_words,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import more_in_words
 
 COST = Cost(single=60, pair=30)
 
@@ -77,3 +79,15 @@ def test_groups_that_cannot_be_compared_or_paid_for_are_refused() -> None:
         plan_tests(list("abcdefg"), Cost(60, 30, 45), 60)
     with pytest.raises(PlanError, match=r"and 6 of groups.*take 10\.5 minutes"):
         plan_tests(list("abcdefgh"), Cost(60, 30, 45), 8)
+
+
+def test_groups_that_may_follow_are_shown_with_what_they_take_before_a_node_is_asked() -> None:
+    arguments = {"probes": [], "rehearsal": False}
+    nodes = [str(number) for number in range(64)]
+    shown = "\n".join(more_in_words(arguments, nodes))
+    assert "8 rounds of groups" in shown
+    for name in ("torch_groups", "tcp_groups"):
+        minutes = 8 * Chosen((name,)).cost().group / 60
+        assert f"{minutes:.1f} minutes and {64 * minutes:.1f} node-minutes more with {name}" in shown
+    assert "groups" not in "\n".join(more_in_words(arguments, nodes[:7]))
+    assert more_in_words({"probes": ["cpu"], "rehearsal": False}, nodes) == []
