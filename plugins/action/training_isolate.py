@@ -37,6 +37,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
+    from ..plugin_utils.run.slurm.cluster import has_pyxis
     from ..plugin_utils.run.slurm.job import SlurmError
     from ..plugin_utils.ssh.kept_connections import KeptConnections
 
@@ -139,7 +140,10 @@ class ActionModule(ControllerAction):
         """Return the variables of a training."""
         from ..plugin_utils.plan.options import PLAN_ARGUMENTS
 
-        return self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
+        options = self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
+        if options.get("training_launcher", SSH) != SSH and has_pyxis():
+            options["training_slurm_pyxis"] = True
+        return options
 
     def _training(self, config: str | None) -> Plan | None:
         """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""
