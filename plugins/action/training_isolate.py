@@ -62,7 +62,7 @@ class ActionModule(ControllerAction):
         """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
-        from ..plugin_utils.isolate.planned import PlanError, planned_in_words
+        from ..plugin_utils.isolate.planned import LEAST_NODES, PlanError, planned_in_words
         from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
@@ -78,7 +78,8 @@ class ActionModule(ControllerAction):
         try:
             tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
         except PlanError as error:
-            problems.append(str(error))
+            # Whatever else is wrong may leave too few hosts.
+            problems += [str(error)] if len(hosts) >= LEAST_NODES or not problems else []
         try:
             options.training = self._training(arguments["config"])
         except ValueError as error:

@@ -161,12 +161,6 @@ def test_what_cannot_work_is_said_at_once_and_nothing_is_submitted(login: Login)
     assert status == 2
     for part in ("isolate_slurm_nodes names nosuch", "time_limit is 00:05:00", "training_spares", "quarantine_days"):
         assert part in output
-    status, output = play(login, "isolate.yml", training_slurm_partition="short", isolate_budget=5)
-    assert status == 2
-    assert "isolate_budget: Partition short ends jobs after" in output
-    status, output = play(login, "isolate.yml", training_launcher="srun")
-    assert status == 2
-    assert "There is no allocation" in output
     status, output = play(login, "isolate.yml", "--check", isolate_slurm_nodes="gpu[01-03]")
     assert status == 0, output
     assert "rounds of pairs" in output
