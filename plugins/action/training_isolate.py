@@ -69,6 +69,8 @@ class ActionModule(ControllerAction):
         arguments = self.arguments()
         if arguments["stop"]:
             return self._stopped(arguments, list(self.variables["ansible_play_hosts_all"]))
+        if arguments["quarantine"]:
+            return self._put_into_quarantine(arguments)
         left = self._left_behind(arguments)
         hosts, problems = self._nodes(arguments, left)
         slowdowns = self._slowdowns(hosts) if arguments["rehearsal"] else {}
@@ -217,7 +219,7 @@ class ActionModule(ControllerAction):
         after = [] if arguments["rehearsal"] else self._kept(runs, name, isolation, arguments["quarantine_days"])
         write_index_of(runs)
         show("\n".join(["", *isolation_lines(isolation), *(f"  {line}" for line in after), f"Report: {page}", ""]))
-        return {"suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
+        return {"name": name, "suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
 
     def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
         """Keep what follows from an isolation in a folder of runs, and return what was done as lines."""
@@ -228,6 +230,32 @@ class ActionModule(ControllerAction):
             *quarantined(quarantine, name, isolation, days),
             *remembered(runs, name, isolation, datetime.now(UTC)),
         ]
+
+    def _put_into_quarantine(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Keep the nodes that an isolation found to be bad out of runs, in the inventory of this call."""
+        from ..plugin_utils.isolate.options import wrong_quarantine
+        from ..plugin_utils.isolate.outcome import reasons_of
+        from ..plugin_utils.report.isolation_after import left_out
+        from ..plugin_utils.report.isolation_read import isolation_in
+
+        name, days = arguments["name"], arguments["quarantine_days"]
+        runs = Path(os.path.abspath(arguments["output_dir"]))
+        try:
+            isolation = isolation_in(runs / ISOLATIONS, name)
+        except ValueError as error:
+            raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
+        bad = reasons_of(isolation)
+        if wrong := wrong_quarantine(name, days, bad, set(self.variables["hostvars"])):
+            raise AnsibleActionFail("\n".join(f"{one}." for one in wrong))
+        if isolation["rehearsal"]:
+            show(f"Isolation {name} was a rehearsal, so nothing has been changed.")
+            return {"changed": False, "quarantined": []}
+        if not self._task.check_mode:
+            try:
+                show(f"{left_out(Quarantine(runs / 'quarantine.json', inventory_name()), name, isolation, days)}.")
+            except (ValueError, OSError) as error:
+                raise AnsibleActionFail(f"{error}.") from None
+        return {"changed": True, "quarantined": list(bad)}
 
     def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
         """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""

@@ -59,11 +59,12 @@ options:
     default: 0
   probes:
     description:
-      - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw) and V(dcgm).
+      - Names of the probes, V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
+        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
-      - V(disk), as others may use it, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
-        for settings, too, run only if named.
+      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes,
+        V(ib_loopback), V(rvs) and V(agfhc), as they take long or find what others find as well, and V(dcgm), as it
+        fails for settings, too, run only if named.
       - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list
     elements: str
@@ -98,6 +99,12 @@ options:
   stop:
     description:
       - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
+    type: bool
+    default: false
+  quarantine:
+    description:
+      - Test nothing, but put the nodes that the isolation O(name) found to be bad into quarantine for
+        O(quarantine_days), so that somebody can decide that after it. A rehearsal changes nothing there.
     type: bool
     default: false
   quarantine_days:
@@ -155,6 +162,17 @@ suspects:
       slower_by: 0.302
       interval: [0.298, 0.309]
       evidence: cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes
+name:
+  description: The name of the isolation.
+  returned: except in check mode
+  type: str
+  sample: 20260314-092653
+quarantined:
+  description: The nodes that are left out from now on.
+  returned: with O(quarantine)
+  type: list
+  elements: str
+  sample: [gpu07]
 hosts:
   description:
     - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and

@@ -81,6 +81,11 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "qualification": ("Qualify a cluster", "Checks the nodes, trains after an approval, and reports.", _RUN),
+    "repair": (
+        "Train, and find bad nodes",
+        "Trains, and if that fails tests the nodes, and trains again without the bad ones or once they are repaired.",
+        (*_RUN, "isolate_budget"),
+    ),
     "attach": ("Pick up a run", "Reattaches to a run whose controller died.", ("training_run_id",)),
     "stop": ("Stop a run", "Stops a run, and keeps its logs and report.", ("training_run_id",)),
     "isolate": (

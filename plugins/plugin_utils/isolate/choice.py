@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...module_utils.node.probes.known import PROBES, Probe
+from ...module_utils.node.probes.known import PROBES, Of, Probe
 from .answers import FoundHere
 from .planned import Cost, PlanError
 
@@ -22,16 +22,16 @@ class Chosen:
     names: tuple[str, ...]
     units: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def probes(self, *, of_pairs: bool) -> list[Probe]:
-        """Return the probes of single nodes, or of pairs."""
-        return [PROBES[name] for name in self.names if PROBES[name].of_pairs is of_pairs]
+    def probes(self, of: Of) -> list[Probe]:
+        """Return the probes of single nodes, of pairs or of groups."""
+        return [PROBES[name] for name in self.names if PROBES[name].of == of]
 
     def cost(self) -> Cost:
         """Return what tests take at most, including the round trip that asks for them."""
-        return Cost(single=self._seconds(of_pairs=False), pair=self._seconds(of_pairs=True))
+        return Cost(single=self._seconds("nodes"), pair=self._seconds("pairs"))
 
-    def _seconds(self, *, of_pairs: bool) -> float:
-        probes = self.probes(of_pairs=of_pairs)
+    def _seconds(self, of: Of) -> float:
+        probes = self.probes(of)
         seconds = sum(probe.seconds + probe.more * len(self.units.get(probe.name, ())) for probe in probes)
         return seconds + _ROUND_TRIP_SECONDS if probes else 0
 

@@ -85,6 +85,21 @@ def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list
     ]
 
 
+def wrong_quarantine(name: str, days: float, bad: Collection[str], hosts: Collection[str]) -> list[str]:
+    """Return what is wrong if nodes that an isolation found to be ``bad`` are to be left out for so many days."""
+    wrong = []
+    if not 0 < days <= MOST_DAYS:
+        wrong.append(f"isolate_quarantine_days is {days:g}, but must be more than 0 and at most {MOST_DAYS}, such as 7")
+    if not bad:
+        wrong.append(f"Isolation {name} suspects nobody, so there is no node to leave out")
+    wrong += [
+        f"{node} is no host of this inventory; pass the inventory of that isolation with -i"
+        for node in bad
+        if node not in hosts
+    ]
+    return wrong
+
+
 def wrong_options(options: Options) -> list[str]:
     """Return every error in the options, as sentences without their full stop."""
     arguments = options.arguments

@@ -84,7 +84,7 @@ class Prober:
 
     def singles(self, nodes: Sequence[str], stage: Stage) -> list[Measured]:
         """Return what all probes of single nodes measure, on all of the nodes at the same time."""
-        probes = self.chosen.probes(of_pairs=False)
+        probes = self.chosen.probes("nodes")
         nodes = self._held(nodes)
         if not probes:
             return []
@@ -104,7 +104,7 @@ class Prober:
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
         """Return what all probes of pairs measure, on pairs without a node in common, all at the same time."""
-        probes = self.chosen.probes(of_pairs=True)
+        probes = self.chosen.probes("pairs")
         pairs = self._all_held(pairs)
         ports = self._ports([one for one, _other in pairs])
         asked: dict[str, Asked] = {}

@@ -10,10 +10,11 @@ from ...module_utils.node.probes.known import PROBES, Probe
 # Besides the one that stands for the whole probe.
 _MORE = {
     "disk": ("disk_read",),
+    "fio": ("fio_read", "fio_write_cached", "fio_read_cached"),
     "tcp": ("tcp_latency",),
     "torch": ("torch_memory", "torch_to_gpu", "torch_from_gpu"),
 }
-OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "torch_pairs", "nccl_tests_pairs"})
+OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs"})
 
 
 def readings_of(probe: Probe, units: Iterable[str]) -> set[str]:

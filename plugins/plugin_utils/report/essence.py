@@ -26,8 +26,9 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
     ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure`` (without ``node`` if a run hung
-    and nothing shows which node was the first), ``regression`` (null unless one is proven), ``headline`` (what the run
-    came to, in one sentence) and ``report`` (the page's path).
+    and nothing shows which node was the first), ``regression`` (null unless one is proven), ``isolate`` (why tests of
+    the nodes are proposed, and their command; null if they are not), ``headline`` (what the run came to, in one
+    sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {
@@ -39,6 +40,7 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
         },
         "first_failure": _of_failure(failure) if failure else None,
         "regression": summary.get("regression"),
+        "isolate": summary.get("isolate"),
         "headline": headline(summary),
         "report": report,
     }

@@ -21,15 +21,21 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
     """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
     lines = []
     try:
-        if days and (reasons := reasons_of(isolation)):
-            found = {node: Found(reason, probes_against(isolation, node)) for node, reason in reasons.items()}
-            quarantine.add_found(found, name, days)
-            lines.append(f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}")
+        if days and reasons_of(isolation):
+            lines.append(left_out(quarantine, name, isolation, days))
         if released := quarantine.release_found(proven_nodes(isolation), isolation["tests"]["probes"]):
             lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
     except (ValueError, OSError) as error:
         lines.append(f"The quarantine was left as it is: {error}")
     return lines
+
+
+def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
+    """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
+    reasons = reasons_of(isolation)
+    found = {node: Found(reason, probes_against(isolation, node)) for node, reason in reasons.items()}
+    quarantine.add_found(found, name, days)
+    return f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}"
 
 
 def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import typing as t
 
+Of = t.Literal["nodes", "pairs", "groups"]
+
 
 class Probe(t.NamedTuple):
-    """A probe by its name, with the module of this folder that does it.
+    """A probe by its name, with the module of this folder that does it, and what it is of: what takes part in a test.
 
     ``reading`` and ``part`` are what has failed where the whole probe has; those of each unit where they name it.
     ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. ``by_default`` says
@@ -17,7 +19,7 @@ class Probe(t.NamedTuple):
 
     name: str
     module: str
-    of_pairs: bool
+    of: Of
     reading: str
     part: str
     seconds: float
@@ -35,15 +37,28 @@ class Probe(t.NamedTuple):
 PROBES = {
     probe.name: probe
     for probe in (
-        Probe("cpu", "cpu.probe", False, "cpu", "cpu", 5, needs=False),
-        Probe("memory", "memory.probe", False, "memory", "memory", 10, needs=False),
-        Probe("disk", "disk.probe", False, "disk_write", "disk", 30, by_default=False, needs=False),
-        Probe("tcp", "tcp.probe", True, "tcp_throughput", "link", 10, needs=False),
-        Probe("torch", "torch.probe", False, "torch_gemm", "GPUs", 40),
-        Probe("nccl_tests", "nccl_tests.probe", False, "nccl_all_reduce", "GPUs", 30),
-        Probe("dcgm", "dcgm.probe", False, "dcgm", "GPUs", 60, by_default=False),
-        Probe("ib_write_bw", "ib_write_bw.probe", True, "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
-        Probe("torch_pairs", "torch.pairs", True, "torch_all_reduce", "link", 35),
-        Probe("nccl_tests_pairs", "nccl_tests.pairs", True, "nccl_all_reduce_pairs", "link", 30, by_default=False),
+        Probe("cpu", "cpu.probe", "nodes", "cpu", "cpu", 5, needs=False),
+        Probe("memory", "memory.probe", "nodes", "memory", "memory", 10, needs=False),
+        Probe("disk", "disk.probe", "nodes", "disk_write", "disk", 30, by_default=False, needs=False),
+        Probe("fio", "fio.probe", "nodes", "fio_write", "disk", 60, by_default=False),
+        Probe("tcp", "tcp.probe", "pairs", "tcp_throughput", "link", 10, needs=False),
+        Probe("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 40),
+        Probe("nccl_tests", "nccl_tests.probe", "nodes", "nccl_all_reduce", "GPUs", 30),
+        Probe("dcgm", "dcgm.probe", "nodes", "dcgm", "GPUs", 60, by_default=False),
+        Probe("rvs", "rvs.probe", "nodes", "rvs", "GPUs", 90, by_default=False),
+        Probe("agfhc", "agfhc.probe", "nodes", "agfhc", "GPUs", 420, by_default=False),
+        Probe("ib_write_bw", "ib_write_bw.probe", "pairs", "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
+        Probe(
+            "ib_loopback",
+            "ib_write_bw.loopback",
+            "nodes",
+            "ib_loopback {unit}",
+            "HCA {unit}",
+            2,
+            more=6,
+            by_default=False,
+        ),
+        Probe("torch_pairs", "torch.pairs", "pairs", "torch_all_reduce", "link", 35),
+        Probe("nccl_tests_pairs", "nccl_tests.pairs", "pairs", "nccl_all_reduce_pairs", "link", 30, by_default=False),
     )
 }

@@ -1,4 +1,4 @@
-"""The rulebook for Event-Driven Ansible: what a notification holds fits its condition and its playbook."""
+"""The rulebooks for Event-Driven Ansible: what a notification holds fits their conditions and what they start."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 import yaml
 from ansible_commands import finished
+from jinja2.nativetypes import NativeEnvironment
 from playbook_bench import ROOT, Bench
 
 TRAINER = "echo torch.OutOfMemoryError: HIP out of memory. >&2; exit 1"
+BROKEN_NETWORK = (
+    "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"
+)
 
 
 @pytest.fixture
@@ -36,6 +40,23 @@ def tickets() -> Iterator[tuple[str, list[dict]]]:
     server.server_close()
 
 
+def rule_of(rulebook: str) -> dict:
+    ((rule,),) = (
+        one["rules"] for one in yaml.safe_load((ROOT / f"extensions/eda/rulebooks/{rulebook}.yml").read_text())
+    )
+    return rule
+
+
+def value_of_condition(rule: dict, notification: dict):
+    """Return what the path of a condition leads to; None where it ends before.
+
+    ansible-rulebook takes "is defined" as true of every key of null; a search is true only of text.
+    """
+    path, test = rule["condition"].split(" is ")
+    assert test == 'search(".")'
+    return found({"event": {"payload": notification}}, path)
+
+
 def found(data: dict, path: str):
     """Follow a path of the rulebook language into an event; None where it ends."""
     for key in path.split("."):
@@ -50,10 +71,8 @@ def test_a_bad_node_opens_a_ticket(bench: Bench, tickets: tuple[str, list[dict]]
     done = bench.play("megatron_multinode.yml", hosts, config, training_notify={"webhook": url})
     assert done.status != 0
     (notification,) = posted
-    (rulebook,) = yaml.safe_load((ROOT / "extensions/eda/rulebooks/bad_node.yml").read_text())
-    (rule,) = rulebook["rules"]
-    path, defined = rule["condition"].split(" is ")
-    assert (defined, found({"event": {"payload": notification}}, path)) == ("defined", "node0")
+    rule = rule_of("bad_node")
+    assert value_of_condition(rule, notification) == "node0"
     action = rule["action"]["run_playbook"]
     playbook = ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml"
     variables = {**action["extra_vars"], "ticket_url": url, "ansible_eda": {"event": {"payload": notification}}}
@@ -62,3 +81,23 @@ def test_a_bad_node_opens_a_ticket(bench: Bench, tickets: tuple[str, list[dict]]
     assert opened.returncode == 0, opened.stdout
     assert posted[1]["title"].startswith("node0: out_of_memory in run ")
     assert posted[1]["text"] == notification["text"]
+
+
+def test_the_nodes_of_a_run_whose_network_failed_are_tested(bench: Bench, tickets: tuple[str, list[dict]]) -> None:
+    url, posted = tickets
+    trainer = {"training_megatron_root": bench.megatron(BROKEN_NETWORK)}
+    hosts = bench.inventory(**{f"node{number}": trainer for number in range(4)})
+    config = bench.config(nnodes="4")
+    bench.play("megatron_multinode.yml", hosts, config, training_run_id="failed", training_notify={"webhook": url})
+    (notification,) = posted
+    for rule in (rule_of("slow_run"), rule_of("slow_run_awx")):
+        assert value_of_condition(rule, notification) == "network"
+        assert value_of_condition(rule, {**notification, "isolate": None}) is None
+        (action,) = rule["action"].values()
+        asked = action.get("extra_vars") or action["job_args"]["extra_vars"]
+        event = {"event": {"payload": notification}}
+        variables = {name: NativeEnvironment().from_string(text).render(event) for name, text in asked.items()}
+        variables["training_output_dir"] = str(bench.runs)
+        done = bench.play("isolate.yml", hosts, config, "--check", **variables)
+        assert done.status == 0, done.output
+        assert "Run failed suspects" in done.output

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ``fio --output-format=json`` prints: a list of jobs, each with what it read and what it wrote.
+
+Source: axboe/fio, HOWTO ("JSON output") and stat.c; ``runtime`` is in milliseconds and includes the sync at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+
+def seconds_in(output: str) -> dict[str, list[float]]:
+    """Return the seconds that each job of a name took, in their order; ValueError for an output without results.
+
+    A job is named after what it does: ``read`` or ``write``.
+    """
+    # Lines about errors may stand before it.
+    jobs = json.loads(output[output.find("{") :])["jobs"]
+    found: dict[str, list[float]] = {}
+    for job in jobs:
+        done: t.Mapping[str, t.Any] = job[job["jobname"]]
+        if job["error"] or not done["io_bytes"]:
+            raise ValueError(f"fio could not {job['jobname']}: {os.strerror(job['error'])}")
+        found.setdefault(job["jobname"], []).append(done["runtime"] / 1000)
+    return found
