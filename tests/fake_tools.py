@@ -32,6 +32,20 @@ else:
         samples = [0.0015 * by * (1 + 0.001 * (gpu % 3)) for _sample in range(5)]
         print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": {{"gemm": samples}}, "problem": ""}}))
 """
+# What it prints of one GPU, for each of those that it lists.
+_RVS = """#!{python}
+import re, sys
+listed = open({data!r} + "/rvs_list.txt").read()
+if sys.argv[1] == "-g":
+    sys.exit(print(listed))
+printed = open({data!r} + "/rvs_gst.txt").read()
+for place, gpu in enumerate(re.findall(r"- (\\d+)]", listed)):
+    by = {slower} if place == {slow} else 1 + 0.001 * (place % 3)
+    if {fails!r} and place == {slow}:
+        print("[ERROR ] [1101988.831928] [trainops] gst " + gpu + " {fails}")
+        continue
+    print(re.sub(r"GFLOPS (\\d+)", lambda m: "GFLOPS %d" % (int(m.group(1)) / by), printed).replace("28851", gpu))
+"""
 _IB_WRITE_BW = """#!{python}
 import socket, sys, time
 given = sys.argv[1:]
@@ -75,6 +89,18 @@ def with_dcgm(folder: Path, output: str = "") -> str:
     status = 1 if output else 0
     _program(folder / "dcgmi", f'#!/bin/sh\ntest "$1" = discovery && exit 0\n{what}\nexit {status}\n')
     return f"{folder}:$PATH"
+
+
+def with_rvs(folder: Path, slow: int = 0, slower: float = 1.0, *, fails: str = "") -> None:
+    """Make a folder with an rvs that finds eight GPUs, of which one may be slower or fail."""
+    text = _RVS.format(python=sys.executable, data=str(DATA), slow=slow, slower=slower, fails=fails)
+    _program(folder / "rvs", text)
+
+
+def with_agfhc(folder: Path, failing: str = "") -> None:
+    """Make a folder with an agfhc of which one test may fail."""
+    what = f"sed 's/PASS: {failing or 'none of them'}/FAIL: {failing}/' {DATA / 'agfhc.txt'}"
+    _program(folder / "agfhc", f'#!/bin/sh\ntest "$1" = -v && exit 0\n{what}\nexit {int(bool(failing))}\n')
 
 
 def with_adapters(folder: Path, output: str = "ib_write_bw.txt") -> None:

@@ -59,11 +59,12 @@ options:
     default: 0
   probes:
     description:
-      - Names of the probes, V(cpu), V(memory), V(disk), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw), V(dcgm) and V(fio).
+      - Names of the probes, V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
+        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
-      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes, and V(dcgm), as it fails
-        for settings, too, run only if named.
+      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes,
+        V(ib_loopback), V(rvs) and V(agfhc), as they take long or find what others find as well, and V(dcgm), as it
+        fails for settings, too, run only if named.
       - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list
     elements: str

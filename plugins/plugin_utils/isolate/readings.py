@@ -14,7 +14,7 @@ _MORE = {
     "tcp": ("tcp_latency",),
     "torch": ("torch_memory", "torch_to_gpu", "torch_from_gpu"),
 }
-OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "torch_pairs", "nccl_tests_pairs"})
+OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs"})
 
 
 def readings_of(probe: Probe, units: Iterable[str]) -> set[str]:

@@ -11,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.agfhc.output import failure_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm.output import failures_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.fio.output import seconds_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.output import bits_per_second
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw.probe import adapters, command
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.command import samples_in
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests.output import rows_in
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.rvs.output import (
+    errors_in,
+    gpus_in,
+    speeds_in,
+)
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch import script
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch.running import lines_in, part_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch.script import processors_in
@@ -114,6 +120,36 @@ def test_a_job_of_fio_that_failed_is_no_result() -> None:
         seconds_in(text("fio_direct.json").replace('"error" : 0', '"error" : 28', 1))
     with pytest.raises(ValueError, match="Expecting value"):
         seconds_in("fio: unrecognized option '--json'\n")
+
+
+# Outputs of RVS are those in AMD's system acceptance guide for MI300X, that of AGFHC is in AMD's notes on MI350X.
+def test_gpus_that_rvs_lists_are_numbered_by_their_pci_addresses() -> None:
+    listed = text("rvs_list.txt").splitlines()
+    numbers = ["28851", "23018", "29122", "22683", "53458", "63883", "53667", "63738"]
+    assert gpus_in("\n".join(listed)) == gpus_in("\n".join(reversed(listed))) == numbers
+
+
+def test_the_speeds_of_a_gpu_in_rvs_are_those_after_its_warm_up_without_the_best_one_again() -> None:
+    assert speeds_in(text("rvs_gst.txt")) == {"28851": [1640057, 1595462, 1687129, 1686102, 1687129]}
+
+
+def test_rvs_without_a_speed_says_its_error() -> None:
+    with pytest.raises(ValueError, match="no platform support"):
+        speeds_in("RVS-ERROR [CLI] no platform support for the detected GPU\n")
+    failed = "[ERROR ] [1101988.831928] [trainops] gst 28851 memory allocation failed\n"
+    with pytest.raises(ValueError, match="memory allocation failed"):
+        speeds_in(failed)
+    assert errors_in(failed) == {"28851": "memory allocation failed"}
+
+
+def test_a_recipe_of_agfhc_passes_only_if_nothing_of_it_failed() -> None:
+    passed = text("agfhc.txt")
+    assert failure_in(passed) == ""
+    failed = passed.replace("PASS: hbm_bw-1-1", "FAIL: hbm_bw-1-1")
+    assert "FAIL: hbm_bw-1-1" in failure_in(failed)
+    assert failure_in(passed.replace("AGFHC_SUCCESS [0]", "AGFHC_TEST [3]")) == "it ended with AGFHC_TEST"
+    with pytest.raises(ValueError, match="no return code"):
+        failure_in(passed[: passed.index("Program exiting")])
 
 
 def test_a_gpu_that_hangs_or_aborts_is_named_and_the_others_say_their_own(tmp_path: Path) -> None:

@@ -10,18 +10,21 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from fake_tools import with_adapters, with_dcgm, with_gpus
+from fake_tools import with_adapters, with_agfhc, with_dcgm, with_gpus, with_rvs
 from local_nodes import prober
 from ports import free_port
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.agfhc import probe as agfhc
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.disk import probe as disk
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.fio import probe as fio
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import loopback as ib_loopback
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.ib_write_bw import probe as ib_write_bw
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.known import PROBES
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.nccl_tests import pairs as nccl_tests_pairs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.programs import Programs
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.rvs import probe as rvs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.processes import labels
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode
@@ -231,6 +234,23 @@ def test_each_adapter_of_a_pair_is_measured_and_one_that_either_end_lacks_does_n
     assert dead == (dead_on, "HCA mlx5_0")
 
 
+def test_each_adapter_writes_to_itself_and_one_that_fails_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_adapters(tmp_path / "tools")
+    monkeypatch.setattr(ib_loopback, "_PORT", free_port())
+    asked: t.Any = {"units": {"ib_loopback": ["mlx5_0", "mlx5_1"]}}
+    here = programs(tmp_path / "a", str(tmp_path / "tools"), NCCL_IB_GID_INDEX="3")
+    found = ib_loopback.measure(asked, here)
+    assert {one.part: (one.samples, one.problem) for one in found} == {
+        f"HCA mlx5_{number}": ([pytest.approx(8 / 393.62)], "") for number in range(2)
+    }
+    assert [(one.probe, one.part) for one in found] == PROBES["ib_loopback"].readings(["mlx5_0", "mlx5_1"])
+    (tmp_path / "tools/ib_write_bw").write_text("#!/bin/sh\necho Failed to modify QP to RTR >&2\nexit 1\n")
+    monkeypatch.setattr(ib_loopback, "_TRIES", 2)
+    assert ["Failed to modify QP" in one.problem for one in ib_loopback.measure(asked, here)] == [True, True]
+
+
 def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) -> None:
     here = programs(tmp_path / "a")
     found = disk.measure(t.cast("t.Any", {}), here)
@@ -239,6 +259,37 @@ def test_the_disk_is_written_and_read_and_nothing_is_left_there(tmp_path: Path) 
         ("disk_read", "disk", 5),
     ]
     assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_rvs_measures_each_gpu_and_one_that_fails_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
+    with_rvs(tmp_path / "tools", slow=5, slower=1.1)
+    here = programs(tmp_path / "a")
+    assert rvs.found(here).lacks == ""
+    found = {one.part: one for one in rvs.measure(t.cast("t.Any", {}), here)}
+    assert list(found) == [f"GPU {number}" for number in range(8)]
+    assert found["GPU 0"].samples[0] == pytest.approx(1e6 / 1640057)
+    assert found["GPU 5"].samples[0] == pytest.approx(1.1e6 / 1640057, rel=1e-4)
+    with_rvs(tmp_path / "tools", slow=5, fails="memory allocation failed")
+    problems = {one.part: one.problem for one in rvs.measure(t.cast("t.Any", {}), here) if one.problem}
+    assert problems == {"GPU 5": "memory allocation failed"}
+
+
+def test_agfhc_says_something_only_where_a_test_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
+    with_agfhc(tmp_path / "tools")
+    here = programs(tmp_path / "a")
+    assert agfhc.found(here).lacks == ""
+    assert agfhc.measure(t.cast("t.Any", {}), here) == []
+    with_agfhc(tmp_path / "tools", "hbm_bw")
+    (found,) = agfhc.measure(t.cast("t.Any", {}), here)
+    assert (found.part, found.samples) == ("GPUs", [])
+    assert "FAIL: hbm_bw-1-1" in found.problem
+    (tmp_path / "tools/agfhc").write_text("#!/bin/sh\necho must be run as root\nexit 1\n")
+    with pytest.raises(NodeError, match="must be run as root"):
+        agfhc.measure(t.cast("t.Any", {}), here)
 
 
 @pytest.mark.parametrize(("direct", "cached"), [(True, ""), (False, "_cached")])

@@ -32,7 +32,7 @@ _HERE, _NOT_HERE = b"1", b"0"
 # Nodes that share an address use neighbouring ports, so each adapter has a block of them.
 _PORTS = 64
 # A reading is the time for one gigabyte.
-_BITS = 8e9
+BITS = 8e9
 
 
 def found(programs: Programs) -> Found:
@@ -93,7 +93,7 @@ def _measured(adapter: str, place: int, partner: Partner, programs: Programs) ->
         left = max(deadline - time.monotonic(), _SECONDS + 1)
         try:
             output = programs.run(f"{NAME}_{adapter}", argv, left)
-            return [] if partner["serves"] else [_reading(adapter, [_BITS / bits_per_second(output)])]
+            return [] if partner["serves"] else [_reading(adapter, [BITS / bits_per_second(output)])]
         except (NodeError, OSError, ValueError) as error:
             if _NOT_YET not in str(error):
                 return [_failed(adapter, str(error))]
