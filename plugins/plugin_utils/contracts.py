@@ -9,7 +9,16 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils.logs.signature import Failure
-from ..module_utils.node.contracts import Hardware, KeptRuns, MachineChanges, Node, RankSeen, Reading, Traffic
+from ..module_utils.node.contracts import (
+    Hardware,
+    KeptRuns,
+    MachineChanges,
+    Node,
+    RankSeen,
+    Reading,
+    Recorded,
+    Traffic,
+)
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
@@ -299,6 +308,7 @@ class Status(t.TypedDict, total=False):
     machine_changes: MachineChanges
     traffic: dict[str, Traffic]
     ranks_seen: list[RankSeen]
+    recorded: list[Recorded]
     interrupted: bool
     started_at: float | None
     ended_at: float | None

@@ -39,9 +39,14 @@ SETTINGS = (
     # How long writing a checkpoint took.
     "save_seconds",
     "save_ms",
+    # The rank that was the slowest of all for some steps.
+    "slowest_rank",
 )
 # A log may have many of these; the largest value is kept.
 LARGEST = ("save_seconds", "save_ms")
+# A log has one of these every few steps. The value that most of them have is kept, if any has more than half, by the
+# majority vote of Boyer and Moore: the value, its lead, which is less than the lines that have it, and all lines.
+VOTED = ("slowest_rank",)
 # What a trainer prints in words, by the names that its own arguments have.
 ARGUMENTS = (
     *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
@@ -58,7 +63,7 @@ _NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 
 def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:
     """Return what was reported and what the piece says: each setting with its different values, in their order, or
-    with the largest one.
+    with the largest one, or as `VOTED` says.
 
     A group of a pattern that is named as one of `SETTINGS` has its number, or several numbers whose product it is.
     """
@@ -70,9 +75,17 @@ def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece
             value = math.prod(map(float, _NUMBER.findall(match.group(name))))
             if name in LARGEST:
                 values[:] = [max([value, *values])]
+            elif name in VOTED:
+                values[:] = _voted(value, *(values or (value, 0.0, 0.0)))
             elif value not in values and len(values) < MOST_VALUES:
                 values.append(value)
     return found
+
+
+def _voted(value: float, leader: float, lead: float, lines: float) -> list[float]:
+    if not lead or value == leader:
+        return [value, lead + 1, lines + 1]
+    return [leader, lead - 1, lines + 1]
 
 
 def add_arguments(before: dict[str, list[str]], known: Iterable[Printed], piece: Piece) -> dict[str, list[str]]:

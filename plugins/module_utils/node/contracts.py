@@ -146,6 +146,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     grace_seconds: float
     with_log: bool
     offset: int
+    dump_of_rank: int
     probe: Asked
     tools: list[str]
 
@@ -267,10 +268,40 @@ class RankSeen(t.TypedDict):
     """What a rank did while the run hung; see `hang.ranks_here`."""
 
     rank: int
+    local_rank: t.NotRequired[int]
     state: str
     waits_in: str | None
     busy: float
     stack: list[str] | None
+
+
+class Pending(t.TypedDict):
+    """A collective, or a transfer to or from a ``peer``, that a rank has entered and not finished; see `recorded`."""
+
+    number: int
+    operation: str
+    sizes: str
+    started: bool
+    is_transfer: bool
+    peer: int | None
+
+
+class GroupSeen(t.TypedDict):
+    """What a rank did in a process group; see `recorded.groups_in`."""
+
+    name: str
+    description: str
+    members: list[list[int]]
+    entered: int
+    pending: list[Pending]
+
+
+class Recorded(t.TypedDict):
+    """What a dump of the flight recorder says of a rank; see `flight_recorder.recorded_here`."""
+
+    rank: int
+    file: str
+    groups: list[GroupSeen]
 
 
 class MachineFact(t.TypedDict):

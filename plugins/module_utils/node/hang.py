@@ -18,6 +18,7 @@ if t.TYPE_CHECKING:
 
 # What a launcher gives each process as its global rank: torchrun, then the launch script for one process a node.
 _RANKS = ("RANK", "JAX_PROCESS_ID", "NODE_RANK")
+_LOCAL_RANK = "LOCAL_RANK"
 _MOST = 64
 _WATCHED_SECONDS = 1.0
 _STACK_SECONDS = 10.0
@@ -28,32 +29,38 @@ _FRAME = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
 _MAIN_THREAD = re.compile(r'^Thread [^\n]*"MainThread"\n((?: {4}[^\n]*\n)+)', re.MULTILINE)
 
 
+class _Local(t.TypedDict, total=False):
+    local_rank: int
+
+
 def ranks_here(run_id: str, node: str) -> list[RankSeen]:
     """Return what each rank of a run does on this node, at most 64 of them, in their order.
 
-    ``rank`` is the global one. ``state`` is the kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel
-    that the process sleeps in, or None, ``busy`` the share of one processor that it used during a second. ``stack`` are
-    the innermost frames of its main thread as py-spy prints them; None where py-spy is missing or not allowed to look.
+    ``rank`` is the global one, ``local_rank`` that within the node, where the launcher gives it. ``state`` is the
+    kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel that the process sleeps in, or None,
+    ``busy`` the share of one processor that it used during a second. ``stack`` are the innermost frames of its main
+    thread as py-spy prints them; None where py-spy is missing or not allowed to look.
     """
     found = sorted(_ranks(run_id, node).items())[:_MOST]
-    before = [_ticks(pid) for _rank, pid in found]
+    before = [_ticks(pid) for _rank, (pid, _local) in found]
     time.sleep(_WATCHED_SECONDS)
-    busy = [(_ticks(pid) - ticks) / os.sysconf("SC_CLK_TCK") for (_rank, pid), ticks in zip(found, before)]
-    stacks = together({str(pid): partial(_stack_of, pid) for _rank, pid in found}, _STACK_SECONDS)
+    busy = [(_ticks(pid) - ticks) / os.sysconf("SC_CLK_TCK") for (_rank, (pid, _local)), ticks in zip(found, before)]
+    stacks = together({str(pid): partial(_stack_of, pid) for _rank, (pid, _local) in found}, _STACK_SECONDS)
     return [
         {
             "rank": rank,
+            **local,
             "state": (stat_fields(pid) or ["?"])[0],
             "waits_in": (text("/", f"/proc/{pid}/wchan") or "").strip("0\n") or None,
             "busy": round(used / _WATCHED_SECONDS, 2),
             "stack": None if isinstance(stacks[str(pid)], ToolError) else stacks[str(pid)],
         }
-        for (rank, pid), used in zip(found, busy)
+        for (rank, (pid, local)), used in zip(found, busy)
     ]
 
 
-def _ranks(run_id: str, node: str) -> dict[int, int]:
-    """Return the process of each rank: the oldest that has it, as workers for the data inherit it."""
+def _ranks(run_id: str, node: str) -> dict[int, tuple[int, _Local]]:
+    """Return the process of each rank, the oldest that has it, as workers for the data inherit it, and its place."""
     environments = {
         pid: fields((text("/", f"/proc/{pid}/environ") or "").replace("\0", "\n"), "=")
         for pid in members(run_id, node)
@@ -63,8 +70,13 @@ def _ranks(run_id: str, node: str) -> dict[int, int]:
         ranks = {pid: env[variable] for pid, env in environments.items() if env.get(variable, "").isdigit()}
         if ranks:
             oldest_last = sorted(ranks, key=lambda pid: (int(start_time(pid) or 0), pid), reverse=True)
-            return {int(ranks[pid]): pid for pid in oldest_last}
+            return {int(ranks[pid]): (pid, _local(environments[pid])) for pid in oldest_last}
     return {}
+
+
+def _local(environment: dict[str, str]) -> _Local:
+    given = environment.get(_LOCAL_RANK, "")
+    return {"local_rank": int(given)} if given.isdigit() else {}
 
 
 def _ticks(pid: int) -> int:

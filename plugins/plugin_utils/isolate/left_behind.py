@@ -13,8 +13,8 @@ from ..run.blame import blame_of_verdict
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
 
-# The node's kernel or counters reported these; they need not have failed the run.
-_OF_MACHINE = frozenset({"machine_fault", "machine_note", "low_traffic", "uneven_traffic"})
+# The node's kernel or counters, or the trainer, reported these; they need not have failed the run.
+_REPORTED = frozenset({"machine_fault", "machine_note", "low_traffic", "uneven_traffic", "slow_rank"})
 _MOST_SHOWN = 160
 
 
@@ -66,6 +66,6 @@ def suspects_of_run(summary: Summary) -> dict[str, str]:
     for node, blame in blame_of_verdict(summary, hosts, {}, together=together).items():
         found.setdefault(node, blame["reason"])
     for reason in (*summary["reasons"], *summary["notes"]):
-        if reason["code"] in _OF_MACHINE and reason.get("node") in hosts:
+        if reason["code"] in _REPORTED and reason.get("node") in hosts:
             found.setdefault(reason["node"], reason["message"])
     return {node: textwrap.shorten(why, _MOST_SHOWN, placeholder=" …") for node, why in found.items()}

@@ -51,6 +51,9 @@ SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
 MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
 FactName = t.Annotated[str, AfterValidator(_one_of(ROW_OF))]
 
+# Of a rank, and how many there are: a span of ranks is expanded.
+Rank = t.Annotated[int, Field(ge=0, le=2**20)]
+
 Nonce = t.Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 ArgumentName = t.Annotated[str, AfterValidator(_one_of(ARGUMENTS))]
@@ -198,10 +201,37 @@ _TrafficByPort = t.Annotated[dict[Line, _Traffic], Field(max_length=_MOST_DEVICE
 
 class _Rank(TypedDict):
     rank: Number
+    local_rank: t.NotRequired[Count]
     state: t.Annotated[str, Field(max_length=1)]
     waits_in: Line | None
     busy: t.Annotated[float, Field(ge=0, le=1e6)]
     stack: t.Annotated[list[Line], Field(max_length=_MOST_LINES)] | None
+
+
+class _Pending(TypedDict):
+    number: Count
+    operation: Line
+    sizes: Line
+    started: bool
+    is_transfer: bool
+    peer: Count | None
+
+
+class _Group(TypedDict):
+    name: Line
+    description: Line
+    members: t.Annotated[
+        list[t.Annotated[list[Rank], Field(min_length=3, max_length=3)]],
+        Field(max_length=_MOST_LINES),
+    ]
+    entered: Count
+    pending: t.Annotated[list[_Pending], Field(max_length=_MOST_LINES)]
+
+
+class _Recorded(TypedDict):
+    rank: Count
+    file: Line
+    groups: t.Annotated[list[_Group], Field(max_length=_MOST_LINES)]
 
 
 class _Fact(TypedDict):
@@ -271,6 +301,7 @@ class Followed(_Done, _Seen):
     last_lines: t.NotRequired[list[Line]]
     pausing: t.NotRequired[bool]
     ranks_seen: t.NotRequired[t.Annotated[list[_Rank], Field(max_length=_MOST_DEVICES)]]
+    recorded: t.NotRequired[t.Annotated[list[_Recorded], Field(max_length=_MOST_DEVICES)]]
     readings: t.NotRequired[t.Annotated[list[_Reading], Field(max_length=_MOST_DEVICES)]]
     traffic: t.NotRequired[_TrafficByPort]
     starts: Count

@@ -37,6 +37,7 @@ if t.TYPE_CHECKING:
 
 PLAN_NAME = "plan.json"
 LOG_NAME = "train.log"
+_DUMPS_NAME = "flight_recorder"
 _STATUS_NAME = "status.json"
 _STEPS_NAME = "steps.jsonl"
 _TELEMETRY_NAME = "telemetry.jsonl"
@@ -173,6 +174,10 @@ class Board:
     def log_path(self, node: str) -> Path:
         """Return where a node's collected log stands."""
         return self.node_dir(node) / LOG_NAME
+
+    def dump_path(self, rank: int) -> Path:
+        """Return where the collected dump of a rank's flight recorder stands, beside those of all other ranks."""
+        return self.run_dir / _DUMPS_NAME / f"nccl_trace_rank_{rank}"
 
     def room_needed(self) -> int:
         """Return about how many bytes the run takes here in the end, by its nodes' logs and how far these got."""

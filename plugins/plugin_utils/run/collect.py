@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copying a node's log to the controller, as much of it as is kept."""
+"""Copying a node's log, and the dumps of its ranks, to the controller, as much of them as is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from ..plain_text import PlainLog
 from .answers import Collected, unpacked
-from .whole_file import replacing
+from .whole_file import replacing, writing
 
 
 def collect_log(ask: Callable[[int], Collected], path: Path) -> tuple[int, int]:
@@ -34,3 +34,22 @@ def collect_log(ask: Callable[[int], Collected], path: Path) -> tuple[int, int]:
                 log.write(
                     plain.add(f"\n[trainops.cluster: {left_out:,} bytes of the log are left out here]\n".encode())
                 )
+
+
+def collect_dump(ask: Callable[[int], Collected], path: Path, most: int) -> int:
+    """Write a dump of a rank to a file, if it has ``most`` bytes at most, and return its size; 0 if it is not there."""
+    content = b""
+    while True:
+        answer = ask(len(content))
+        part = unpacked(answer["data"])
+        content += part
+        if answer["size"] > most or len(content) > most:
+            return 0
+        if not part or len(content) >= answer["size"]:
+            break
+    if content:
+        with writing(path.parent):
+            path.parent.mkdir(exist_ok=True)
+        with replacing(path) as draft:
+            draft.write_bytes(content)
+    return len(content)

@@ -7,6 +7,7 @@ problem of the run, and keeps no other node from being asked.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import typing as t
@@ -20,7 +21,7 @@ from ..contracts import Plan, Status
 from ..inventory.folded_names import folded, folded_messages
 from .answers import COLLECT, FOLLOW, STAGE, STOP, Ask, BadAnswerError, Collected, Finished, Followed, Staged, Stopped
 from .board import Board
-from .collect import collect_log
+from .collect import collect_dump, collect_log
 from .follow import Follower, Patience
 from .news import News
 from .node_errors import NodeLostError
@@ -33,6 +34,8 @@ _NAMED = 8
 # How long it may take another run, in seconds, to give back what it has staged.
 _TIE_SECONDS = 30.0
 _TIE_POLL_SECONDS = 0.5
+# Of all ranks of a run; with 8,192 of them most stay on their nodes.
+_MOST_BYTES_OF_DUMPS = 512 << 20
 # Of a training that nobody has followed to its end.
 UNENDED = ("staged", "running")
 _UNFINISHED = ("not_started", *UNENDED)
@@ -63,6 +66,7 @@ class Phases:
     ask: Mapping[str, Ask]
     at_once: int
     late: Callable[[], Mapping[str, NodeError]] = dict
+    _dumped: int = 0
 
     def stage(self, needs: Callable[[str], PhaseNeeds]) -> Outcome:
         """Put everything in place on every node, and report everything that is missing on any."""
@@ -215,7 +219,21 @@ class Phases:
 
         with _COLLECTING:
             size, left_out = collect_log(part, self.board.log_path(node))
+            self._collect_dumps(node)
         return [f"{left_out:,} of the {size:,} bytes of its log are not kept"] if left_out else []
+
+    def _collect_dumps(self, node: str) -> None:
+        """Copy what the flight recorders of a node's ranks have dumped; nodes that train by themselves share ranks."""
+        recorded = self.board.status(node).get("recorded", []) if self.plan["mode"] == "multi_node" else []
+        for rank in {one["rank"] for one in recorded}:
+
+            def part(offset: int, rank: int = rank) -> Collected:
+                return self.ask[node](COLLECT, offset=offset, dump_of_rank=rank)
+
+            left = _MOST_BYTES_OF_DUMPS - self._dumped
+            # What a dump says is known already; without it nothing else is missing.
+            with contextlib.suppress(NodeError):
+                self._dumped += collect_dump(part, self.board.dump_path(rank), left)
 
     def _end_of(self, node: str) -> Status:
         """Return how a training that nobody followed to its end ended, and put what its log says on the board."""

@@ -154,6 +154,7 @@ CHECKS = (
     Check("tcp_transport", "network", (FAIL,), "NCCL's lines and the RDMA counters", "a missing bnxt_re library"),
     Check("low_traffic", "network", (INCONCLUSIVE,), "the counters of the RDMA ports", "one HCA of eight in use"),
     Check("uneven_traffic", None, (), "the counters of the RDMA ports", "one HCA of eight in use"),
+    Check("slow_rank", None, (), "what the trainer times of each rank", "a StragglerDetector that keeps naming a rank"),
     Check("transport_unknown", "network", (INCONCLUSIVE,), "NCCL's lines and the RDMA counters", "NCCL_DEBUG=ERROR"),
     # Row "time".
     Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import signal
 import typing as t
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
@@ -33,6 +33,7 @@ from ..run.status import has_failed, stops_short
 from ..unreachable import why_unreachable
 from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging
+from .missing_ranks import Late, missing_ranks
 from .not_ready import remedy_of
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
@@ -48,6 +49,7 @@ _EXIT_STATUS = 99
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
+_HANGS = frozenset({"stalled", "watchdog"})
 _REMEDY_OF_HANG = "Check that rank and its node first."
 _REMEDY_WITHOUT_A_NAME = (
     "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "
@@ -68,7 +70,8 @@ def first_failure(
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
-    last = lagging(statuses, goal) if together and hangs else None
+    recorded = missing_ranks(statuses if together else [])
+    last = (recorded.late or lagging(statuses, goal) or recorded.silent) if together and hangs else None
     held_up = _held_up_by(last) if together and hangs else ""
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, held_up))]
     for cause in causes:
@@ -82,6 +85,11 @@ def first_failure(
     if causes[0]["class"] == "exit_status" and causes[0]["exit_code"] == 0:
         causes.sort(key=lambda cause: cause["class"] != "exit_status" or not cause["exit_code"])
     first, *others = causes
+    if first["class"] in _HANGS:
+        first = {**first, "evidence": [*recorded.lines, *first["evidence"]]}
+    if first["class"] == "watchdog" and recorded.late:
+        first = {**first, **_watched(first, recorded.late, statuses)}
+        others = [other for other in causes if other["node"] != first["node"]]
     return {
         "node": first["node"],
         "node_rank": first["node_rank"],
@@ -256,11 +264,26 @@ def _rank_in_words(rank: RankSeen) -> str:
     return ", ".join([*parts, " < ".join(rank["stack"] or ["no stack"])])
 
 
-def _held_up_by(last: Lagging | None) -> str:
+def _held_up_by(last: Lagging | Late | None) -> str:
     if last is None:
         return NOBODY_NAMED
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
-    return f"{who} holds the others up: {last.evidence}."
+    who = last.who if isinstance(last, Late) else who
+    verb = "hold" if who.startswith("Ranks ") else "holds"
+    return f"{who} {verb} the others up: {last.evidence}."
+
+
+def _watched(first: Mapping[str, t.Any], late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
+    """Return what is known of a hang that a watchdog ended: of the ranks that waited, none is to blame."""
+    status = next(status for status in statuses if status["node"] == late.node)
+    return {
+        "node": late.node,
+        "node_rank": status.get("node_rank"),
+        "rank": late.rank,
+        "exit_code": status.get("exit_status"),
+        "message": f"{_sentence(first['message'])} {_held_up_by(late)}",
+        "remedy": _REMEDY_OF_HANG,
+    }
 
 
 def _exit_in_words(status: Status) -> str:

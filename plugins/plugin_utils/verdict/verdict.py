@@ -45,6 +45,7 @@ from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
 from .reasons import Reasons
 from .seen import Seen
+from .slow_rank import note_slow_rank
 from .statistics import of_nodes, of_run, samples_of
 from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .survived import note_survived, note_unusual
@@ -145,6 +146,7 @@ def judge(
     ledger = ledger_of(seen, agrees, reasons)
     note_survived(seen, reasons)
     note_unusual(seen, reasons)
+    note_slow_rank(seen, reasons)
     if not seen.interrupted and reasons.has_failure():
         in_logs = (statuses, reasons.decisive(), together)
         first = first_of_machine(seen) if first is None else first

@@ -65,3 +65,36 @@ def test_a_trainer_says_how_long_a_save_took(framework: str, line: str, setting:
 def test_a_setting_is_the_product_of_all_its_numbers(factors: str) -> None:
     printed = Printed(b"mesh: ", rb"mesh: (?P<gpus>[^\n]*)\n")
     assert add_settings({}, [printed], Piece(f"mesh: {factors}\n".encode())) == {"gpus": [16.0]}
+
+
+def straggler(rank: int) -> bytes:
+    """Return the line of megatron/core/README_STRAGGLER.md, with another rank as the slowest."""
+    return (
+        b" 0: INFO:megatron.core.utils:[2024-03-14 23:07:56] | MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/%d "
+        b"| MnPwr/Rnk: 601796W/8 | MxPwr/Rnk: 683801W/18 | MnTmp/Rnk: 52C/0 | MxTmp/Rnk: 65C/21 | MnUtl/Rnk: 97%%/8 "
+        b"| MxUtl/Rnk: 100%%/6 | MnClk/Rnk: 1950MHz/28 | MxClk/Rnk: 1980MHz/0 | MnDRtt/Rnk: 14.27ms/23 "
+        b"| MxDRtt/Rnk: 34.65ms/3 | MnEtpt/Rnk: 296.02TF/0 | MxEtpt/Rnk: 297.32TF/8\n" % rank
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "voted"),
+    [
+        ([13], [13.0, 1.0, 1.0]),
+        ([0, 13, 13, 13, 5, 13], [13.0, 2.0, 6.0]),
+        # Each in turn: none leads.
+        ([0, 1, 2, 3] * 5, [2.0, 0.0, 20.0]),
+    ],
+)
+@pytest.mark.parametrize("framework", ["megatron", "megatron_bridge"])
+def test_of_the_slowest_ranks_the_one_that_most_lines_name_is_kept(
+    framework: str, ranks: list[int], voted: list[float]
+) -> None:
+    lines = list(map(straggler, ranks))
+    grammar = GRAMMARS[framework]
+    assert add_settings({}, grammar.settings, Piece(b"".join(lines)))["slowest_rank"][1:] == voted[1:]
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        found = add_settings(found, grammar.settings, Piece(line))
+    assert found["slowest_rank"][1:] == voted[1:]
+    assert not voted[1] or found["slowest_rank"][0] == voted[0]

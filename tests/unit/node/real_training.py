@@ -132,8 +132,8 @@ class Training:
     def stop(self, grace_seconds: float = 30, **needs: t.Any) -> dict[str, t.Any]:
         return phase_of("stop")(self.request(grace_seconds=grace_seconds, **needs))
 
-    def collect(self, offset: int = 0) -> tuple[bytes, dict[str, t.Any]]:
-        answer = phase_of("collect")(self.request(offset=offset))
+    def collect(self, offset: int = 0, **needs: t.Any) -> tuple[bytes, dict[str, t.Any]]:
+        answer = phase_of("collect")(self.request(offset=offset, **needs))
         return zlib.decompress(base64.b64decode(answer["data"])) if answer["data"] else b"", answer
 
     def begin(self) -> None:

@@ -6,6 +6,7 @@ import pytest
 from training_configs import BRANCH, DISTRIBUTED, SINGLE, SINGLE_MI35X, filled, keys, nodes, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
 
 HCAS = ",".join(f"bnxt_re{number}" for number in range(8))
 
@@ -34,6 +35,10 @@ def test_the_environment_of_every_node_of_a_multi_node_run() -> None:
             "MOCK_DATA": "1",
             "DATA_CACHE_PATH": "/home/amd/cache",
             "TOKENIZER_MODEL": "NousResearch/Meta-Llama-3-8B",
+            "TORCH_NCCL_TRACE_BUFFER_SIZE": "2000",
+            "TORCH_NCCL_DUMP_ON_TIMEOUT": "1",
+            "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{folder}/nccl_trace_rank_",
+            "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": f"{folder}/nccl_trace_rank_",
             "NCCL_DEBUG": "INFO",
             "NCCL_IB_HCA": HCAS,
             "NCCL_IB_GID_INDEX": "3",
@@ -54,7 +59,7 @@ def test_what_the_script_reads_is_given_as_arguments_as_well() -> None:
     for node in planned(filled(DISTRIBUTED))["nodes"]:
         command, arguments = node["argv"][:2], node["argv"][2:]
         assert command == ["bash", "examples/llama/train_llama3.sh"]
-        ours = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "HF_TOKEN_PATH"}
+        ours = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "HF_TOKEN_PATH", *recording({})}
         given = dict(argument.split("=", 1) for argument in arguments)
         assert given == {name: value for name, value in node["env"].items() if name not in ours}
 

@@ -24,6 +24,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     ScriptOptions,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_models import KNOWN_MODELS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts import generations as facts
 
 SCRIPTS = os.environ.get("TRAINOPS_MEGATRON_SCRIPTS", "")
@@ -97,8 +98,8 @@ def plan_of(name: str, generation: str, folder: str = "/logs", **variables: str)
 
 
 def variables_of(node: dict[str, t.Any]) -> dict[str, str]:
-    """Return what a node's script gets, without what differs from run to run."""
-    own = ("TRAINOPS_RUN_ID", "TRAINOPS_NODE", "HF_TOKEN_PATH", "LOG_DIR")
+    """Return what a node's script gets, without what differs from run to run, and what PyTorch alone reads."""
+    own = ("TRAINOPS_RUN_ID", "TRAINOPS_NODE", "HF_TOKEN_PATH", "LOG_DIR", *recording({}))
     return {name: value for name, value in node["env"].items() if name not in own}
 
 

@@ -259,6 +259,12 @@ def test_a_log_that_no_longer_grows_is_a_stall(board):
     assert board.status("gpu00")["ranks_seen"] == seen
 
 
+def test_what_the_flight_recorder_of_a_failed_training_says_is_on_the_board(board):
+    recorded = [{"rank": 0, "file": "/logs/nccl_trace_rank_0", "groups": []}]
+    follow(Node(answer(status="exited", has_ended=True, exit_status=1, recorded=recorded)), board)
+    assert board.status("gpu00")["recorded"] == recorded
+
+
 @pytest.mark.parametrize("away", ["this process", "another node"])
 def test_what_no_answer_tells_of_a_log_is_no_silence(away, board, monkeypatch):
     now, news = [1000.0], News()

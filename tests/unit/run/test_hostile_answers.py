@@ -89,6 +89,8 @@ FOLLOWED: dict[str, t.Any] = {
     },
 }
 
+GROUP: dict[str, t.Any] = {"name": "0", "description": "", "members": [[0, 8, 1]], "entered": 1, "pending": []}
+RECORDED: dict[str, t.Any] = {"rank": 0, "file": "/logs/nccl_trace_rank_0", "groups": [GROUP]}
 READING = dict.fromkeys(Reading.__annotations__)
 
 
@@ -156,6 +158,11 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("traffic", {"mlx5_0/1": [1, 2]}),
         ("traffic", {f"mlx5_{number}/1": {"sent": 1, "received": 1} for number in range(300)}),
         ("ranks_seen", [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": ["x"] * 101}]),
+        ("recorded", [{"rank": -1, "file": "", "groups": []}]),
+        ("recorded", [RECORDED | {"groups": [GROUP | {"members": [[0, 2**40, 1]]}]}]),
+        ("recorded", [RECORDED | {"groups": [GROUP | {"members": [[0, 8]]}]}]),
+        ("recorded", [RECORDED | {"groups": [GROUP | {"pending": [{"number": 1}]}]}]),
+        ("recorded", [RECORDED] * 300),
         ("cursor", {}),
         ("cursor.memory", {"new_process": [[[]]]}),
         ("failed", None),

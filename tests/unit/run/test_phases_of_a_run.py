@@ -39,13 +39,15 @@ class Cluster:
         self.phases = Phases(plan, board, {node: self._node(node) for node in NODES}, at_once=2)
 
     def _node(self, node: str) -> t.Callable[..., dict[str, t.Any]]:
-        def ask(asked: Phase[t.Any], **_needs: t.Any) -> dict[str, t.Any]:
+        def ask(asked: Phase[t.Any], **needs: t.Any) -> dict[str, t.Any]:
             phase = asked.name
             self.asked.append((node, phase))
             answer = self.given.get((node, phase), ANSWERS[phase])
             if isinstance(answer, Exception):
                 raise answer
-            return answer() if callable(answer) else dict(answer)
+            if callable(answer):
+                return answer(**needs) if phase == "collect" else answer()
+            return dict(answer)
 
         return ask
 
@@ -184,6 +186,52 @@ def test_a_run_is_finished_on_every_node_that_answers_and_one_that_does_not_is_n
     assert cluster.of("stop") == NODES
     assert cluster.of("collect") == ["gpu00", "gpu02"]
     assert board.status("gpu01")["status"] == ("unreachable" if before == "running" else "exited")
+
+
+def recorded(*ranks: int) -> list[dict[str, t.Any]]:
+    return [{"rank": rank, "file": f"/logs/nccl_trace_rank_{rank}", "groups": []} for rank in ranks]
+
+
+class Dumping:
+    """A node that sends its log, and the dump of each rank in two parts."""
+
+    def __init__(self, size: int = 4) -> None:
+        self.size = size
+
+    def __call__(self, offset: int, dump_of_rank: int | None = None) -> dict[str, t.Any]:
+        if dump_of_rank is None:
+            return dict(ANSWERS["collect"])
+        part = f"dump of {dump_of_rank}".encode()[offset:][:5]
+        return {"data": base64.b64encode(zlib.compress(part)).decode() if part else "", "size": self.size}
+
+
+@pytest.mark.parametrize(
+    ("mode", "size", "kept"),
+    [
+        ("multi_node", 9, {"nccl_trace_rank_2": b"dump of 2", "nccl_trace_rank_3": b"dump of 3"}),
+        # More than is kept of a run: it stays on the node.
+        ("multi_node", 1 << 30, {}),
+        # Each node has a rank 0.
+        ("single_node", 9, {}),
+    ],
+)
+def test_the_dumps_of_a_job_s_ranks_are_kept_together(board, tmp_path, mode, size, kept):
+    board.update("gpu01", status="stalled", recorded=recorded(2, 3))
+    cluster = Cluster(board, {("gpu01", "collect"): Dumping(size)}, mode)
+    assert cluster.phases.finish(1.0).problems == []
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("flight_recorder/*")} == kept
+    assert board.log_path("gpu01").read_bytes() == LOG
+
+
+def test_a_dump_that_cannot_be_had_is_no_problem_of_the_run(board, tmp_path):
+    def answer(dump_of_rank: int | None = None, **needs: t.Any) -> dict[str, t.Any]:
+        if dump_of_rank is not None:
+            raise NodeLostError("no route")
+        return Dumping()(**needs)
+
+    board.update("gpu01", status="stalled", recorded=recorded(2))
+    assert Cluster(board, {("gpu01", "collect"): answer}).phases.finish(1.0).problems == []
+    assert not (tmp_path / "flight_recorder").exists()
 
 
 def test_a_log_that_comes_along_with_the_stop_is_not_asked_for(board):

@@ -129,6 +129,8 @@ SETTINGS = (
     ),
     Printed(b"y loaded checkpoint ", rb"loaded checkpoint [^\r\n]*at iteration +(?P<resumed>\d+)"),
     Printed(b"[exiting program at iteration ", rb"\[exiting program at iteration (?P<ended>\d{1,12})\]"),
+    # StragglerDetector of core/utils.py, by rank 0 with --log-straggler; see megatron/core/README_STRAGGLER.md.
+    Printed(b"MxRtt/Rnk: ", rb"\| MxRtt/Rnk: \d{1,12}\.\d+ms/(?P<slowest_rank>\d{1,7})(?= \|)"),
     # The agent of torchrun, of each node.
     Printed(b"global_world_sizes=[", rb"global_world_sizes=\[(?P<gpus>\d{1,7})(?=[,\]])"),
 )

@@ -27,11 +27,17 @@ _NO_LOG: Answer = {"data": "", "size": 0}
 def collect(request: Request) -> Answer:
     """Return the part of the log from byte ``offset`` on, compressed, as ``data``, and the ``size`` of the whole.
 
+    With ``dump_of_rank`` it is not the log, but what the flight recorder of that rank has dumped.
     A folder that somebody else could have written, or of another run of this name, gives none; stop has warned of it.
     """
     node = request["node"]
     with contextlib.suppress(UntrustedError):
         if has_run_folder(node["run_folder"]) and not _is_of_another(request):
+            if "dump_of_rank" in request:
+                from ..flight_recorder import path_of_dump  # noqa: PLC0415
+
+                path = path_of_dump(node, request["dump_of_rank"])
+                return part_of_log(path, request["offset"]) if path else dict(_NO_LOG)
             return part_of_log(node["log_file"], request["offset"])
     return dict(_NO_LOG)
 

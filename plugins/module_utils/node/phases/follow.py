@@ -34,8 +34,9 @@ def follow(request: Request) -> Answer:
 
     With ``start`` what was staged is started before; ``changed`` says whether it was.
     With ``sample``, and at the end of a training, the answer also holds ``readings`` of the accelerators and
-    ``traffic``, what the RDMA ports moved since the start; with ``look_at_ranks`` what each rank does. ``pausing`` says
-    whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    ``traffic``, what the RDMA ports moved since the start; with ``look_at_ranks`` what each rank does. With this, and
+    where a training has failed, ``recorded`` is what its dumps of the flight recorder say. ``pausing`` says whether the
+    trainer compiles, evaluates or writes a checkpoint, by its last lines.
     With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
     holds what `stop` answers with the log, if that is no warning: this saves a round trip.
     """
@@ -99,6 +100,11 @@ def follow(request: Request) -> Answer:
         from ..hang import ranks_here  # noqa: PLC0415
 
         answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
+    if request.get("look_at_ranks") or (state["status"] == "exited" and state.get("exit_status") != 0):
+        from ..flight_recorder import recorded_here  # noqa: PLC0415
+
+        recorded = recorded_here(request["node"], ask=not has_ended)
+        answer.update({"recorded": recorded} if recorded else {})
     if state["status"] != "running":
         answer.update({name: value for name, value in state.items() if name in CIRCUMSTANCES and value})
         answer["last_lines"] = last_lines

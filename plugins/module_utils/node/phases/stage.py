@@ -11,6 +11,7 @@ from ..claim import held_by_others, machine_locked, take
 from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
+from ..flight_recorder import check_pipes
 from ..hardware import hardware_facts
 from ..identity import ADOPTS, another_run
 from ..interfaces import with_interfaces
@@ -68,6 +69,10 @@ def stage(request: Request) -> Answer:
             changed = _write_files(node, request["files"]) or changed
         except OSError as error:
             raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+        try:
+            check_pipes(node)
+        except ValueError as error:
+            raise NodeError(str(error)) from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
         staged: State = {
             "run_id": run_id,

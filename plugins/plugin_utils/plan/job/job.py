@@ -38,7 +38,8 @@ class Job:
     ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
     ``gke`` are the options of the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is
     the folder from whose last checkpoint the same command goes on, empty where it begins with the first step.
-    ``keeping`` is what a rank keeps in its memory, if that is known.
+    ``keeping`` is what a rank keeps in its memory, if that is known. ``recorder`` are variables that have its
+    collectives recorded (`recorder`); they are never arguments.
     """
 
     branch: Branch
@@ -69,6 +70,7 @@ class Job:
     counts_routers: bool = False
     checkpoints: str = ""
     keeping: Keeping | None = None
+    recorder: dict[str, str] = field(default_factory=dict)
 
     def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
         """Return what one node will run. ``place`` is the node's position in rank order.
@@ -80,7 +82,10 @@ class Job:
         folder = node.name.replace(":", "+")
         run_folder = f"{self.log_dir.rstrip('/')}/{run_id}/{folder}"
         of_node = {"{node-rank}": str(node_rank), "{run-folder}": run_folder}
-        environment = {name: _resolved(value, of_node) for name, value in self.environment.items()}
+        environment, recorder = (
+            {name: _resolved(value, of_node) for name, value in variables.items()}
+            for variables in (self.environment, self.recorder)
+        )
         arguments = [f"{name}={value}" for name, value in environment.items()] if self.environment_as_arguments else []
         labels = {"TRAINOPS_RUN_ID": run_id, "TRAINOPS_NODE": node.name}
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{folder}")
@@ -100,7 +105,7 @@ class Job:
             "master_port": self.master_port,
             "image": self.image,
             "image_archive": options.training_image_archive,
-            "env": environment | token_path | labels,
+            "env": recorder | environment | token_path | labels,
             "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
             "script": self.script,
             "working_dir": self.working_dir,

@@ -23,6 +23,7 @@ from ...job.branch import Branch
 from ...job.container import container_options, variables_of_user
 from ...job.job import Job
 from ...job.ranks import Node
+from ...job.recorder import recording
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .checks import check_recipe
@@ -97,6 +98,7 @@ def _job(
         tokens_per_sequence_per_gpu=sizes.tokens_per_sequence_per_gpu,
         architecture=architecture_of(reading),
         checkpoints=_checkpoints(reading),
+        recorder=recording(users),
     )
 
 

@@ -32,6 +32,7 @@ from ...job.container import container_options, variables_of_user
 from ...job.job import Job
 from ...job.known_models import KNOWN_MODELS, known_model
 from ...job.ranks import Node
+from ...job.recorder import recording
 from ...job.thresholds import expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added
@@ -43,6 +44,7 @@ from .scale import Scale, scale_of
 _SCRIPT = "runner/primus-cli"
 _STAGED = "experiment.yaml"
 _SUITES = {"pre_trainer": "pretrain", "post_trainer": "posttrain"}
+_WITHOUT_TORCH = ("maxtext",)
 _DEVICES = ("/dev/kfd", "/dev/dri")
 _FABRIC = "/dev/infiniband"
 _ACCELERATOR = re.compile(r"MI[0-9]{3}[A-Z]?", re.IGNORECASE)
@@ -132,6 +134,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
         script=_SCRIPT,
         architecture=shape,
         checkpoints=_checkpoints(reading),
+        recorder={} if reading.backend in _WITHOUT_TORCH else recording(users),
         keeping=keeping_of(reading, scale, shape),
     )
 

@@ -17,6 +17,7 @@ from ...job.container import container_options
 from ...job.job import Job
 from ...job.memory import Keeping
 from ...job.recomputation import ALL, INPUT
+from ...job.recorder import recording
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from ...job.visible_devices import check_same_gpus
@@ -120,6 +121,7 @@ def _job(
         dataset=dataset,
         architecture=architecture_of(reading, script, sizes.tensor_parallelism or 1),
         checkpoints=saved if saved == loaded else "",
+        recorder=recording(given),
         keeping=_kept(reading, sizes, full=checkpointing_of(reading) == "full" if deepseek else parameters.recompute),
     )
 

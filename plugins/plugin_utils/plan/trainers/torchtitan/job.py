@@ -33,6 +33,7 @@ from .sizes import check_sizes, sizes_of
 from .tokenizer import check_tokenizer, fetching, script_of
 
 _FILE = "torchtitan.toml"
+_OUTPUTS = "{run-folder}/outputs"
 _ASSETS = "model.hf_assets_path"
 # As their own run_train.sh has it.
 _OWN_MODULES = {"flux": "torchtitan.models.flux.train"}
@@ -75,7 +76,7 @@ def _model(reading: TorchTitanReading) -> str:
 
 def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Sizes, expected: list[Bound]) -> Job:
     return Job(
-        **of_run(reading),
+        **of_run(reading, _outputs(reading)),
         branch=Branch(
             reading.mode,
             config.model or _model(reading),
@@ -136,10 +137,15 @@ def _parameters(reading: TorchTitanReading, sizes: Sizes) -> Parameters:
     }
 
 
+def _outputs(reading: TorchTitanReading) -> str:
+    folder = reading.config.job.dump_folder or ""
+    return folder if folder.startswith("/") else _OUTPUTS
+
+
 def _command(reading: TorchTitanReading, master: str) -> list[str]:
     config = reading.config
-    folder = config.job.dump_folder or ""
-    outputs = [] if folder.startswith("/") else ["--job.dump_folder={run-folder}/outputs"]
+    folder = _outputs(reading)
+    outputs = [f"--job.dump_folder={folder}"] if folder == _OUTPUTS else []
     module = _OWN_MODULES.get(config.model.name, MODULE)
     start = torchrun(reading, master, module, pipeline=config.parallelism.pipeline_parallel_degree > 1)
     return [*start, f"--job.config_file={{run-folder}}/{_FILE}", *outputs]

@@ -8,9 +8,11 @@ rendezvous. A plan holds the same command with static ranks, so that rank 0 is o
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 from .....module_utils.node.contracts import ContainerOptions
 from ...job.container import check_container, container_options, variables_of_user
+from ...job.recorder import recording
 from .reading import RunReading
 
 RUN = "trainops"
@@ -33,6 +35,7 @@ class OfRun(t.TypedDict):
     master_port: int
     image: str | None
     environment: dict[str, str]
+    recorder: dict[str, str]
     token_file: str | None
     token_variable: str
     working_dir: str
@@ -53,8 +56,8 @@ def check_run(reading: RunReading[t.Any]) -> None:
         reading.fault(f"{RUN}.container_image", "No image is set.", "Set training_image, or container_engine=none.")
 
 
-def of_run(reading: RunReading[t.Any]) -> OfRun:
-    """Return what the table says of a job."""
+def of_run(reading: RunReading[t.Any], outputs: str) -> OfRun:
+    """Return what the table says of a job, whose ranks write to the folder ``outputs``."""
     run, options = reading.get(RUN), reading.options
     path = f"{RUN}.container_config.env_dict"
     users = variables_of_user(run.container_config.env_dict, _ENVIRONMENT, path, reading.findings)
@@ -63,6 +66,7 @@ def of_run(reading: RunReading[t.Any]) -> OfRun:
         "master_port": port_of(reading),
         "image": run.container_image if options.container_engine != "none" else None,
         "environment": _ENVIRONMENT | users,
+        "recorder": _recorder(users, outputs),
         "token_file": run.hf_token_file,
         "token_variable": "HF_TOKEN",
         "working_dir": reading.root or "/",
@@ -73,6 +77,15 @@ def of_run(reading: RunReading[t.Any]) -> OfRun:
             run.container_name, run.shm_size, options.container_profile, multi_node=reading.nnodes > 1
         ),
     }
+
+
+def _recorder(users: Mapping[str, str], outputs: str) -> dict[str, str]:
+    """Return the variables by which the recorder can be asked: TorchTitan switches it on, and decides on the files.
+
+    See init_distributed in torchtitan/distributed/utils.py; what it sets itself would be warned of.
+    """
+    variables = recording(users, f"{outputs.rstrip('/')}/comm_traces/rank_")
+    return {name: value for name, value in variables.items() if name.endswith("_FILE")}
 
 
 def port_of(reading: RunReading[t.Any]) -> int:

@@ -74,7 +74,7 @@ def _job(reading: NamedReading, master: str, sizes: Sizes, tokens: float | None,
     name = reading.config.config
     known = known_model(name)
     return Job(
-        **of_run(reading),
+        **of_run(reading, _outputs(reading)),
         branch=Branch(reading.mode, name, reading.options.training_gpu or reading.config.trainops.gpu or "", RUN, {}),
         parameters=_parameters(reading, sizes),
         tokens_per_step_per_gpu=tokens,
@@ -90,13 +90,17 @@ def _job(reading: NamedReading, master: str, sizes: Sizes, tokens: float | None,
 def _command(reading: NamedReading, master: str) -> list[str]:
     pipeline = (reading.given(_DEGREES["pipeline_parallelism"]) or 1) > 1
     given = dict(reading.overrides)
-    if not (_text(reading, _DUMP) or "").startswith("/"):
-        given[_DUMP] = f"{{run-folder}}/{_text(reading, _DUMP) or 'outputs'}"
+    given[_DUMP] = _outputs(reading)
     return [
         *torchrun(reading, master, MODULE, pipeline=pipeline),
         *("--module", reading.config.module, "--config", reading.config.config),
         *(word for name, value in given.items() for word in _argument(name, value)),
     ]
+
+
+def _outputs(reading: NamedReading) -> str:
+    folder = _text(reading, _DUMP) or "outputs"
+    return folder if folder.startswith("/") else f"{{run-folder}}/{folder}"
 
 
 def _argument(name: str, value: t.Any) -> list[str]:

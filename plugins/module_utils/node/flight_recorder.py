@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The dumps that the ranks of a run write of PyTorch's flight recorder, where its plan asks for them in its folder.
+
+A rank writes one when NCCL's watchdog gives up, and when somebody writes to its pipe, which a thread of its own looks
+at once a second (DumpPipe and HeartbeatMonitor in torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+import typing as t
+
+from .plain_pickle import read_plain
+from .recorded import groups_in
+
+if t.TYPE_CHECKING:
+    from .contracts import Node, Recorded
+
+# What PyTorch has called them, its latest name first.
+_DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+_PIPES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",)
+_MOST_RANKS = 64
+_MOST_BYTES = 64 << 20
+_WAIT_SECONDS = 8.0
+_POLL_SECONDS = 0.2
+
+_Version = t.Tuple[int, int, int]
+
+
+def recorded_here(node: Node, ask: bool) -> list[Recorded]:
+    """Return what the dumps of a node's ranks say, as ``rank``, ``file`` and ``groups`` (`recorded.groups_in`).
+
+    With ``ask``, ranks that run are asked for a new dump first, and waited for, at most 8 s.
+    """
+    dumps = _prefix(node, _DUMPS)
+    if dumps is None:
+        return []
+    before = _versions(dumps)
+    missing = _ask(_prefix(node, _PIPES)) if ask else set()
+    deadline = time.monotonic() + _WAIT_SECONDS
+    found: dict[int, tuple[_Version, Recorded]] = {}
+    while True:
+        for rank, version in sorted(_versions(dumps).items())[:_MOST_RANKS]:
+            if rank not in found or found[rank][0] != version:
+                seen = _read(rank, f"{dumps}{rank}")
+                if seen:
+                    found[rank] = version, seen
+        missing = {rank for rank in missing if rank not in found or found[rank][0] == before.get(rank)}
+        if not missing or time.monotonic() > deadline:
+            return [seen for _rank, (_version, seen) in sorted(found.items())]
+        time.sleep(_POLL_SECONDS)
+
+
+def path_of_dump(node: Node, rank: int) -> str | None:
+    """Return where the dump of a rank is, if it left one of a size that is read."""
+    dumps = _prefix(node, _DUMPS)
+    found = _versions(dumps).get(rank) if dumps is not None else None
+    return f"{dumps}{rank}" if found and found[2] <= _MOST_BYTES else None
+
+
+def check_pipes(node: Node) -> None:
+    """Raise ValueError if the run's folder, where the plan wants pipes, cannot have any: ranks would not start."""
+    prefix = _prefix(node, _PIPES)
+    if prefix is None:
+        return
+    pipe = f"{prefix}check.{os.getpid()}"
+    try:
+        os.mkfifo(pipe, 0o600)
+        os.unlink(pipe)
+    except OSError as error:
+        raise ValueError(
+            f"the file system of {node['run_folder']} has no named pipes ({error.strerror}), by which PyTorch's flight "
+            f"recorder is asked: choose another log_dir, or give {_PIPES[0]} an empty value in env_dict"
+        ) from error
+
+
+def _prefix(node: Node, names: t.Sequence[str]) -> str | None:
+    """Return how the paths of the ranks' files begin; None if that is not in the run's folder, the only one of ours."""
+    given = next((node["env"][name] for name in names if node["env"].get(name)), "")
+    return given if os.path.normpath(given).startswith(f"{node['run_folder']}/") else None
+
+
+def _versions(prefix: str) -> dict[int, _Version]:
+    """Return the dumps that there are, by rank; a file that changes has another version."""
+    folder, name = os.path.split(prefix)
+    found = {}
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            rank = re.fullmatch(rf"{re.escape(name)}(\d{{1,7}})", entry.name)
+            if rank and entry.is_file(follow_symlinks=False):
+                seen = entry.stat(follow_symlinks=False)
+                found[int(rank.group(1))] = seen.st_ino, seen.st_mtime_ns, seen.st_size
+    return found
+
+
+def _read(rank: int, path: str) -> Recorded | None:
+    """Return what a dump says; None while it is being written, and for what is none."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+            seen = os.fstat(stream.fileno())
+            if stat.S_ISREG(seen.st_mode) and seen.st_size <= _MOST_BYTES:
+                return {"rank": rank, "file": path, "groups": groups_in(read_plain(stream))}
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _ask(prefix: str | None) -> set[int]:
+    """Ask each rank with a pipe for a dump, and return the ranks."""
+    if prefix is None:
+        return set()
+    folder, name = os.path.split(prefix)
+    asked = set()
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(folder):
+            rank = re.fullmatch(rf"{re.escape(name)}(\d{{1,7}})\.pipe", entry)
+            # A rank that has ended reads no more: ENXIO.
+            with contextlib.suppress(OSError):
+                if rank and _write(os.path.join(folder, entry)):
+                    asked.add(int(rank.group(1)))
+    return asked
+
+
+def _write(path: str) -> bool:
+    pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        return stat.S_ISFIFO(os.fstat(pipe).st_mode) and os.write(pipe, b"1\n") > 0
+    finally:
+        os.close(pipe)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a dump of PyTorch's flight recorder says of one rank: which collectives it has entered, and which not finished.
+
+A dump has ``entries``, a row for each of the last collectives and transfers of the rank, ``pg_config`` and
+``pg_status``, by process group; see torch/csrc/distributed/c10d/FlightRecorder.hpp (version 2.10 of the format, in
+PyTorch 2.13) and FlightRecorderDetail.hpp. Collectives of a group are numbered from 1 on, alike on each of its ranks.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+if t.TYPE_CHECKING:
+    from .contracts import GroupSeen, Pending
+
+# "nccl:all_reduce", "nccl:send 1->2", "nccl:recv 3<-0"; the ranks are those within the group.
+_NAME = re.compile(r"(?:\w+:)?(?P<operation>\w+)(?: (?P<own>\d+)(?:->|<-)(?P<peer>\d+))?")
+_COALESCED = "coalesced"
+_DONE = "completed"
+_MOST_GROUPS = 64
+_MOST_PENDING = 3
+_MOST_RANKS = 1 << 20
+_MOST_SPANS = 64
+_CHARACTERS = 80
+
+_Row = t.Dict[str, t.Any]
+
+
+def groups_in(dump: t.Any) -> list[GroupSeen]:
+    """Return the process groups that a rank has used, at most 64; ValueError for what is no such dump.
+
+    ``members`` are global ranks as spans of ``[first, count, step]``, none where the dump does not say them.
+    ``entered`` is the number of the last collective that the rank has entered, and ``pending`` are the first three
+    collectives, and the first three transfers, that it has entered and not finished.
+    """
+    if not isinstance(dump, dict) or not isinstance(dump.get("entries", []), list):
+        raise ValueError("no dump of the flight recorder: it has no entries")
+    rows: dict[tuple[str, str], list[_Row]] = {}
+    for row in dump.get("entries", []):
+        named = row.get("process_group") if isinstance(row, dict) else None
+        if isinstance(named, (tuple, list)) and len(named) == 2:
+            name, description = (str(part)[:_CHARACTERS] for part in named)
+            rows.setdefault((name, description), []).append(row)
+    return [_group(key, of_group, dump) for key, of_group in sorted(rows.items())[:_MOST_GROUPS]]
+
+
+def _group(key: tuple[str, str], rows: list[_Row], dump: _Row) -> GroupSeen:
+    name, description = key
+    config, status = (_of(_of(dump, part), of) for part, of in (("pg_config", name), ("pg_status", _id(rows[0]))))
+    members = _ranks(config.get("ranks"))
+    collectives = [row for row in rows if not row.get("is_p2p")]
+    transfers = [row for row in rows if row.get("is_p2p")]
+    entered = max([0, *(_number(row, "collective_seq_id") for row in collectives)])
+    # Of several that are started as one, only the last row, "coalesced", has a state.
+    done = _last_done(collectives, "collective_seq_id", _number(status, "last_completed_collective"))
+    first: dict[int, _Row] = {}
+    for row in collectives:
+        if _number(row, "collective_seq_id") > done:
+            first.setdefault(_number(row, "collective_seq_id"), row)
+    moved = _last_done(transfers, "p2p_seq_id", 0)
+    open_transfers = [row for row in transfers if _number(row, "p2p_seq_id") > moved and not _is_end(row)]
+    return {
+        "name": name,
+        "description": "" if description == "undefined" else description,
+        "members": _spans(members),
+        "entered": entered,
+        "pending": [
+            *(_pending(row, number, members) for number, row in sorted(first.items())[:_MOST_PENDING]),
+            *(_pending(row, _number(row, "p2p_seq_id"), members) for row in open_transfers[:_MOST_PENDING]),
+        ],
+    }
+
+
+def _pending(row: _Row, number: int, members: list[int]) -> Pending:
+    named = _NAME.match(str(row.get("profiling_name", "")))
+    peer = int(named["peer"]) if named and named["peer"] and len(named["peer"]) < 10 else None
+    sizes = row.get("input_sizes") or row.get("output_sizes") or []
+    return {
+        "number": number,
+        "operation": named["operation"][:_CHARACTERS] if named else "",
+        "sizes": ", ".join(str(size) for size in sizes)[:_CHARACTERS] if isinstance(sizes, list) else "",
+        "started": row.get("state") == "started",
+        "is_transfer": bool(row.get("is_p2p")),
+        "peer": members[peer] if peer is not None and peer < len(members) else None,
+    }
+
+
+def _is_end(row: _Row) -> bool:
+    return str(row.get("profiling_name", "")).endswith(_COALESCED)
+
+
+def _last_done(rows: list[_Row], numbered: str, known: int) -> int:
+    """Return the number of the last that is done: those of a group are done one after the other."""
+    return max([known, *(_number(row, numbered) for row in rows if row.get("state") == _DONE)])
+
+
+def _id(row: _Row) -> str:
+    return str(row.get("pg_id"))
+
+
+def _of(values: _Row, name: str) -> _Row:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(row: _Row, name: str) -> int:
+    found = row.get(name)
+    return found if isinstance(found, int) and 0 <= found < 2**53 else 0
+
+
+def _ranks(text: t.Any) -> list[int]:
+    """Return the ranks of a group from a text such as ``[0, 8, 16]``."""
+    numbers = re.findall(r"\b\d{1,9}\b", text) if isinstance(text, str) else []
+    return [int(number) for number in numbers[:_MOST_RANKS]]
+
+
+def _spans(ranks: list[int]) -> list[list[int]]:
+    """Return ranks as spans of first, count and step; none where they are too irregular to be short."""
+    spans: list[list[int]] = []
+    for rank in ranks:
+        last = spans[-1] if spans else [rank, 0, 0]
+        first, count, step = last
+        if count == 1 and rank > first:
+            last[1:] = [2, rank - first]
+        elif count > 1 and rank == first + count * step:
+            last[1] += 1
+        else:
+            spans.append([rank, 1, 1])
+    return spans if len(spans) <= _MOST_SPANS else []
