@@ -37,6 +37,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
+    from ..plugin_utils.run.slurm.cluster import has_pyxis
     from ..plugin_utils.run.slurm.job import SlurmError
     from ..plugin_utils.ssh.kept_connections import KeptConnections
 
@@ -61,7 +62,7 @@ class ActionModule(ControllerAction):
         """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
-        from ..plugin_utils.isolate.planned import PlanError, planned_in_words
+        from ..plugin_utils.isolate.planned import LEAST_NODES, PlanError, planned_in_words
         from ..plugin_utils.isolate.settling import more_in_words, planned_with
 
         self.refuse_unknown()
@@ -79,7 +80,8 @@ class ActionModule(ControllerAction):
         try:
             tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
         except PlanError as error:
-            problems.append(str(error))
+            # Whatever else is wrong may leave too few hosts.
+            problems += [str(error)] if len(hosts) >= LEAST_NODES or not problems else []
         try:
             options.training = self._training(arguments["config"])
         except ValueError as error:
@@ -141,7 +143,10 @@ class ActionModule(ControllerAction):
         """Return the variables of a training."""
         from ..plugin_utils.plan.options import PLAN_ARGUMENTS
 
-        return self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
+        options = self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
+        if options.get("training_launcher", SSH) != SSH and has_pyxis():
+            options["training_slurm_pyxis"] = True
+        return options
 
     def _training(self, config: str | None) -> Plan | None:
         """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""

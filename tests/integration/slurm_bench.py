@@ -136,14 +136,14 @@ class Slurm:
 
 
 @contextlib.contextmanager
-def with_nodes(make: Callable[[], Slurm]) -> Iterator[Slurm]:
-    """Give a Slurm with three nodes, once they take jobs; a test is skipped where it cannot be had."""
+def with_nodes(make: Callable[[], Slurm], count: int = 3) -> Iterator[Slurm]:
+    """Give a Slurm with so many nodes, once they take jobs; a test is skipped where it cannot be had."""
     need_root("slurmctld and slurmd are started as root here")
     found = None
     try:
         found = make()
         found.start()
-        found.start_nodes(3)
+        found.start_nodes(count)
         yield found
     except NoSlurmError as error:
         pytest.skip(str(error))

@@ -49,13 +49,18 @@ def serve() -> int:
     step = f"{os.environ['SLURM_JOB_ID']}.{os.environ['SLURM_STEP_ID']}"
     _tell(out, BEGIN, {"node": node, "step": step})
     last: Request | None = None
+    answering: t.Set[int] = set()
     try:
         for line in source:
             for number, request in json.loads(zlib.decompress(base64.b64decode(line))).get(node, ()):
                 last = request if request["phase"] != "stop" else None
-                _answer(out, number, request)
+                answering -= _ended(answering)
+                answering.add(_answer(out, number, request))
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Nobody waits for their answers, and what frees the node would be in them.
+        for pid in answering - _ended(answering):
+            os.kill(pid, signal.SIGTERM)
         if last:
             answer_to({**last, "phase": "stop", "grace_seconds": _GRACE_SECONDS, "with_log": False})
     return 0
@@ -65,12 +70,11 @@ def _end(*_: object) -> None:
     raise SystemExit(0)
 
 
-def _answer(out: int, number: int, request: Request) -> None:
-    """Answer a request from another process, and wait for none but those that have ended."""
-    while _has_ended():
-        pass
-    if os.fork():
-        return
+def _answer(out: int, number: int, request: Request) -> int:
+    """Answer a request from another process, and return which one."""
+    pid = os.fork()
+    if pid:
+        return pid
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -86,11 +90,9 @@ def _answer(out: int, number: int, request: Request) -> None:
         os._exit(status)
 
 
-def _has_ended() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return False
+def _ended(pids: t.Set[int]) -> t.Set[int]:
+    """Return which of our processes have ended."""
+    return {pid for pid in pids if os.waitpid(pid, os.WNOHANG)[0]}
 
 
 def _tell(out: int, phase: str, answer: t.Dict[str, t.Any]) -> None:

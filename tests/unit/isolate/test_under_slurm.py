@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.asking import UnderSlurm
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.command import command_of, options_of_job
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.nodes import (
     Chosen,
@@ -13,8 +17,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.nod
     chosen_nodes,
     shown_nodes,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.training import training_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import typed_options
+
+ROOT = Path(__file__).resolve().parents[3]
 
 SHOWN = """\
 NodeName=gpu01 Arch=x86_64 CoresPerSocket=48 ActiveFeatures=mi300x,rack1 NodeAddr=10.0.0.1 State=ALLOCATED Owner=N/A
@@ -99,3 +107,27 @@ def test_in_an_allocation_srun_takes_nothing_of_its_own() -> None:
 def test_a_container_goes_around_what_runs_on_the_nodes() -> None:
     srun = command(" --container-image='rocm/megatron:v1' --container-workdir=/", training_launcher="slurm")
     assert srun.index("--container-image=rocm/megatron:v1") < srun.index("python3")
+
+
+def test_nodes_are_held_as_the_training_that_slurm_would_start_in_its_container() -> None:
+    """Names and addresses are those of the nodes, not the stand-ins of a plan."""
+    text = (ROOT / "inventories/local/tiny_llama.json").read_text()
+    options = {
+        "training_launcher": "slurm",
+        "training_slurm_pyxis": True,
+        "training_overrides": {"nnodes": 2, "master_address": "auto", "batch_size": 64},
+        "training_megatron_release": "v26.1",
+        "training_megatron_root": "/opt/megatron",
+        "training_gpus_per_node": 8,
+        "training_image": "rocm/megatron-lm:v26.1",
+    }
+    settings = typed_options(options, Findings())
+    nodes = {"gpu01": "10.0.0.1", "gpu02": "10.0.0.2", "gpu03": "10.0.0.3"}
+    under = UnderSlurm(settings, Chosen(nodes, {"gpu04": "it is drained"}, []), 19, [])
+    given = (text, "tiny.json", None, options, [Node("login", "login", "ops")])
+    training = under.training(training_plan(*given, by_slurm=True))
+    plan, parts = held_nodes("sweep", under.addresses, "/var/tmp/trainops", 600, training)
+    assert plan["container_engine"] == "pyxis"
+    assert [part["node"] for part in parts] == [*nodes, "gpu04"]
+    assert "slurm-node" not in json.dumps(parts)
+    assert "slurm-address" not in json.dumps(parts)

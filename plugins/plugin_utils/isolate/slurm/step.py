@@ -8,6 +8,7 @@ of its own with it. So whatever becomes of the controller frees the nodes.
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import os
 import queue
@@ -26,6 +27,7 @@ from ....module_utils.node.phase import RunGoneError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.journal import Lines, within_bounds
 from ....module_utils.slurm.serving import ANSWER, BEGIN, packed
+from ...inventory.hostlist import expand_hostlist
 from ...plain_text import one_line
 from ...plan.slurm.script import JOB_LOG
 from ...run.node_errors import NodeEndedError, NodeLostError
@@ -47,9 +49,17 @@ exec 3<&0
 exec "$@" <&3 3<&-
 """
 # As srun says it: of an allocation of its own, and of tasks that are no more.
-_OF_JOB = re.compile(rb"srun: job (\d+) (?:queued|has been allocated)")
-_BEGIN_SECONDS, _LOOK_SECONDS, _END_SECONDS = 120.0, 0.25, 60.0
+_OF_SRUN = b"srun: "
+_OF_JOB = re.compile(r"job (\d+) (?:queued|has been allocated)")
+_ERROR, _ABORTED = "error: ", "Job step aborted"
+_LOST = re.compile(r"error: (?:Node failure on (\S+)|(\S+): tasks? [\d,-]+: )")
+_BEGIN_SECONDS, _END_SECONDS = 120.0, 30.0
+_LOOK_SECONDS, _KNOWN_SECONDS = 0.25, 10.0
 _MOST_OF_LINE, _LINES_SHOWN = 64 << 10, 3
+
+
+# Where the answer to a request goes, or nothing where there will be none.
+_Box: t.TypeAlias = "queue.SimpleQueue[dict[str, t.Any] | None]"
 
 
 class Step:
@@ -59,10 +69,12 @@ class Step:
         """Start srun in the allocation of a number, or with one of its own."""
         self.job = SlurmJob(folder)
         self._folder, self._in_allocation = folder, allocation is not None
-        self._said: deque[bytes] = deque(maxlen=_LINES_SHOWN)
+        self._said: deque[str] = deque(maxlen=_LINES_SHOWN)
         self._names: dict[int, str] = {}
-        self._boxes: dict[int, tuple[str, queue.SimpleQueue[dict[str, t.Any] | None]]] = {}
-        self._count, self._lock, self._is_over = 0, threading.Lock(), False
+        self._lost: dict[str, str] = {}
+        self._boxes: dict[int, tuple[str, _Box]] = {}
+        self._count, self._lock = 0, threading.Lock()
+        self._is_over = self._is_aborted = self._ends = False
         self._asked: queue.SimpleQueue[tuple[str, int, Request] | None] = queue.SimpleQueue()
         program = io.BytesIO()
         write_program(program)
@@ -75,7 +87,9 @@ class Step:
             start_new_session=True,
         )
         begin = base64.b64encode(program.getvalue()) + b"\n"
-        for work in (lambda: self._write(begin), self._read, self._keep_errors):
+        self._errors = threading.Thread(target=self._keep_errors, daemon=True)
+        self._errors.start()
+        for work in (lambda: self._write(begin), self._read):
             threading.Thread(target=work, daemon=True).start()
 
     def wait_for(
@@ -86,23 +100,27 @@ class Step:
         SlurmError where there is no allocation by then, with what Slurm says of it; StoppedError where somebody stops
         it. Tasks that do not begin soon after the others are left to themselves.
         """
-        shown, deadline = "", time.monotonic() + patience
-        while len(self._names) < len(nodes):
-            if is_stopped():
-                raise StoppedError
-            if self._is_over:
-                raise SlurmError(f"srun could not start the tests: {self._end_in_words()}")
-            if not self._names and (waits := self._waits()) != shown:
+        said, deadline = "", time.monotonic() + patience
+        while not self._names:
+            self._check(is_stopped)
+            waits = self._waits()
+            if waits != said:
                 say(f"Slurm {waits}")
-                shown = waits
+                said = waits
             if time.monotonic() > deadline:
-                if self._names:
-                    return
-                waits = f"Its {shown}" if shown else "It says nothing"
-                raise SlurmError(f"Slurm has not started the tests within {patience / 60:g} minutes. {waits}")
+                why = f"Its {waits}" if waits else "It says nothing of a job"
+                raise SlurmError(f"Slurm has not started the tests within {patience / 60:g} minutes. {why}")
             time.sleep(_LOOK_SECONDS)
-            if self._names and not shown.startswith("has"):
-                shown, deadline = "has begun", time.monotonic() + _BEGIN_SECONDS
+        deadline = time.monotonic() + _BEGIN_SECONDS
+        while len(self._names) < len(nodes) and time.monotonic() < deadline:
+            self._check(is_stopped)
+            time.sleep(_LOOK_SECONDS)
+
+    def _check(self, is_stopped: Callable[[], bool]) -> None:
+        if is_stopped():
+            raise StoppedError
+        if self._is_over:
+            raise SlurmError(f"srun could not start the tests: {self._end_in_words()}")
 
     def _waits(self) -> str:
         """Return what Slurm says of the job while it waits."""
@@ -116,10 +134,12 @@ class Step:
 
         RunGoneError where the step is over, which is no fault of the node; `NodeLostError` where it does not answer.
         """
-        box: queue.SimpleQueue[dict[str, t.Any] | None] = queue.SimpleQueue()
+        box: _Box = queue.SimpleQueue()
         with self._lock:
             if self._is_over:
                 raise RunGoneError(self._end_in_words())
+            if node in self._lost:
+                raise NodeEndedError(self._lost[node])
             if node not in self._names.values():
                 raise NodeLostError("Slurm started no task there")
             self._count = number = self._count + 1
@@ -130,13 +150,15 @@ class Step:
         except queue.Empty:
             raise NodeEndedError(f"its task has not answered for {patience:.0f} s") from None
         finally:
-            self._boxes.pop(number, None)
+            with self._lock:
+                del self._boxes[number]
         if answer is None:
-            raise RunGoneError(self._end_in_words())
+            raise NodeEndedError(self._lost[node]) if node in self._lost else RunGoneError(self._end_in_words())
         return answer
 
     def end(self) -> None:
         """End the step, and with it an allocation of its own."""
+        self._ends = True
         self._asked.put(None)
         try:
             self._srun.wait(_END_SECONDS if self._names else 0.0)
@@ -181,15 +203,21 @@ class Step:
             if found := lines.add(line):
                 self._take(*found)
         self._srun.wait()
+        # What srun said last tells why, and Slurm itself a moment later.
+        self._errors.join()
+        deadline = time.monotonic() + _KNOWN_SECONDS
+        while self.job.id and not (self._ends or self.job.is_over(0.0)) and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
         with self._lock:
             self._is_over = True
-            for _node, box in tuple(self._boxes.values()):
+            for _node, box in self._boxes.values():
                 box.put(None)
 
     def _take(self, task: int, phase: str, said: dict[str, t.Any]) -> None:
         if phase == BEGIN and task not in self._names and said.get("node") not in self._names.values():
             self._note_number(str(said.get("step")))
-            self._names[task] = str(said.get("node"))
+            # Others look at them meanwhile.
+            self._names = {**self._names, task: str(said.get("node"))}
             return
         number, answer = said.get("number"), said.get("answer")
         node, box = self._boxes.get(number, ("", None)) if isinstance(number, int) else ("", None)
@@ -204,24 +232,38 @@ class Step:
             write_text(str(self._folder / ID_NAME), f"{number}\n", 0o644)
 
     def _keep_errors(self) -> None:
+        """Keep what is printed beside the answers, and take from it what srun says of the job and its nodes."""
         with open(self._folder / JOB_LOG, "ab") as log:
             for line in within_bounds(_lines(self._srun.stderr)):
                 log.write(line)
                 log.flush()
-                if line.startswith(b"srun: "):
-                    self._said.append(line)
-                if (found := _OF_JOB.match(line)) and self.job.id is None:
-                    write_text(str(self._folder / ID_NAME), f"{found[1].decode()}\n", 0o644)
+                if line.startswith(_OF_SRUN):
+                    self._note(one_line(line.removeprefix(_OF_SRUN).decode("utf-8", "replace").strip()))
+
+    def _note(self, said: str) -> None:
+        if said.startswith(_ERROR):
+            self._said.append(said.removeprefix(_ERROR))
+        if (found := _OF_JOB.match(said)) and self.job.id is None:
+            write_text(str(self._folder / ID_NAME), f"{found[1]}\n", 0o644)
+        self._is_aborted = self._is_aborted or said.startswith(_ABORTED)
+        # Tasks that end with the step are no fault of their nodes.
+        if (found := _LOST.match(said)) and not self._is_aborted:
+            with contextlib.suppress(ValueError):
+                self._lose(expand_hostlist(found[1] or found[2]), f"srun says: {said.removeprefix(_ERROR)}")
+
+    def _lose(self, nodes: Iterable[str], why: str) -> None:
+        """Let nobody wait any longer for nodes whose tasks are gone."""
+        with self._lock:
+            self._lost.update(dict.fromkeys(nodes, why))
+            for node, box in self._boxes.values():
+                if node in self._lost:
+                    box.put(None)
 
     def _end_in_words(self) -> str:
         """Return how the step ended."""
-        if self.job.id and self.job.is_over(0.0):
+        if self.job.id and self.job.is_over():
             return self.job.end_in_words()
-        return f"the step of Slurm has ended{self._said_last()}"
-
-    def _said_last(self) -> str:
-        lines = [one_line(line.decode("utf-8", "replace")) for line in self._said]
-        return f": {' / '.join(lines)}" if lines else ""
+        return " / ".join(["the step of Slurm has ended", *self._said])
 
 
 def _lines(stream: t.IO[bytes] | None) -> Iterable[bytes]:

@@ -130,15 +130,14 @@ def _of_budget(fault: Finding, settings: SlurmOptions) -> Finding:
 
 def _too_short(settings: SlurmOptions, minutes: int) -> list[str]:
     """Return what is wrong if the time of the job, or what is left of the allocation, is too short for the tests."""
-    left, what = settings.training_slurm_time_limit, "training_slurm_time_limit is"
+    left, said = settings.training_slurm_time_limit, "training_slurm_time_limit is {}"
     if settings.training_launcher == SRUN and (number := allocation_of(settings)):
         with contextlib.suppress(SlurmError):
             left = run_slurm("squeue", "--noheader", f"--jobs={number}", "--format=%L").strip()
-        what = f"Job {number} of Slurm has a time left of"
+        said = f"Job {number} of Slurm has {{}} left"
     seconds = seconds_of(left)
     if seconds is None or seconds >= 60 * minutes:
         return []
-    return [
-        f"{what} {left}, but the tests need up to {minutes} minutes, which are isolate_budget and {_MORE_MINUTES} for "
-        "what comes before and after them. Ask for more time, or set a smaller isolate_budget"
-    ]
+    needed = f"the tests need up to {minutes} minutes, which are isolate_budget and {_MORE_MINUTES} for what comes "
+    remedy = "before and after them. Ask for more time, or set a smaller isolate_budget"
+    return [f"{said.format(left)}, but {needed}{remedy}"]

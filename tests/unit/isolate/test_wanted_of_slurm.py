@@ -1,0 +1,87 @@
+"""What an isolation wants of Slurm and what keeps it from that, asked of programs that print what Slurm does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.left_behind import LeftBehind
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.asking import UnderSlurm
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.wanted import under_slurm
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import typed_options
+
+PROGRAMS = {
+    "scontrol": """\
+case "$*" in
+  *"show partition"*)
+    echo "PartitionName=gpu Default=YES MaxTime=UNLIMITED State=UP Nodes=gpu[01-04]"
+    echo "PartitionName=short Default=NO MaxTime=00:05:00 State=UP Nodes=gpu[01-04]" ;;
+  *"show job 7"*) echo "JobId=7 JobState=RUNNING NodeList=gpu[01-04]" ;;
+  *"show job"*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;;
+  *"show node"*) for n in 1 2 3 4; do echo "NodeName=gpu0$n NodeAddr=10.0.0.$n State=IDLE"; done ;;
+esac
+""",
+    "squeue": 'echo "12:30"',
+    "sinfo": "",
+    "srun": "",
+    "sbatch": 'grep -q partition=closed && { echo "sbatch: error: closed" >&2; exit 1; }; exit 0',
+}
+
+
+@pytest.fixture(autouse=True)
+def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+def asked(left: LeftBehind | None = None, budget: float = 10.0, **options: Any) -> tuple[UnderSlurm, list[str]]:
+    found = Findings()
+    given = {name: value for name, value in options.items() if name.startswith("training_")}
+    settings = typed_options({"training_launcher": "slurm", **given}, found)
+    assert not found.faults
+    arguments = {"budget": budget, "quarantine_days": 0, "slurm_nodes": "", **options}
+    return under_slurm(settings, left or LeftBehind(), arguments)
+
+
+def test_a_partition_a_list_a_run_or_an_allocation_says_which_nodes() -> None:
+    of_run = LeftBehind("r1", ["gpu04", "gpu01", "gpu02"], {"gpu04": "slow"})
+    for given, names in (
+        (asked(), ["gpu01", "gpu02", "gpu03", "gpu04"]),
+        (asked(slurm_nodes="gpu[02-04]"), ["gpu02", "gpu03", "gpu04"]),
+        (asked(of_run), ["gpu04", "gpu01", "gpu02"]),
+        (asked(training_launcher="srun", training_slurm_job="7", budget=3), ["gpu01", "gpu02", "gpu03", "gpu04"]),
+    ):
+        under, problems = given
+        assert problems == []
+        assert list(under.addresses) == names
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"training_slurm_partition": "nosuch"}, "training_slurm_partition is nosuch, but the cluster has gpu, short"),
+        ({"training_slurm_partition": "short"}, "isolate_budget: Partition short ends jobs after 00:05:00"),
+        ({"training_slurm_time_limit": "00:15:00"}, "training_slurm_time_limit is 00:15:00, but the tests need up to"),
+        ({"training_launcher": "srun", "training_slurm_job": "7"}, "Job 7 of Slurm has 12:30 left, but the tests need"),
+        ({"training_launcher": "srun"}, "There is no allocation"),
+        ({"slurm_nodes": "gpu[01-02]"}, "2 nodes of the cluster can be tested, but"),
+        ({"slurm_nodes": "gpu[01-"}, "isolate_slurm_nodes: 'gpu[01-' is not a hostlist"),
+        ({"training_spares": "spare"}, "training_spares has no effect with training_launcher=slurm"),
+        ({"quarantine_days": 3}, "isolate_quarantine_days has no effect under Slurm"),
+    ],
+)
+def test_what_cannot_work_names_its_variable(options: dict[str, Any], said: str) -> None:
+    _under, problems = asked(**options)
+    assert any(said in problem for problem in problems), problems
+
+
+def test_all_problems_come_at_once() -> None:
+    wrong = {"slurm_nodes": "gpu[01-03],nosuch", "training_slurm_time_limit": "5", "training_spares": "spare"}
+    assert len(asked(**wrong, quarantine_days=3)[1]) == 4
