@@ -7,12 +7,12 @@ import contextlib
 import os
 import time
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible import context
-from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.errors import AnsibleActionFail
 
 from ..plugin_utils.controller_action import (
     ControllerAction,
@@ -24,22 +24,18 @@ from ..plugin_utils.controller_action import (
 )
 
 with needed_packages(__name__):
-    from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
     from ..module_utils.node.probes.known import PROBES
-    from ..plugin_utils.node_links import ENVIRONMENT, NodeLink, end_with_the_controller, environment_of, python_of
-    from ..plugin_utils.plain_text import plain_text
-    from ..plugin_utils.plan.config.words import counted
+    from ..plugin_utils.asked_nodes import LOST_SECONDS, AskedNodes
+    from ..plugin_utils.node_links import ENVIRONMENT, end_with_the_controller, environment_of
     from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.report.files import ISOLATIONS
     from ..plugin_utils.run.answers import Ask
-    from ..plugin_utils.run.asking import Asker, refusing
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.run.slurm.cluster import has_pyxis
     from ..plugin_utils.run.slurm.job import SlurmError
-    from ..plugin_utils.ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
@@ -48,8 +44,10 @@ if t.TYPE_CHECKING:
     from ..plugin_utils.isolate.planned import PlannedTests
     from ..plugin_utils.isolate.slurm.asking import UnderSlurm
 
+    Asks: t.TypeAlias = Mapping[str, Ask]
+    Late: t.TypeAlias = Callable[[], Mapping[str, NodeError]]
+
 _SLOWDOWN = "isolate_rehearsal_slowdown"
-_LOST_SECONDS = 120.0
 
 
 class ActionModule(ControllerAction):
@@ -67,10 +65,6 @@ class ActionModule(ControllerAction):
 
         self.refuse_unknown()
         arguments = self.arguments()
-        if arguments["stop"]:
-            return self._stopped(arguments, list(self.variables["ansible_play_hosts_all"]))
-        if arguments["quarantine"]:
-            return self._put_into_quarantine(arguments)
         left = self._left_behind(arguments)
         hosts, problems = self._nodes(arguments, left)
         slowdowns = self._slowdowns(hosts) if arguments["rehearsal"] else {}
@@ -190,7 +184,7 @@ class ActionModule(ControllerAction):
         board = Board(folder)
         show(f"To stop it from elsewhere: {playbook_command('stop', runs / name)}")
         try:
-            with self._asked(plan, parts, board, arguments["slurm_wait"]) as (asks, askers):
+            with self._asked(plan, parts, board, arguments["slurm_wait"]) as (asks, late):
                 prober = Prober(
                     nodes={host: ProbedNode(nodes[host], options.slowdown(host)) for host in options.hosts},
                     ask=asks,
@@ -198,7 +192,7 @@ class ActionModule(ControllerAction):
                     port=arguments["port"],
                     rehearsal=arguments["rehearsal"],
                     bad_links=options.bad_links(),
-                    late=lambda: _late(askers),
+                    late=late,
                     files=staged_files(),
                 )
                 isolation = isolate(
@@ -231,131 +225,17 @@ class ActionModule(ControllerAction):
             *remembered(runs, name, isolation, datetime.now(UTC)),
         ]
 
-    def _put_into_quarantine(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Keep the nodes that an isolation found to be bad out of runs, in the inventory of this call."""
-        from ..plugin_utils.isolate.options import wrong_quarantine
-        from ..plugin_utils.isolate.outcome import reasons_of
-        from ..plugin_utils.report.isolation_after import left_out
-        from ..plugin_utils.report.isolation_read import isolation_in
-
-        name, days = arguments["name"], arguments["quarantine_days"]
-        runs = Path(os.path.abspath(arguments["output_dir"]))
-        try:
-            isolation = isolation_in(runs / ISOLATIONS, name)
-        except ValueError as error:
-            raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
-        bad = reasons_of(isolation)
-        if wrong := wrong_quarantine(name, days, bad, set(self.variables["hostvars"])):
-            raise AnsibleActionFail("\n".join(f"{one}." for one in wrong))
-        if isolation["rehearsal"]:
-            show(f"Isolation {name} was a rehearsal, so nothing has been changed.")
-            return {"changed": False, "quarantined": []}
-        if not self._task.check_mode:
-            try:
-                show(f"{left_out(Quarantine(runs / 'quarantine.json', inventory_name()), name, isolation, days)}.")
-            except (ValueError, OSError) as error:
-                raise AnsibleActionFail(f"{error}.") from None
-        return {"changed": True, "quarantined": list(bad)}
-
-    def _stopped(self, arguments: dict[str, t.Any], hosts: list[str]) -> dict[str, t.Any]:
-        """Free the nodes that an isolation holds, whoever began it and wherever; fail where some do not answer."""
-        from ..plugin_utils.isolate.options import held_by, not_in_play
-
-        name = arguments["name"]
-        board = Board(Path(os.path.abspath(arguments["output_dir"])) / ISOLATIONS / name)
-        try:
-            plan: t.Any = board.plan()
-            nodes, folder = held_by(plan)
-        except ValueError as error:
-            raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
-        if "slurm" in plan:
-            return self._cancelled(name, board, nodes)
-        held = [node for node in nodes if node in hosts]
-        wrong = not_in_play(name, nodes, hosts)
-        if not self._task.check_mode:
-            wrong += self._freed(name, held, folder, board)
-        if wrong:
-            raise AnsibleActionFail("\n".join(f"{one}." for one in wrong))
-        if not self._task.check_mode:
-            show(f"Isolation {name} is stopped, and {counted(len(held), 'node')} free.")
-        return {"changed": True, "stopped": held}
-
-    def _cancelled(self, name: str, board: Board, nodes: list[str]) -> dict[str, t.Any]:
-        """End the step of Slurm in which an isolation asks its nodes, or the job that is only for that."""
-        from ..plugin_utils.run.slurm.job import SlurmJob
-
-        if not self._task.check_mode:
-            board.request_stop()
-            job = SlurmJob(board.run_dir)
-            try:
-                if job.id and not job.is_over():
-                    job.cancel()
-            except NodeError as error:
-                raise AnsibleActionFail(f"{error}.") from None
-            show(f"Isolation {name} is stopped{f': Slurm ends {job.name}' if job.id else ''}.")
-        return {"changed": True, "stopped": nodes}
-
-    def _freed(self, name: str, held: list[str], folder: str, board: Board) -> list[str]:
-        """Free nodes that an isolation holds in a folder, and return why some could not be asked for that."""
-        from ..plugin_utils.isolate.holding import held_nodes
-        from ..plugin_utils.isolate.prober import ProbedNode, Prober
-
-        # First, so that whoever does the tests takes no node that is freed for a broken one.
-        board.request_stop()
-        plan, parts = held_nodes(name, dict.fromkeys(held, ""), folder, 0)
-        with self._connected(plan, parts, board.nonce()) as (asks, askers):
-            nodes = {node: ProbedNode("") for node in held}
-            at_once = context.CLIARGS["forks"]
-            errors = Prober(nodes=nodes, ask=asks, at_once=at_once, port=0, late=lambda: _late(askers)).let_go()
-        return [f"{node}: {error}" for node, error in errors.items()]
-
     @contextlib.contextmanager
-    def _asked(
-        self, plan: t.Any, parts: t.Any, board: Board, wait_minutes: float
-    ) -> t.Iterator[tuple[dict[str, Ask], dict[str, Asker]]]:
-        """Give what asks each node of an isolation that begins, and for each that has a connection its asker."""
+    def _asked(self, plan: Plan, parts: t.Any, board: Board, wait_minutes: float) -> t.Iterator[tuple[Asks, Late]]:
+        """Give what asks each node of an isolation that begins, and what says which of them do not answer."""
         nonce = board.begin_anew()
         if not self._slurm:
-            with self._connected(plan, parts, nonce) as asked:
-                yield asked
+            with contextlib.closing(AskedNodes(self, plan, parts, nonce, LOST_SECONDS)) as asked:
+                yield asked.asks, asked.late
             return
         environment = environment_of(self._templar.template(self.variables.get(ENVIRONMENT)))
         with self._slurm.step(board.run_dir, plan, 60 * wait_minutes, show, board.stop_is_requested) as step:
-            yield self._slurm.asks(step, plan, nonce, environment), {}
-
-    @contextlib.contextmanager
-    def _connected(self, plan: t.Any, parts: t.Any, nonce: str) -> t.Iterator[tuple[dict[str, Ask], dict[str, Asker]]]:
-        """Give what asks each node, and for each that has a connection its asker."""
-        self._links: dict[str, NodeLink] = {}
-        try:
-            yield self._asks(plan, parts, nonce)
-        finally:
-            for link in self._links.values():
-                link.close(for_good=True)
-
-    def _asks(self, plan: t.Any, parts: t.Any, nonce: str) -> tuple[dict[str, Ask], dict[str, Asker]]:
-        inventory = self.variables["hostvars"]._inventory
-        kept = KeptConnections()
-        askers: dict[str, Asker] = {}
-        asks: dict[str, Ask] = {}
-        for part in parts:
-            name = part["node"]
-            try:
-                link = self._links[name] = NodeLink(self, inventory.get_host(name), kept)
-                askers[name] = Asker(
-                    plan,
-                    part,
-                    link.send,
-                    python_of(link),
-                    environment_of(link.variable(ENVIRONMENT)),
-                    False,
-                    identity_of(plan, part, nonce),
-                    lost=_LOST_SECONDS,
-                )
-                asks[name] = askers[name].ask
-            except (AnsibleError, ValueError) as error:
-                asks[name] = refusing(NodeError(plain_text(str(error))))
-        return asks, askers
+            yield self._slurm.asks(step, plan, nonce, environment), dict
 
     def _address(self, host: str) -> str:
         node = self.node(host)
@@ -366,8 +246,3 @@ class ActionModule(ControllerAction):
         # Nodes of Slurm need not be hosts.
         known = [host for host in hosts if host in hostvars]
         return {host: self._templar.template(hostvars[host].get(_SLOWDOWN, 1.0)) for host in known}
-
-
-def _late(askers: Mapping[str, Asker]) -> dict[str, NodeError]:
-    """Return the nodes that take too long to answer."""
-    return {name: error for name, asker in askers.items() if (error := asker.late())}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ansible import context
-from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.errors import AnsibleActionFail
 
 try:
     # ansible-core 2.22 masks what is registered in all that it shows.
@@ -31,14 +31,12 @@ from ..plugin_utils.controller_action import (
 
 with needed_packages(__name__):
     from ..module_utils.node.contracts import PhaseNeeds
-    from ..module_utils.node.identity import identity_of
     from ..module_utils.node.phase import NodeError
+    from ..plugin_utils.asked_nodes import AskedNodes
     from ..plugin_utils.inventory.folded_names import folded
-    from ..plugin_utils.node_links import ENVIRONMENT, NodeLink, end_with_the_controller, environment_of, python_of
-    from ..plugin_utils.plain_text import plain_text
+    from ..plugin_utils.node_links import ENVIRONMENT, end_with_the_controller, environment_of
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
-    from ..plugin_utils.run.answers import A, Ask, Phase
-    from ..plugin_utils.run.asking import Asker
+    from ..plugin_utils.run.asking import refusing
     from ..plugin_utils.run.blame import blame_of_errors
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.follow import Patience, interval_for
@@ -47,7 +45,6 @@ with needed_packages(__name__):
     from ..plugin_utils.run.progress import ProgressReader
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
-    from ..plugin_utils.ssh.kept_connections import KeptConnections
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.run.slurm.launch import Needs
@@ -73,20 +70,22 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise AnsibleActionFail(f"{error}.") from None
         end_with_the_controller()
-        self._links: dict[str, NodeLink] = {}
+        self._asked: AskedNodes | None = None
         try:
             if "slurm" in self._plan:
                 outcome = self._with_slurm(phase, arguments)
             else:
-                self._connect(phase, arguments["lost_timeout"])
-                outcome = self._do(phase, arguments, {name: self._ask(name) for name in self._nodes}, self._late)
+                asked = self._asked = self._connected(phase, arguments["lost_timeout"])
+                # A node that has finished is asked nothing more.
+                asks = {**dict.fromkeys(self._nodes, refusing(NodeError("it has finished"))), **asked.asks}
+                outcome = self._do(phase, arguments, asks, asked.late)
         except NodeError as error:
             raise AnsibleActionFail(f"{error}.") from None
         except NotWrittenError as error:
             return self._left_alone(error)
         finally:
-            for name, link in self._links.items():
-                link.close(for_good=phase == "finish" or bool(self._board.status(name).get("finished")))
+            if self._asked:
+                self._asked.close(lambda name: phase == "finish" or bool(self._board.status(name).get("finished")))
         run_dir = str(self._board.run_dir)
         result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings, "run_dir": run_dir}
         if not self._task.check_mode:
@@ -112,48 +111,18 @@ class ActionModule(ControllerAction):
         )
         return {"changed": False, "failed": True, "left_alone": True, "msg": message}
 
-    def _connect(self, phase: str, lost: float) -> None:
-        """Make a link to each node of the run that is among the hosts of the play, and that the phase has to ask."""
+    def _connected(self, phase: str, lost: float) -> AskedNodes:
+        """Return the nodes of the run that are among the hosts of the play, and that the phase has to ask."""
         hosts = set(self.variables["ansible_play_hosts_all"])
         self._nodes = {node["node"]: node for node in self._plan["nodes"] if node["node"] in hosts}
         if not self._nodes:
             raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
         if too_few := allow_open_files(len(self._nodes)):
             self._display.warning(f"{too_few}.")
-        self._askers: dict[str, Asker] = {}
-        self._wrong: dict[str, NodeError] = {}
-        inventory = self.variables["hostvars"]._inventory
-        kept, nonce = KeptConnections(), self._board.nonce()
-        for name, node in self._nodes.items():
-            known = self._board.status(name)
-            if phase == "finish" and known.get("finished"):
-                continue
-            try:
-                link = self._links[name] = NodeLink(self, inventory.get_host(name), kept)
-                self._askers[name] = Asker(
-                    self._plan,
-                    node,
-                    link.send,
-                    python_of(link),
-                    environment_of(link.variable(ENVIRONMENT)),
-                    self._task.check_mode,
-                    identity_of(self._plan, node, nonce),
-                    known.get("program"),
-                    lost,
-                )
-            except (AnsibleError, ValueError) as error:
-                self._wrong[name] = NodeError(plain_text(str(error)))
-
-    def _ask(self, name: str) -> Ask:
-        def ask(phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
-            if name in self._wrong:
-                raise self._wrong[name]
-            return self._askers[name].ask(phase, **needs)
-
-        return ask
-
-    def _late(self) -> dict[str, NodeError]:
-        return {name: error for name, asker in self._askers.items() if (error := asker.late())}
+        known = {name: self._board.status(name) for name in self._nodes}
+        parts = [part for name, part in self._nodes.items() if phase != "finish" or not known[name].get("finished")]
+        programs = {name: status.get("program") for name, status in known.items()}
+        return AskedNodes(self, self._plan, parts, self._board.nonce(), lost, programs)
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
         """Do a phase through the job of the run, which is submitted first where there is none yet."""
@@ -221,8 +190,8 @@ class ActionModule(ControllerAction):
         }
 
     def _given_secrets(self, name: str) -> dict[str, str]:
-        link = self._links.get(name)
-        return _given_secrets(link.variable(VALUE), link.variable(FILE)) if link else {}
+        asked = self._asked
+        return _given_secrets(asked.variable(name, VALUE), asked.variable(name, FILE)) if asked else {}
 
     def _needs_of_job(self) -> Needs:
         """Return what the tasks of a job need, by the variables of the host that submits it."""

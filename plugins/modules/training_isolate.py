@@ -98,17 +98,6 @@ options:
     description: Minutes for which an allocation may wait for its nodes.
     type: float
     default: 30.0
-  stop:
-    description:
-      - Test nothing, but stop the isolation O(name) and free the nodes that it holds, whoever began it.
-    type: bool
-    default: false
-  quarantine:
-    description:
-      - Test nothing, but put the nodes that the isolation O(name) found to be bad into quarantine for
-        O(quarantine_days), so that somebody can decide that after it. A rehearsal changes nothing there.
-    type: bool
-    default: false
   quarantine_days:
     description:
       - Days for which nodes that are to be left out go into quarantine, C(quarantine.json) in O(output_dir), if not
@@ -128,7 +117,8 @@ options:
     elements: str
     default: []
 seealso:
-  - module: trainops.cluster.training_preflight
+  - module: trainops.cluster.training_isolation_stop
+  - module: trainops.cluster.training_quarantine
   - module: trainops.cluster.training_node_result
 """
 
@@ -169,12 +159,6 @@ name:
   returned: except in check mode
   type: str
   sample: 20260314-092653
-quarantined:
-  description: The nodes that are left out from now on.
-  returned: with O(quarantine)
-  type: list
-  elements: str
-  sample: [gpu07]
 hosts:
   description:
     - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and

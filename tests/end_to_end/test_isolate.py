@@ -118,9 +118,10 @@ def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Be
 
 def test_a_slow_run_proposes_the_command_that_tests_its_nodes(bench: Bench) -> None:
     hosts = bench.inventory(**{f"node{n}": {} for n in range(4)})
-    done = bench.play(
-        "megatron_multinode.yml", hosts, bench.config(tokens_per_gpu="1000000000", nnodes="4"), training_run_id="slow"
-    )
+    config = bench.config(tokens_per_gpu="1000000000", nnodes="4")
+    # On a busy machine a node may stand out, and then there is nothing to propose.
+    never = {"training_straggler_deviations": 1000}
+    done = bench.play("megatron_multinode.yml", hosts, config, training_run_id="slow", **never)
     assert done.status != 0, done.output
     proposed = done.summary["isolate"]
     assert proposed["why"] == "slow"

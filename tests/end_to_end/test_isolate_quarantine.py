@@ -113,6 +113,9 @@ def written(bench: Bench, **changes: object) -> None:
         "probes": {},
         "seconds": {},
         "links": {},
+        "groups": {},
+        "sizes": {},
+        "at_scale": [],
         "node_minutes": 1.0,
     }
     folder = bench.runs / "isolation/morning"
