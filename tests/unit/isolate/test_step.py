@@ -25,7 +25,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job imp
 
 NODES = ["gpu01", "gpu02"]
 SRUN = """
-import os, subprocess, sys, threading
+import contextlib, os, subprocess, sys, threading
 lock = threading.Lock()
 
 def task(number):
@@ -47,17 +47,22 @@ open(sys.argv[1], "w").write(" ".join(str(one.pid) for one in tasks))
 threads = [threading.Thread(target=pass_on, args=of) for of in enumerate(tasks)]
 for thread in threads:
     thread.start()
-for line in sys.stdin.buffer:
+
+def feed():
+    for line in sys.stdin.buffer:
+        for one in tasks:
+            with contextlib.suppress(BrokenPipeError):
+                one.stdin.write(line)
+                one.stdin.flush()
     for one in tasks:
-        try:
-            one.stdin.write(line)
-            one.stdin.flush()
-        except BrokenPipeError:
-            pass
-for one in tasks:
-    one.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            one.stdin.close()
+
+threading.Thread(target=feed, daemon=True).start()
 for thread in threads:
     thread.join()
+sys.stdout.flush()
+os._exit(0)
 """
 
 
