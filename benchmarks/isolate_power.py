@@ -2,8 +2,10 @@
 """How often an isolation accuses healthy nodes, and how often it finds bad ones: ``isolate_power.py [SWEEPS]``.
 
 Each sweep is simulated with its confirmation, and judged as a real one is. Healthy nodes differ by 0.5 % (standard
-deviation), a sample of a node by itself by 0.5 % more and one of a pair by 1 %. *heavy tails* draws what a sample adds
-from Student's distribution with 3 degrees of freedom. A bad node is slow in both probes, a bad link in that of pairs.
+deviation), a sample of a node by itself by 0.5 % more and one of a pair or group by 1 %. *heavy tails* draws what a
+sample adds from Student's distribution with 3 degrees of freedom. A bad node is slow in all probes, a bad link in those
+of pairs and groups. A group is as slow as its slowest node and link. The last table has rounds of groups, too, and in
+some rows nodes that are slow in groups alone, or all groups but the smallest ones slow.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 import sys
 import time
 import typing as t
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +29,20 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned i
     Cost,
     PlannedTests,
     plan_tests,
+    smallest_group,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import Pair
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import again_at_scale
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale as slow_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.splits import Split
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import confirmation, proven, suspected
 
-SINGLE, PAIR = "gemm", "all_reduce"
+SINGLE, PAIR, GROUP = "gemm", "all_reduce", "torch_groups_all_reduce"
 OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
 SAMPLES = 3
 COST = Cost(single=60, pair=20)
+WITH_GROUPS = Cost(single=60, pair=20, group=60)
 # Large fleets do only this share of the sweeps, as each takes longer.
 SIZES = {8: 1.0, 64: 0.5, 1024: 0.05}
 
@@ -48,6 +56,8 @@ class Fleet:
     slow: dict[str, float]
     slow_links: dict[frozenset[str], float]
     heavy: bool = False
+    slow_in_groups: dict[str, float] = field(default_factory=dict)
+    slow_at_scale: tuple[int, float] = (0, 0.0)
 
     def __post_init__(self) -> None:
         """Draw how healthy nodes differ."""
@@ -59,8 +69,12 @@ class Fleet:
             return self.random.standard_t(3, count) * deviation / np.sqrt(3)
         return self.random.normal(0, deviation, count)
 
-    def measured(self, singles: list[str], rounds: list[list[Pair]], stage: Stage) -> list[Measured]:
+    def measured(
+        self, singles: list[str], rounds: list[list[Pair]], stage: Stage, splits: Sequence[Split] = ()
+    ) -> list[Measured]:
         """Return what tests would measure."""
+        groups = [group for split in splits for group in split]
+        of_groups = self.noise(OF_PAIR, len(groups))
         pairs = [pair for one in rounds for pair in one]
         of_singles = self.noise(OF_SAMPLE, SAMPLES * len(singles)).reshape(-1, SAMPLES)
         of_pairs = self.noise(OF_PAIR, len(pairs))
@@ -73,6 +87,10 @@ class Fleet:
                 Measured(PAIR, "link", pair, (float(np.exp(self._of_pair(pair) + noise)),), stage)
                 for pair, noise in zip(pairs, of_pairs, strict=True)
             ),
+            *(
+                Measured(GROUP, "groups", tuple(group), (float(np.exp(self._of_group(group) + noise)),), stage)
+                for group, noise in zip(groups, of_groups, strict=True)
+            ),
         ]
 
     def _of(self, node: str) -> float:
@@ -81,36 +99,76 @@ class Fleet:
     def _of_pair(self, pair: Pair) -> float:
         return sum(map(self._of, pair)) + self.slow_links.get(frozenset(pair), 0.0)
 
+    def _of_group(self, group: Sequence[str]) -> float:
+        nodes = max(self._of(node) + self.slow_in_groups.get(node, 0.0) for node in group)
+        links = max((by for link, by in self.slow_links.items() if link <= set(group)), default=0.0)
+        least, by = self.slow_at_scale
+        return nodes + links + (by if len(group) >= least else 0.0)
+
+
+def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
+    """Return what a sweep and its confirmation measure."""
+    measured = fleet.measured(tests["singles"], tests["pairs"], "sweep", tests["groups"])
+    scored = scores_of(measured)
+    suspects = suspected(scored)
+    good = proven(scored, fleet.nodes, [score.unit for score in suspects])
+    again = confirmation(suspects, scored, good, smallest_group(tests))
+    groups = (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]
+    return measured + fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
+
 
 def accused(fleet: Fleet, tests: PlannedTests) -> set[frozenset[str]]:
     """Return the nodes and links that are accused after a sweep and its confirmation."""
-    measured = fleet.measured(tests["singles"], tests["pairs"], "sweep")
-    scored = scores_of(measured)
-    suspects = suspected(scored)
-    if suspects:
-        good = proven(scored, fleet.nodes, [score.unit for score in suspects])
-        again = confirmation(suspects, [PAIR], good)
-        measured += fleet.measured(again.singles, again.pairs, "confirmation")
-    return {frozenset({one["node"], one["other"] or one["node"]}) for one in suspects_of(measured)}
+    return {frozenset({one["node"], one["other"] or one["node"]}) for one in suspects_of(swept(fleet, tests))}
 
 
-def rates(size: int, sweeps: int, slow: int, links: int, by: float, heavy: bool = False) -> tuple[float, float]:
-    """Return in which part of sweeps all that is bad is found, and in which part anything else is accused."""
+class Rates(t.NamedTuple):
+    """In which part of sweeps all that is bad was found, anything else accused, and groups said to be slow at scale."""
+
+    found: float
+    false: float
+    at_scale: float
+
+
+def rates(
+    size: int,
+    sweeps: int,
+    slow: int,
+    links: int,
+    by: float,
+    heavy: bool = False,
+    *,
+    cost: Cost = COST,
+    in_groups: int = 0,
+    at_scale: bool = False,
+) -> Rates:
+    """Return what is found where so many nodes and links are slow, so many nodes in groups alone, or large groups."""
     nodes = [f"node{number}" for number in range(size)]
-    tests = plan_tests(nodes, COST, 60)
+    tests = plan_tests(nodes, cost, 60)
     random = np.random.default_rng(size)
-    found = false = 0
+    found = false = scale = 0
     for _ in range(sweeps):
-        chosen = [nodes[place] for place in random.choice(size, slow, replace=False)]
-        tested = [pair for one in tests["pairs"] for pair in one]
-        bad_links = [frozenset(tested[place]) for place in random.choice(len(tested), links, replace=False)]
+        chosen = [nodes[place] for place in random.choice(size, slow + in_groups, replace=False)]
+        met = [pair for one in tests["pairs"] for pair in one]
+        bad_links = [frozenset(met[place]) for place in random.choice(len(met), links, replace=False)]
         effect = float(np.log1p(by))
-        fleet = Fleet(nodes, random, dict.fromkeys(chosen, effect), dict.fromkeys(bad_links, effect), heavy)
+        fleet = Fleet(
+            nodes,
+            random,
+            dict.fromkeys(chosen[:slow], effect),
+            dict.fromkeys(bad_links, effect),
+            heavy,
+            dict.fromkeys(chosen[slow:], effect),
+            (3 * smallest_group(tests) // 2, effect if at_scale else 0.0),
+        )
         bad = {frozenset({node}) for node in chosen} | set(bad_links)
-        named = accused(fleet, tests)
+        measured = swept(fleet, tests)
+        suspects = suspects_of(measured)
+        named = {frozenset({one["node"], one["other"] or one["node"]}) for one in suspects}
         found += bad <= named
         false += bool(named - bad)
-    return found / sweeps, false / sweeps
+        scale += bool(slow_at_scale(measured, suspects))
+    return Rates(found / sweeps, false / sweeps, scale / sweeps)
 
 
 class Way(t.NamedTuple):
@@ -142,25 +200,44 @@ def ways(size: int) -> list[Way]:
 
 def main() -> None:
     """Print what the tests cost beside other ways, then false accusations and power at each size."""
-    sweeps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    sweeps, *chosen = [int(word) for word in sys.argv[1:]] or [1000]
+    sizes = {size: part for size, part in SIZES.items() if size in (chosen or SIZES)}
     print("nodes  way                         minutes  node-minutes")
-    for size in SIZES:
+    for size in sizes:
         for way in ways(size):
             print(f"{size:5}  {way.name:26}  {way.minutes:7.1f}  {way.node_minutes:12,.0f}")
     print("\nnodes  bad           by    sweeps  found    falsely accused")
-    for size, part in SIZES.items():
+    for size, part in sizes.items():
         count = max(int(sweeps * part), 20)
         for heavy in (False, True):
             what = "none, heavy tails" if heavy else "none"
-            _show(size, what, "", 10 * count, None, rates(size, 10 * count, 0, 0, 0.0, heavy)[1])
+            _show(size, what, "", 10 * count, None, rates(size, 10 * count, 0, 0, 0.0, heavy).false)
         for slow, links, what in ((1, 0, "one node"), (2, 0, "two nodes"), (0, 1, "one link")):
             for by in (0.02, 0.05, 0.10):
-                _show(size, what, f"{by:.0%}", count, *rates(size, count, slow, links, by))
+                _show(size, what, f"{by:.0%}", count, *rates(size, count, slow, links, by)[:2])
+    print("\nnodes  with groups        by    sweeps  found    falsely accused  slow at scale")
+    for size, part in sizes.items():
+        count = max(int(sweeps * part), 20)
+        for heavy in (False, True):
+            what = "none, heavy tails" if heavy else "none"
+            of_healthy = rates(size, 10 * count, 0, 0, 0.0, heavy, cost=WITH_GROUPS)
+            _show(size, what, "", 10 * count, None, *of_healthy[1:])
+        for nodes, what in ((1, "one, in groups"), (2, "two, in groups")):
+            for by in (0.05, 0.10, 0.20):
+                _show(size, what, f"{by:.0%}", count, *rates(size, count, 0, 0, by, cost=WITH_GROUPS, in_groups=nodes))
+        for slow, links, what in ((1, 0, "one node"), (0, 1, "one link")):
+            _show(size, what, "10%", count, *rates(size, count, slow, links, 0.1, cost=WITH_GROUPS))
+        for by in (0.10, 0.20, 0.50):
+            of_scale = rates(size, count, 0, 0, by, cost=WITH_GROUPS, at_scale=True)
+            _show(size, "large groups", f"{by:.0%}", count, None, *of_scale[1:])
 
 
-def _show(size: int, what: str, by: str, sweeps: int, found: float | None, false: float) -> None:
+def _show(
+    size: int, what: str, by: str, sweeps: int, found: float | None, false: float, at_scale: float | None = None
+) -> None:
     power = "" if found is None else f"{found:.3f}"
-    print(f"{size:5}  {what:18} {by:4} {sweeps:6}  {power:7}  {false:.4f}", flush=True)
+    scale = "" if at_scale is None else f"{at_scale:15.4f}"
+    print(f"{size:5}  {what:18} {by:4} {sweeps:6}  {power:7}  {false:.4f}{scale}", flush=True)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class ActionModule(ControllerAction):
         of_slurm = self._slurm.in_words() if self._slurm else []
         for warning in self._slurm.warnings if self._slurm else ():
             self._display.warning(warning)
-        lines = [*left.in_words(), *planned_in_words(tests), *more_in_words(arguments), *of_slurm]
+        lines = [*left.in_words(), *planned_in_words(tests), *more_in_words(arguments, hosts), *of_slurm]
         show("\n".join(["", *(f"{line}." for line in lines), ""]))
         result: dict[str, t.Any] = {"changed": True, "tests": tests}
         return result if self._task.check_mode else result | self._isolated(options, tests, left)

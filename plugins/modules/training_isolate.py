@@ -12,8 +12,8 @@ short_description: Tests nodes and the links between them, and names those that 
 version_added: 1.0.0
 description:
   - Runs once for all hosts of the play and tests those that are not training.
-  - Tests every node by itself, then pairs of nodes in rounds, in which each node has a different partner every time.
-    Suspects are tested again, together with nodes that proved good.
+  - Tests every node by itself, then pairs of nodes in rounds, in which each node has a different partner every time,
+    then groups, if the budget has room for them. Suspects are tested again, together with nodes that proved good.
   - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
     node.
   - Holds the nodes as a run does, so no training starts on them meanwhile.
@@ -60,8 +60,10 @@ options:
   probes:
     description:
       - Names of the probes, V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc).
+        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc), and of
+        groups V(torch_groups) and V(tcp_groups).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
+      - Groups are tested from 8 nodes on, with V(tcp_groups) only where V(torch_groups) is not done.
       - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes,
         V(ib_loopback), V(rvs) and V(agfhc), as they take long or find what others find as well, and V(dcgm), as it
         fails for settings, too, run only if named.

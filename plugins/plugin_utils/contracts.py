@@ -309,6 +309,7 @@ class Status(t.TypedDict, total=False):
     traffic: dict[str, Traffic]
     ranks_seen: list[RankSeen]
     recorded: list[Recorded]
+    ras: list[str]
     interrupted: bool
     started_at: float | None
     ended_at: float | None

@@ -58,6 +58,17 @@ def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) 
     assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
 
 
+def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_the_groups(bench: Bench) -> None:
+    done = isolated(bench, {"node5": 2.0}, isolate_probes=["tcp_groups"])
+    found = json.loads((folder(bench) / "isolation.json").read_text())
+    (suspect,) = found["suspects"]
+    assert (suspect["node"], suspect["part"], suspect["probe"]) == ("node5", "groups", "tcp_groups"), done.output
+    assert suspect["slower_by"] > 0.5
+    assert [(one["nodes"], one["groups"]) for one in found["sizes"]["tcp_groups"]] == [(4, 10), (8, 1)]
+    assert "Groups: tcp_groups" in (folder(bench) / "report.html").read_text()
+    assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
+
+
 def test_no_plan_takes_a_node_that_an_isolation_found_to_be_bad(bench: Bench) -> None:
     hosts = inventory(bench, {})
     slow = Found("node5 (cpu) is 30 % slower", ("cpu",))

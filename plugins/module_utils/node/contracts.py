@@ -99,10 +99,10 @@ class KeptRuns(t.TypedDict):
 
 
 class Partner(t.TypedDict):
-    """The other node of a pair: who it is, where one of the two listens, and for how long one waits for the other.
+    """The other node of a pair, or a neighbour in a group.
 
-    ``addresses`` are those of both, the one that listens first. ``slowdown`` is how many times as slow the link is made
-    in a rehearsal.
+    It is who it is, where one of the two listens, and for how long one waits for the other. ``addresses`` are those of
+    both, the one that listens first. ``slowdown`` is how many times as slow the link is made in a rehearsal.
     """
 
     node: str
@@ -113,6 +113,21 @@ class Partner(t.TypedDict):
     secret: str
     patience: float
     slowdown: float
+
+
+class Group(t.TypedDict):
+    """The group that a node is tested in: how many nodes it has, and the place of this one among them.
+
+    The first of them listens at ``address`` and ``port``. Nodes are in a ring: each connects to the one ``before`` it,
+    and serves the one ``after`` it.
+    """
+
+    size: int
+    place: int
+    address: str
+    port: int
+    before: Partner
+    after: Partner
 
 
 class Asked(t.TypedDict):
@@ -126,6 +141,7 @@ class Asked(t.TypedDict):
     rehearsal: bool
     slowdown: float
     partner: t.NotRequired[Partner]
+    group: t.NotRequired[Group]
 
 
 class PhaseNeeds(t.TypedDict, total=False):

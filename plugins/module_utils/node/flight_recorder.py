@@ -23,6 +23,7 @@ if t.TYPE_CHECKING:
 # What PyTorch has called them, its latest name first.
 _DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _PIPES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",)
+FUNCTION = "check_pipes"
 _MOST_RANKS = 64
 _MOST_BYTES = 64 << 20
 _WAIT_SECONDS = 8.0
@@ -62,20 +63,25 @@ def path_of_dump(node: Node, rank: int) -> str | None:
     return f"{dumps}{rank}" if found and found[2] <= _MOST_BYTES else None
 
 
-def check_pipes(node: Node) -> None:
-    """Raise ValueError if the run's folder, where the plan wants pipes, cannot have any: ranks would not start."""
-    prefix = _prefix(node, _PIPES)
-    if prefix is None:
-        return
-    pipe = f"{prefix}check.{os.getpid()}"
-    try:
-        os.mkfifo(pipe, 0o600)
-        os.unlink(pipe)
-    except OSError as error:
-        raise ValueError(
-            f"the file system of {node['run_folder']} has no named pipes ({error.strerror}), by which PyTorch's flight "
-            f"recorder is asked: choose another log_dir, or give {_PIPES[0]} an empty value in env_dict"
-        ) from error
+def pipes_function(node: Node) -> dict[str, list[str]]:
+    """Return the lines of bash that define a function for the start of a training, by its name.
+
+    A rank that cannot make its pipe ends, so ranks get none where the run's folder cannot have any, as in some file
+    systems in user space. Their dumps then come from NCCL's watchdog alone.
+    """
+    if _prefix(node, _PIPES) is None:
+        return {}
+    name = _PIPES[0]
+    return {
+        FUNCTION: [
+            f"{FUNCTION}() {{",
+            f'  local pipe="${name}check.$$"',
+            '  { mkfifo -- "$pipe" && rm -f -- "$pipe"; } 2>/dev/null && return',
+            f'  echo "Without {name}, as this folder can have no named pipes: ${name}"',
+            f"  unset {name}",
+            "}",
+        ]
+    }
 
 
 def _prefix(node: Node, names: t.Sequence[str]) -> str | None:

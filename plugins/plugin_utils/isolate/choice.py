@@ -28,7 +28,7 @@ class Chosen:
 
     def cost(self) -> Cost:
         """Return what tests take at most, including the round trip that asks for them."""
-        return Cost(single=self._seconds("nodes"), pair=self._seconds("pairs"))
+        return Cost(self._seconds("nodes"), self._seconds("pairs"), self._seconds("groups"))
 
     def _seconds(self, of: Of) -> float:
         probes = self.probes(of)
@@ -36,13 +36,20 @@ class Chosen:
         return seconds + _ROUND_TRIP_SECONDS if probes else 0
 
 
-BUILT_IN = Chosen(tuple(probe.name for probe in PROBES.values() if probe.by_default and not probe.needs))
+BUILT_IN = Chosen(
+    tuple(probe.name for probe in PROBES.values() if probe.by_default and not (probe.needs or probe.instead_of))
+)
 
 
 def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:
     """Return the probes of which nodes have to be asked whether they can do them."""
     asked = named or ([] if rehearsal else [probe.name for probe in PROBES.values() if probe.by_default])
     return [name for name in asked if name in PROBES and PROBES[name].needs]
+
+
+def instead(asked: Sequence[str]) -> list[str]:
+    """Return the probes that are done by default where some for which nodes are asked cannot be."""
+    return [probe.name for probe in PROBES.values() if probe.instead_of in asked]
 
 
 def chosen(
@@ -75,6 +82,10 @@ def chosen(
         elif not fits(more):
             notes.append(f"{name} is left out, as isolate_budget does not allow it")
         else:
+            choice = more
+    for name in [] if named else instead(asked):
+        more = Chosen((*choice.names, name), choice.units)
+        if PROBES[name].instead_of not in choice.names and fits(more):
             choice = more
     if named and impossible:
         raise PlanError(". ".join(f"isolate_probes contains {name}, but {why}" for name, why in impossible.items()))

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from ...module_utils.node.processes import labels
 from ...module_utils.node.single_launch import node_of
 from ..contracts import NodePlan, Plan
+from ..plan.job.recorder import without_recording
 
 _MARGIN_SECONDS = 120
 # Nodes look for the tools of all probes before the tests; the planned time does not include it.
@@ -90,7 +91,7 @@ def _as_trained(part: NodePlan, name: str, node: str, folder: str, command: list
         "node": node,
         "node_rank": 0,
         "nnodes": 1,
-        "env": {**part["env"], **labels(name, node)},
+        "env": {**without_recording(part["env"], part["run_folder"]), **labels(name, node)},
         "argv": command,
         "script": "",
         "working_dir": run_folder,

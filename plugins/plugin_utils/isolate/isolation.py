@@ -11,14 +11,16 @@ from types import MappingProxyType
 from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
+from ..plan.config.words import counted
 from ..run.node_errors import NodeLostError
 from .answers import Telemetry
 from .judge import Verdict, suspects_of, unproved_of, verdicts_of
 from .measured import Measured, Score, Suspect, Unproved
-from .planned import PlannedTests
+from .planned import PlannedTests, smallest_group
 from .prober import Prober
+from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
 from .score import Scored, scores_of
-from .suspicion import confirmation, proven, suspected
+from .suspicion import Confirmation, confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]
@@ -51,6 +53,8 @@ class Suspicion(TypedDict):
 class Isolation(TypedDict):
     """What tests of nodes have found.
 
+    ``groups`` are by probe the groups that were tested, ``sizes`` what those of each size take, and ``at_scale`` which
+    sizes are slow although no node is.
     ``unproved`` were slow twice, but by less than what is proof among so few nodes: nobody is accused for that.
     ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
@@ -67,6 +71,9 @@ class Isolation(TypedDict):
     probes: dict[str, dict[str, float | None]]
     seconds: dict[str, dict[str, float]]
     links: dict[str, list[tuple[str, str, float | None]]]
+    groups: dict[str, list[GroupFound]]
+    sizes: dict[str, list[SizeFound]]
+    at_scale: list[SlowAtScale]
     node_minutes: float
     tests: t.NotRequired[PlannedTests]
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
@@ -108,7 +115,7 @@ def isolate(
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
         measured = _sweep(prober, nodes, tests, goes_on)
-        measured += _confirmation(prober, nodes, measured, tests["confirming"], goes_on, before)
+        measured += _confirmation(prober, nodes, measured, tests, goes_on, before)
         goes_on()
         for node, error in prober.gone.items():
             say(f"{node} is not tested to the end: {error}")
@@ -132,8 +139,11 @@ def isolate(
         "nodes": {node: _of_node(node, verdict, suspects, refused.get(node)) for node, verdict in verdicts.items()},
         "proof": {probe: _proof(found) for probe, found in scored.items()},
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
-        "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if not found.nodes},
-        "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.nodes},
+        "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if found.of == "nodes"},
+        "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.of == "pairs"},
+        "groups": {probe: groups_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
+        "sizes": {probe: sizes_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
+        "at_scale": at_scale(measured, suspects),
         "node_minutes": prober.node_minutes,
         "tests": tests,
         "telemetry": prober.telemetry,
@@ -142,10 +152,15 @@ def isolate(
 
 def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
     measured = prober.singles(nodes, "sweep")
+    held = set(nodes)
     for number, planned in enumerate(tests["pairs"], 1):
-        there = [pair for pair in planned if set(pair) <= set(nodes)]
+        there = [pair for pair in planned if set(pair) <= held]
         say(f"Round {number} of {len(tests['pairs'])}: {len(there)} pairs")
         measured += prober.pairs(there, "sweep")
+    for number, split in enumerate(tests["groups"], 1):
+        groups = [[node for node in group if node in held] for group in split]
+        say(f"Groups {number} of {len(tests['groups'])}: {counted(len(groups), 'group')} of {len(groups[0])} nodes")
+        measured += prober.groups(groups, "sweep")
     return measured
 
 
@@ -153,24 +168,29 @@ def _confirmation(
     prober: Prober,
     nodes: Sequence[str],
     measured: Sequence[Measured],
-    most_rounds: int,
+    tests: PlannedTests,
     say: Say,
     before: Collection[str],
 ) -> list[Measured]:
     scored = scores_of(measured)
     suspects = suspected(scored, before)
-    if not suspects:
-        return []
-    of_pairs = [probe for probe, found in scored.items() if found.nodes]
-    good = proven(scored, nodes, [score.unit for score in suspects])
-    again = confirmation(suspects, of_pairs, good)
-    named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
-    say(f"Tested again: {', '.join(named)}")
+    again = Confirmation([], [], [])
+    if suspects:
+        good = proven(scored, nodes, [score.unit for score in suspects])
+        again = confirmation(suspects, scored, good, smallest_group(tests))
+        named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
+        say(f"Tested again: {', '.join(named)}")
     found = prober.singles(again.singles, "confirmation") if again.singles else []
-    if len(again.pairs) > most_rounds:
-        say(f"The budget leaves {most_rounds} of {len(again.pairs)} rounds for that")
-    for pairs in again.pairs[:most_rounds]:
+    if len(again.pairs) > tests["confirming"]:
+        say(f"The budget leaves {tests['confirming']} of {len(again.pairs)} rounds for that")
+    for pairs in again.pairs[: tests["confirming"]]:
         found += prober.pairs(pairs, "confirmation")
+    if len(again.groups) > tests["confirming_groups"]:
+        say(f"The budget leaves {tests['confirming_groups']} of {len(again.groups)} rounds of groups for that")
+    for split in (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]:
+        if not again.groups:
+            say(f"Tested again: groups of {len(split[0])} nodes")
+        found += prober.groups(split, "confirmation")
     return found
 
 

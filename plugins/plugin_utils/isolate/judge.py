@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from .groups import excesses_of
 from .measured import Measured, Score, Suspect, Unit, Unproved
 from .robust import Values
-from .score import Scored, scores_of
+from .score import SUSPECTED, Scored, scores_of
 from .suspicion import suspected
 
 _ALONE = 0.7
@@ -111,8 +112,8 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
     own_again = _again(score, of_probe, again)
     if not own_again.size:
         return None
-    # Each repeated test of a pair counts: what comes and goes is no reason to accuse anybody.
-    return float(np.min(own_again) if len(of_probe.nodes) else np.median(own_again))
+    # Each repeated test of a pair or group counts: what comes and goes is no reason to accuse anybody.
+    return float(np.median(own_again) if of_probe.of == "nodes" else np.min(own_again))
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:
@@ -138,7 +139,7 @@ def _is_of(one: Measured, unit: Unit, probe: str) -> bool:
         return False
     if len(unit.nodes) == 2:
         return set(one.nodes) == set(unit.nodes)
-    return unit.nodes[0] in one.nodes and (len(one.nodes) == 2 or one.part == unit.part)
+    return unit.nodes[0] in one.nodes and (len(one.nodes) > 1 or one.part == unit.part)
 
 
 def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> float:
@@ -153,7 +154,10 @@ def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> f
 
 
 def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Scored, usual: float) -> Values:
-    """Return what a unit adds to the usual cost: by each sample of its own, or by each pair that it was in."""
+    """Return what a unit adds to the usual cost: by each sample of its own, or by each pair or group it was in."""
+    if of_probe.of == "groups":
+        slow = {score.unit.nodes[0] for score in of_probe.scores if score.nearness >= SUSPECTED} - {unit.nodes[0]}
+        return np.array(excesses_of(unit.nodes[0], [one for one in measured if one.probe == probe], slow))
     effects: list[float] = []
     for one in measured:
         if not _is_of(one, unit, probe) or not one.samples:

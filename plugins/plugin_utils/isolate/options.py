@@ -93,7 +93,7 @@ def wrong_quarantine(name: str, days: float, bad: Collection[str], hosts: Collec
     if not bad:
         wrong.append(f"Isolation {name} suspects nobody, so there is no node to leave out")
     wrong += [
-        f"{node} is no host of this inventory; pass the inventory of that isolation with -i"
+        f"{node} is no host of this inventory; pass that of the isolation with -i, or slurm_exclude.txt to Slurm"
         for node in bad
         if node not in hosts
     ]

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
 from .readings import OF_GPUS, probe_of
+from .scale import SizeFound, SlowAtScale
 
 # Operators hardly send a node away for less than this; if only more can be proved, nobody is called good.
 _ACCEPTED = 0.1
@@ -63,8 +66,31 @@ def gpus_are_untested(isolation: Isolation) -> bool:
 
 
 def is_coarse(isolation: Isolation) -> bool:
-    """Return whether a node could be slower than anybody would accept without being accused."""
-    return any(by is None or by > _ACCEPTED for by in isolation["proof"].values())
+    """Return whether a node could be slower than anybody would accept without being accused.
+
+    Groups do not count: what they prove comes on top of what nodes by themselves and in pairs do.
+    """
+    of_groups = isolation["groups"]
+    return any(by is None or by > _ACCEPTED for probe, by in isolation["proof"].items() if probe not in of_groups)
+
+
+def at_scale_in_words(one: SlowAtScale) -> str:
+    """Return which groups are slow although none of their nodes is."""
+    if one["slower_by"] is None:
+        return f"Groups of {one['nodes']} nodes fail, and those of {one['than']} do not ({one['probe']})"
+    by = f"{100 * one['slower_by']:.0f} % slower"
+    return f"Groups of {one['nodes']} nodes are {by} than groups of {one['than']} ({one['probe']})"
+
+
+def sizes_in_words(probe: str, sizes: Sequence[SizeFound]) -> str:
+    """Return how much longer than the smallest groups all others take by a probe."""
+    least, *larger = sizes
+    more = [f"{one['nodes']} nodes {_percent_more(one['slower_by'])}" for one in larger]
+    return f"Against groups of {least['nodes']} nodes: {', '.join(more)} ({probe})"
+
+
+def _percent_more(by: float | None) -> str:
+    return "failed" if by is None else f"{100 * by:+.1f} %".replace("-", "−")
 
 
 def _what(one: Suspect | Unproved) -> str:

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import math
 import typing as t
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
+from ..plan.config.words import counted, listed
 from .rounds import Pair, rounds_of_pairs
+from .splits import LEAST_NODES_OF_GROUPS, Split, planned_splits
 
 # With three partners a node that is slow stands out against one slow link and against one slow partner.
 LEAST_ROUNDS = 3
 # Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py.
 USUAL_ROUNDS = 7
-# Suspects are tested once more by themselves, and meet two proven nodes.
+# Suspects are tested once more by themselves, meet two proven nodes, and are in two groups of proven nodes.
 CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
 MOST_MINUTES = 1440
@@ -28,24 +31,28 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Cost:
-    """How many seconds a test of each kind takes: all probes of single nodes, and all of a round of pairs."""
+    """How many seconds a test of each kind takes: all probes of single nodes, of a round of pairs, and of groups."""
 
     single: float
     pair: float
+    group: float = 0.0
 
 
 class PlannedTests(TypedDict):
     """The tests of an isolation.
 
-    ``pairs`` are rounds, each of disjoint pairs that are tested at the same time. ``seconds`` and ``node_minutes`` are
-    those of ``sweep`` and ``confirmation``; the latter is as if there were one suspect in eight nodes, or as many as a
-    run has, and is left out where nobody is suspected. ``links`` is the fraction of all links that is tested,
-    ``confirming`` the most rounds of pairs that the budget leaves for suspects, ``probes`` are done by each test.
+    ``pairs`` are rounds, each of disjoint pairs that are tested at the same time, and ``groups`` the same for groups.
+    ``seconds`` and ``node_minutes`` are those of ``sweep`` and ``confirmation``; the latter is as if there were one
+    suspect in eight nodes, or as many as a run has, and is left out where nobody is suspected. ``links`` is the
+    fraction of all links that is tested, ``confirming`` the most rounds of pairs, and ``confirming_groups`` of groups,
+    that the budget leaves for suspects, ``probes`` are done by each test.
     """
 
     singles: list[str]
     pairs: list[list[Pair]]
+    groups: list[Split]
     confirming: int
+    confirming_groups: int
     links: float
     seconds: dict[str, float]
     node_minutes: dict[str, float]
@@ -57,8 +64,8 @@ def plan_tests(
 ) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    So many ``suspects`` are tested again in any case. Without a probe of pairs there are no rounds. PlanError for too
-    few nodes, or for a budget that is too small or none.
+    So many ``suspects`` are tested again in any case. Without a probe of pairs or of groups there are no rounds of
+    those. PlanError for too few nodes, or for a budget that is too small or none.
     """
     if len(nodes) < LEAST_NODES:
         raise PlanError(
@@ -69,16 +76,24 @@ def plan_tests(
         raise PlanError(
             f"isolate_budget is {budget_minutes:g}, but must be more than 0 and up to {MOST_MINUTES} minutes"
         )
-    confirming = cost.single + CONFIRMING_ROUNDS * cost.pair
-    fixed = cost.single + confirming
+    groups = planned_splits(nodes) if cost.group else []
+    if cost.group and not groups:
+        raise PlanError(
+            f"{len(nodes)} nodes make no groups that can be compared: at least {LEAST_NODES_OF_GROUPS} are needed; "
+            "leave the probes of groups out of isolate_probes"
+        )
+    again = CONFIRMING_ROUNDS * (cost.pair + (cost.group if groups else 0))
+    confirming = cost.single + again
+    fixed = cost.single + confirming + len(groups) * cost.group
     possible = len(nodes) - 1 + len(nodes) % 2 if cost.pair else 0
     least = min(rounds or LEAST_ROUNDS, possible)
     affordable = math.floor((60 * budget_minutes - fixed) / (cost.pair or math.inf) + 1e-9)
     if affordable < least:
         needed = math.ceil((fixed + least * cost.pair) / 6) / 10
+        of_groups = f" and {len(groups)} of groups" if groups else ""
         raise PlanError(
-            f"{budget_minutes:g} minutes are too few: the tests of {len(nodes)} nodes with {least} rounds of pairs, "
-            f"and their confirmation, take {needed:g} minutes"
+            f"{budget_minutes:g} minutes are too few: the tests of {len(nodes)} nodes with {least} rounds of "
+            f"pairs{of_groups}, and their confirmation, take {needed:g} minutes"
         )
     pairs = rounds_of_pairs(nodes, min(rounds or USUAL_ROUNDS, affordable, possible))
     tested = sum(map(len, pairs))
@@ -86,12 +101,22 @@ def plan_tests(
     return {
         "singles": list(nodes),
         "pairs": pairs,
+        "groups": groups,
         "confirming": CONFIRMING_ROUNDS + affordable - len(pairs),
+        "confirming_groups": CONFIRMING_ROUNDS if groups else 0,
         "links": tested / (len(nodes) * (len(nodes) - 1) / 2),
-        "seconds": {"sweep": cost.single + len(pairs) * cost.pair, "confirmation": confirming},
+        "seconds": {
+            "sweep": cost.single + len(pairs) * cost.pair + len(groups) * cost.group,
+            "confirmation": confirming,
+        },
         "node_minutes": {
-            "sweep": (len(nodes) * cost.single + 2 * tested * cost.pair) / 60,
-            "confirmation": suspects * (2 * cost.single + 2 * CONFIRMING_ROUNDS * cost.pair) / 60,
+            "sweep": (len(nodes) * (cost.single + len(groups) * cost.group) + 2 * tested * cost.pair) / 60,
+            "confirmation": (
+                suspects * (2 * cost.single + 2 * CONFIRMING_ROUNDS * cost.pair)
+                # All nodes are at most in a group of a suspect, or in one without any.
+                + (len(nodes) * CONFIRMING_ROUNDS * cost.group if groups else 0)
+            )
+            / 60,
         },
     }
 
@@ -105,6 +130,8 @@ def planned_in_words(tests: PlannedTests) -> list[str]:
             f"{len(tests['pairs'])} rounds of pairs, up to {max(map(len, tests['pairs']))} pairs at the same time: "
             f"{_percent(tests['links'])} of all links"
         )
+    if tests["groups"]:
+        lines.append(groups_in_words(tests))
     if "probes" in tests:
         lines.append(f"Probes: {', '.join(tests['probes'])}")
     lines.append("Suspects are tested again, against nodes that are not suspected")
@@ -112,6 +139,21 @@ def planned_in_words(tests: PlannedTests) -> list[str]:
         minutes, node_minutes = tests["seconds"][stage] / 60, tests["node_minutes"][stage]
         lines.append(f"At most {minutes:.1f} minutes and {node_minutes:.1f} node-minutes {when}")
     return lines
+
+
+def smallest_group(tests: PlannedTests) -> int:
+    """Return how many nodes the smallest groups have, 0 without groups."""
+    return min((len(group) for groups in tests["groups"] for group in groups), default=0)
+
+
+def groups_in_words(tests: PlannedTests) -> str:
+    """Return how many rounds of groups there are, and of how many nodes: ``7 rounds of groups: 1 of 16 nodes, …``."""
+    sizes = Counter((len(groups), max(map(len, groups))) for groups in tests["groups"])
+    of_sizes = [
+        f"{counted(rounds, 'split')} into {parts} of {size}" if parts > 1 else f"all {size} nodes together"
+        for (parts, size), rounds in sizes.items()
+    ]
+    return f"{len(tests['groups'])} rounds of groups: {listed(of_sizes)}"
 
 
 def _percent(share: float) -> str:

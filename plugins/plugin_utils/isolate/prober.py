@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Doing tests on nodes: all singles at once, a round of pairs at once, and holding the nodes before and after."""
+"""Doing tests on nodes: all singles at once, a round of pairs or groups at once, and holding the nodes meanwhile."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...module_utils.node.contracts import Asked, Partner
+from ...module_utils.node.contracts import Asked, Group, Partner
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
-from ...module_utils.node.probes.known import Probe
+from ...module_utils.node.probes.known import Of, Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
@@ -23,6 +23,9 @@ from .rounds import Pair
 
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0
+# Where a group fails, most of its nodes say the same.
+_MOST_PROBLEMS = 3
+Nodes = t.TypeVar("Nodes", bound=tuple[str, ...])
 
 
 @dataclass(frozen=True)
@@ -104,44 +107,86 @@ class Prober:
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
         """Return what all probes of pairs measure, on pairs without a node in common, all at the same time."""
-        probes = self.chosen.probes("pairs")
         pairs = self._all_held(pairs)
         ports = self._ports([one for one, _other in pairs])
         asked: dict[str, Asked] = {}
         for one, other in pairs:
-            secret, link = secrets.token_hex(16), frozenset((one, other))
-            for node, partner in ((one, other), (other, one)):
-                asked[node] = self._asked(node, probes)
-                asked[node]["partner"] = Partner(
-                    node=partner,
-                    address=self.nodes[one].address,
-                    addresses=[self.nodes[end].address for end in (one, other)],
-                    port=ports[one],
-                    serves=node == one,
-                    secret=secret,
-                    patience=_PATIENCE_SECONDS,
-                    slowdown=self.bad_links.get(link, 1.0),
-                )
+            for node, partner in self._ends(one, other, ports[one]).items():
+                asked[node] = {**self._asked(node, self.chosen.probes("pairs")), "partner": partner}
+        return self._together(pairs, asked, "pairs", stage)
+
+    def groups(self, groups: Sequence[Sequence[str]], stage: Stage) -> list[Measured]:
+        """Return what all probes of groups measure, on groups without a node in common, all at the same time.
+
+        Those of a group that are not held are missing in it; of a single node nothing is measured.
+        """
+        there = [held for group in groups if len(held := tuple(self._held(group))) > 1]
+        ports = self._ports([node for group in there for node in group])
+        asked: dict[str, Asked] = {}
+        for group in there:
+            following = dict(zip(group, [*group[1:], group[0]], strict=True))
+            links = {node: self._ends(node, after, ports[node]) for node, after in following.items()}
+            before = {after: links[node][after] for node, after in following.items()}
+            for place, node in enumerate(group):
+                first = group[0]
+                asked[node] = {
+                    **self._asked(node, self.chosen.probes("groups")),
+                    "group": Group(
+                        size=len(group),
+                        place=place,
+                        address=self.nodes[first].address,
+                        port=ports[first],
+                        before=before[node],
+                        after=links[node][node],
+                    ),
+                }
+        return self._together(there, asked, "groups", stage)
+
+    def _ends(self, serving: str, other: str, port: int) -> dict[str, Partner]:
+        """Return, for both nodes of a link, who is at its other end."""
+        secret, slowdown = secrets.token_hex(16), self.bad_links.get(frozenset((serving, other)), 1.0)
+        return {
+            node: Partner(
+                node=partner,
+                address=self.nodes[serving].address,
+                addresses=[self.nodes[end].address for end in (serving, other)],
+                port=port,
+                serves=node == serving,
+                secret=secret,
+                patience=_PATIENCE_SECONDS,
+                slowdown=slowdown,
+            )
+            for node, partner in ((serving, other), (other, serving))
+        }
+
+    def _together(
+        self, tested: Sequence[tuple[str, ...]], asked: Mapping[str, Asked], of: Of, stage: Stage
+    ) -> list[Measured]:
+        """Return what pairs or groups measure; nothing of those of which a node was not held to the end."""
         answers, errors = self._tested(list(asked), lambda node: self.ask[node](PROBE, probe=asked[node]))
         return [
             measured
-            for pair in self._all_held(pairs)
+            for nodes in self._all_held(tested)
             for measured in self._of(
-                pair, [answers.get(node) for node in pair], [errors.get(node) for node in pair], probes, stage
+                nodes,
+                [answers.get(node) for node in nodes],
+                [errors.get(node) for node in nodes],
+                self.chosen.probes(of),
+                stage,
             )
         ]
 
     def _held(self, nodes: Iterable[str]) -> list[str]:
         return [node for node in nodes if node not in self.gone]
 
-    def _all_held(self, pairs: Iterable[Pair]) -> list[Pair]:
-        """Return the pairs of which both nodes are held: where one is not, the other one found nothing out."""
-        return [pair for pair in pairs if not self.gone.keys() & set(pair)]
+    def _all_held(self, together: Iterable[Nodes]) -> list[Nodes]:
+        """Return the pairs or groups of which all nodes are held: where one is not, the others found nothing out."""
+        return [nodes for nodes in together if not self.gone.keys() & set(nodes)]
 
     def _tested(
         self, nodes: Sequence[str], probe: Callable[[str], Probed]
     ) -> tuple[dict[str, Probed], dict[str, NodeError]]:
-        """Test all nodes at the same time, as both ends of a pair have to be, and note whose hold is gone."""
+        """Test all nodes at the same time, as those of a pair or group have to be, and note whose hold is gone."""
         answers, errors = self._on_each(nodes, probe, len(nodes))
         self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
         return answers, errors
@@ -172,7 +217,7 @@ class Prober:
         probes: Sequence[Probe],
         stage: Stage,
     ) -> list[Measured]:
-        """Return what a node or a pair measured; where one end failed, the other one mostly only noticed."""
+        """Return what a node, pair or group measured; where one node failed, others mostly only noticed."""
         problems: dict[tuple[str, str], list[str]] = {}
         measured: dict[tuple[str, str], Measured] = {}
         asked = {name for probe in probes for name in readings_of(probe, self.chosen.units.get(probe.name, ()))}
@@ -197,7 +242,7 @@ class Prober:
                 if one["problem"]:
                     problems.setdefault(reading, []).append(f"{of_node}{one['problem']}")
                 measured[reading] = Measured(*reading, nodes, tuple(one["samples"]), stage)
-        bad = [Measured(*reading, nodes, (), stage, "; ".join(said)) for reading, said in problems.items()]
+        bad = [Measured(*reading, nodes, (), stage, _in_short(said)) for reading, said in problems.items()]
         return bad + [one for reading, one in measured.items() if reading not in problems]
 
     def _on_each(
@@ -209,3 +254,8 @@ class Prober:
         )
         self.node_minutes += len(nodes) * (time.monotonic() - began) / 60
         return done
+
+
+def _in_short(problems: Sequence[str]) -> str:
+    more = len(problems) - _MOST_PROBLEMS
+    return "; ".join([*problems[:_MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])

@@ -13,8 +13,12 @@ _MORE = {
     "fio": ("fio_read", "fio_write_cached", "fio_read_cached"),
     "tcp": ("tcp_latency",),
     "torch": ("torch_memory", "torch_to_gpu", "torch_from_gpu"),
+    "torch_pairs": ("torch_send_recv",),
+    "torch_groups": ("torch_groups_all_reduce_small", "torch_groups_all_to_all", "torch_groups_all_to_all_small"),
 }
-OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs"})
+# What takes as long in groups of any size: with little data, latency adds up with every node.
+OF_SCALE = ("torch_groups_all_reduce", "torch_groups_all_to_all", "tcp_groups")
+OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs", "torch_groups"})
 
 
 def readings_of(probe: Probe, units: Iterable[str]) -> set[str]:

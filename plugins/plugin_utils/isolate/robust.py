@@ -45,11 +45,13 @@ def spread(values: Values) -> float:
 
 
 @cache
-def deviations_needed(count: int, false_accusations: float) -> float:
+def deviations_needed(count: int, false_accusations: float, values: int = 0) -> float:
     """Return how many deviations above the median none of ``count`` good values lies, but for a rate of sweeps.
 
-    Student's distribution allows for the spread being estimated from the same values, Bonferroni for their number.
+    Student's distribution allows for the spread being estimated from so many ``values``, by default the same ones,
+    Bonferroni for their number.
     """
-    freedom = (_QN_EFFICIENCY if count <= _FEW else _MAD_EFFICIENCY) * (count - 1)
-    of_median = math.sqrt(1 + math.pi / (2 * count))
+    values = values or count
+    freedom = (_QN_EFFICIENCY if values <= _FEW else _MAD_EFFICIENCY) * (values - 1)
+    of_median = math.sqrt(1 + math.pi / (2 * values))
     return float(stats.t.isf(false_accusations / count, freedom)) * of_median

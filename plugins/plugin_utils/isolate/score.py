@@ -9,12 +9,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ...module_utils.node.probes.known import Of
+from .groups import Splits, by_size
 from .measured import Measured, Score, Stage, Unit
 from .pairs import Meetings
 from .robust import LEAST_SPREAD, Values, deviations_needed, spread
 
 # In how many of 100 sweeps of healthy nodes anyone may be accused.
 FALSE_ACCUSATIONS = 0.01
+# A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
+SUSPECTED = 0.6
 _LEAST_UNITS = 3
 # What was not measured counts as this much slower, so that a node whose pairs all fail stands out as slow ones do.
 _BROKEN = math.log(100.0)
@@ -24,8 +28,12 @@ _OF_PAIRS = 1.15
 
 
 class Scored(t.NamedTuple):
-    """The scores of one probe, and what its units are compared with: usual cost and, for pairs, what each node adds."""
+    """The scores of one probe, and what its units are compared with: usual cost and, for pairs, what each node adds.
 
+    ``of`` says of what the probe is, and so which tests confirm its scores.
+    """
+
+    of: Of
     scores: list[Score]
     usual: float
     nodes: dict[str, float]
@@ -38,12 +46,16 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
         if one.stage == stage and (one.samples or one.problem):
             by_probe.setdefault(one.probe, []).append(one)
     # A probe of pairs judges nodes and links.
-    families = sum(len(found[0].nodes) for found in by_probe.values())
+    families = sum(2 if _of(found) == "pairs" else 1 for found in by_probe.values())
     rate = FALSE_ACCUSATIONS / max(families, 1)
-    return {
-        probe: (_of_pairs if len(found[0].nodes) == 2 else _of_singles)(probe, found, rate)
-        for probe, found in by_probe.items()
-    }
+    ways = {"nodes": _of_singles, "pairs": _of_pairs, "groups": _of_groups}
+    return {probe: ways[_of(found)](probe, found, rate) for probe, found in by_probe.items()}
+
+
+def _of(found: Sequence[Measured]) -> Of:
+    """Return what a probe is of, by the most nodes that it was measured with."""
+    most = max(len(one.nodes) for one in found)
+    return "nodes" if most == 1 else "pairs" if most == 2 else "groups"
 
 
 def _spread_and_needed(effects: Values, rate: float, tails: float = 1.0) -> tuple[float, float]:
@@ -65,16 +77,14 @@ def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     scores += [
         Score(probe, Unit(one.nodes, one.part), math.inf, *band, one.problem) for one in found if not one.samples
     ]
-    return Scored(scores, usual, {})
+    return Scored("nodes", scores, usual, {})
 
 
 def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     names = list(dict.fromkeys(name for one in found for name in one.nodes))
     place = {name: number for number, name in enumerate(names)}
     meetings = Meetings([(place[one.nodes[0]], place[one.nodes[1]]) for one in found], len(names))
-    good = [one.cost for one in found if one.samples]
-    failed = float(np.median(good)) + _BROKEN if good else _BROKEN
-    costs = np.array([one.cost if one.samples else failed for one in found])
+    costs = _costs(found)
     fit = meetings.fit(costs)
     of_nodes = fit.nodes - np.median(fit.nodes)
     of_links = fit.links - np.median(fit.links)
@@ -96,4 +106,40 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
         Score(probe, Unit(one.nodes, one.part), float(min(effect, cost - fit.usual)), *band, one.problem)
         for one, cost, effect in zip(found, costs, of_links, strict=True)
     ]
-    return Scored(scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))
+    return Scored("pairs", scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))
+
+
+def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
+    smallest = list(by_size(found).values())[-1]
+    of_size = [one for split in smallest for one in split]
+    names = list(dict.fromkeys(name for one in of_size for name in one.nodes))
+    place = {name: number for number, name in enumerate(names)}
+    splits = Splits([[[place[name] for name in one.nodes] for one in split] for split in smallest], len(names))
+    cost_of = dict(zip(map(id, of_size), _costs(of_size), strict=True))
+    rows = [[cost_of[id(one)] for one in split] for split in smallest]
+    costs = np.array([[*row, *[math.nan] * (splits.parts - len(row))] for row in rows])
+
+    def needed(values: int) -> float:
+        return deviations_needed(len(names), rate, max(values, 2)) if splits.parts > 1 else math.inf
+
+    fit = splits.fit(costs, lambda deviations, values: deviations >= SUSPECTED * needed(values))
+    problems = {name: one.problem for one in of_size if one.problem for name in one.nodes}
+    scores = [
+        Score(
+            probe,
+            Unit((name,), found[0].part),
+            float(effect),
+            fit.error,
+            needed(fit.values),
+            problems.get(name, "") if effect > _IS_BROKEN else "",
+        )
+        for name, effect in zip(names, fit.nodes, strict=True)
+    ]
+    return Scored("groups", scores, float(np.nanmedian(costs)), {})
+
+
+def _costs(found: Sequence[Measured]) -> Values:
+    """Return the logarithms of all costs; what failed took much longer than what is usual."""
+    good = [one.cost for one in found if one.samples]
+    failed = float(np.median(good)) + _BROKEN if good else _BROKEN
+    return np.array([one.cost if one.samples else failed for one in found])

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ...module_utils.node.phase import NodeError
+from ...module_utils.node.probes.known import PROBES
 from ...module_utils.node.probes.torch.running import SCRIPT
-from .choice import Chosen, chosen, looked_for, unable
+from .choice import BUILT_IN, Chosen, chosen, instead, looked_for, unable
 from .options import Options
-from .planned import PlanError, PlannedTests, plan_tests, planned_in_words
+from .planned import MOST_MINUTES, PlanError, PlannedTests, groups_in_words, plan_tests, planned_in_words
 from .prober import Prober
+from .splits import LEAST_NODES_OF_GROUPS
 
 _SCRIPT = Path(__file__).parents[2] / "module_utils/node/probes/torch/script.py"
 
@@ -30,12 +32,30 @@ def planned_with(
     return {**tests, "probes": list(choice.names)}
 
 
-def more_in_words(arguments: Mapping[str, t.Any]) -> list[str]:
-    """Return which probes are added once nodes were asked for their programs, as a line, where any are."""
-    more = [] if arguments["probes"] else looked_for([], arguments["rehearsal"])
-    return (
-        [f"With more probes if all nodes can do them and isolate_budget allows it: {', '.join(more)}"] if more else []
-    )
+def more_in_words(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[str]:
+    """Return which probes are added once nodes were asked for their programs, as lines, where any are."""
+    more = [] if arguments["probes"] else _asked(arguments, hosts)
+    if not more:
+        return []
+    others = [name for name in more if PROBES[name].of != "groups"]
+    lines = [f"With more probes if all nodes can do them and isolate_budget allows it: {', '.join(others)}"]
+    for name in (name for name in [*more, *instead(more)] if PROBES[name].of == "groups"):
+        cost = Chosen((*BUILT_IN.names, name)).cost()
+        tests = plan_tests(hosts, cost, MOST_MINUTES)
+        if len(lines) == 1:
+            lines.append(f"Then, where the budget has room for them, {groups_in_words(tests)}")
+        minutes = len(tests["groups"]) * cost.group / 60
+        where = f", done where {PROBES[name].instead_of} is not" if PROBES[name].instead_of else ""
+        lines.append(
+            f"At most {minutes:.1f} minutes and {len(hosts) * minutes:.1f} node-minutes more with {name}{where}"
+        )
+    return lines
+
+
+def _asked(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[str]:
+    """Return the probes of which nodes are asked; those of groups are only done among enough of them."""
+    asked = looked_for(arguments["probes"], arguments["rehearsal"])
+    return [name for name in asked if len(hosts) >= LEAST_NODES_OF_GROUPS or PROBES[name].of != "groups"]
 
 
 def settled(
@@ -47,15 +67,17 @@ def settled(
     """
     arguments = options.arguments
     named = arguments["probes"]
-    asked = looked_for(named, arguments["rehearsal"])
+    asked = _asked(arguments, options.hosts)
     found = prober.tools(nodes, asked)
 
     def fits(choice: Chosen) -> bool:
+        without = Chosen(tuple(name for name in choice.names if PROBES[name].of != "groups"), choice.units)
         try:
-            planned_with(choice, arguments, options.hosts)
+            planned = planned_with(choice, arguments, options.hosts)
         except PlanError:
             return False
-        return True
+        # Groups come last: they take no round from pairs.
+        return len(planned["pairs"]) == len(planned_with(without, arguments, options.hosts)["pairs"])
 
     choice, notes = chosen(named, asked, found, fits)
     tests = planned_with(choice, arguments, options.hosts, suspects)

@@ -6,21 +6,22 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ...module_utils.node.probes.known import Of
 from .measured import Score, Unit
 from .planned import CONFIRMING_ROUNDS
 from .rounds import Pair, against
-from .score import Scored
+from .score import SUSPECTED, Scored
+from .splits import Split, with_proven
 
-# A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
-_SUSPECTED = 0.6
 _REFERENCES = 8
 
 
 class Confirmation(t.NamedTuple):
-    """The tests that confirm or clear suspects: nodes by themselves, and rounds of pairs."""
+    """The tests that confirm or clear suspects: nodes by themselves, and rounds of pairs and of groups."""
 
     singles: list[str]
     pairs: list[list[Pair]]
+    groups: list[Split]
 
 
 def suspected(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
@@ -29,7 +30,7 @@ def suspected(scored: Mapping[str, Scored], before: Collection[str] = ()) -> lis
     Nodes that were suspects ``before`` are, however near they are. A link is no suspect beside one of its nodes.
     """
     scores = [score for of_probe in scored.values() for score in of_probe.scores]
-    far = [score for score in scores if score.nearness >= _SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
+    far = [score for score in scores if score.nearness >= SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
     slow_nodes = {(score.probe, score.unit.nodes[0]) for score in far if len(score.unit.nodes) == 1}
     alone = [score for score in far if not _has_slow_node(score, slow_nodes)]
     alone += [score for score in scores if len(score.unit.nodes) == 1 and score.unit.nodes[0] in before]
@@ -51,16 +52,18 @@ def proven(scored: Mapping[str, Scored], nodes: Sequence[str], suspects: Iterabl
     return sorted((node for node in nodes if node not in barred), key=worst.__getitem__)
 
 
-def confirmation(suspects: Sequence[Score], of_pairs: Iterable[str], good: Sequence[str]) -> Confirmation:
-    """Return the tests of suspects, given the probes of pairs, and the ``good`` nodes to compare with, best first."""
-    pair_probes = set(of_pairs)
+def confirmation(
+    suspects: Sequence[Score], scored: Mapping[str, Scored], good: Sequence[str], group: int = 0
+) -> Confirmation:
+    """Return the tests of suspects, given the ``good`` nodes to compare with, best first, and the size of a group."""
     names = list(dict.fromkeys(node for score in suspects for node in score.unit.nodes))
     links = list(dict.fromkeys(s.unit.nodes for s in suspects if len(s.unit.nodes) == 2))
-    in_pairs = [name for name in names if any(name in s.unit.nodes and s.probe in pair_probes for s in suspects)]
-    alone = any(score.probe not in pair_probes for score in suspects)
+    by = {of: {node for s in suspects if scored[s.probe].of == of for node in s.unit.nodes} for of in t.get_args(Of)}
+    in_pairs, in_groups = ([name for name in names if name in by[of]] for of in ("pairs", "groups"))
     return Confirmation(
-        [*names, *good[:_REFERENCES]] if alone else [],
+        [*names, *good[:_REFERENCES]] if by["nodes"] else [],
         [*CONFIRMING_ROUNDS * _disjoint(links), *against(in_pairs, good, CONFIRMING_ROUNDS)] if in_pairs else [],
+        with_proven(in_groups, good, group, CONFIRMING_ROUNDS),
     )
 
 

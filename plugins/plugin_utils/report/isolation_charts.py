@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Heat maps of an isolation: nodes by probes, and nodes by nodes, each tile how much longer than usual it takes."""
+"""Heat maps of an isolation: nodes by probes, by nodes and by groups, each tile how much longer than usual it takes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from ..isolate.scale import GroupFound
 from .readable import NOTHING
 
 # From white for what is usual to red, so that dark text is read on all of it; and the excess from which each begins.
@@ -35,6 +36,25 @@ def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
     for one, other, excess in links:
         rows[one][other] = rows[other][one] = excess
     return _map(names, rows, "")
+
+
+def groups_map(groups: Sequence[GroupFound], worst_first: Sequence[str]) -> Markup | None:
+    """Return a row for each node and a column for each split, with the group that the node was in; None for too many.
+
+    Columns say into how many groups of how many nodes a split is.
+    """
+    rows: dict[str, dict[str, Excess]] = {}
+    sizes: dict[int, list[int]] = {}
+    for one in groups:
+        sizes.setdefault(one["split"], []).append(len(one["nodes"]))
+    columns = {split: f"{split}: {len(of)} × {max(of)}" for split, of in sizes.items()}
+    for one in groups:
+        for node in one["nodes"]:
+            rows.setdefault(node, {})[columns[one["split"]]] = one["slower_by"]
+    names = dict.fromkeys([*(name for name in worst_first if name in rows), *rows])
+    return (
+        _map(list(columns.values()), {name: rows[name] for name in names}, "Node") if len(rows) <= MOST_NODES else None
+    )
 
 
 def _map(columns: Sequence[str], rows: Mapping[str, Mapping[str, Excess]], corner: str) -> Markup:

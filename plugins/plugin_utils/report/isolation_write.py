@@ -10,20 +10,23 @@ from pathlib import Path
 from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
+    at_scale_in_words,
     failing_nodes,
     gpus_are_untested,
     in_words,
     is_coarse,
     passing_nodes,
     proof_in_words,
+    sizes_in_words,
     suspicion_in_words,
     unproved_in_words,
 )
 from ..isolate.planned import PlannedTests, planned_in_words
+from ..isolate.readings import OF_SCALE
 from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
 from .files import json_text
-from .isolation_charts import links_map, probes_map
+from .isolation_charts import groups_map, links_map, probes_map
 from .isolation_telemetry import COLUMNS, telemetry_rows
 from .pages import page_of
 
@@ -60,7 +63,20 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
     lines += [f"  {suspicion_in_words(one)}" for one in isolation["suspicion"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
+    # Slow nodes make larger groups slower, too.
+    sizes = [] if isolation["suspects"] else _sizes(isolation)
+    lines += [f"  {line}" for line in (*_at_scale(isolation), *sizes)]
     return [f"{_title(isolation)}.", *lines, f"  {proof_in_words(isolation)}"]
+
+
+def _at_scale(isolation: Isolation) -> list[str]:
+    return [at_scale_in_words(one) for one in isolation["at_scale"]]
+
+
+def _sizes(isolation: Isolation) -> list[str]:
+    """Return what groups of each size take in words, for what takes as long in groups of any size."""
+    sizes = isolation["sizes"].items()
+    return [sizes_in_words(probe, found) for probe, found in sizes if probe in OF_SCALE and len(found) > 1]
 
 
 def _title(isolation: Isolation) -> str:
@@ -77,21 +93,34 @@ def _finding(isolation: Isolation) -> str:
         return "No node was tested"
     if untested:
         return f"{counted(good, 'node')} good, {len(untested)} not tested"
+    if doubt := _doubt(isolation):
+        return doubt
+    return f"{all_of(good, 'node')}{' and their links' if isolation['links'] else ''} are good"
+
+
+def _doubt(isolation: Isolation) -> str:
+    """Return why not all is good although nobody is accused, empty if it is."""
+    if isolation["at_scale"]:
+        return f"No node is slow, but {_lower(_at_scale(isolation)[0])}"
     if isolation["unproved"]:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):
         return "Nothing is proved to be slow, but some differences are too uncertain to call all nodes good"
-    return f"{all_of(good, 'node')}{' and their links' if isolation['links'] else ''} are good"
+    return ""
 
 
 def _verdict(isolation: Isolation) -> str:
     if isolation["suspects"]:
         return "suspects"
-    return "incomplete" if _untested(isolation) else "unproved" if _is_unproved(isolation) else "good"
+    if _untested(isolation):
+        return "incomplete"
+    if isolation["at_scale"]:
+        return "slow_at_scale"
+    return "unproved" if _doubt(isolation) else "good"
 
 
-def _is_unproved(isolation: Isolation) -> bool:
-    return bool(isolation["unproved"]) or is_coarse(isolation)
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _untested(isolation: Isolation) -> list[str]:
@@ -104,6 +133,8 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
     charts = {"probes": probes_map(isolation["probes"], worst_first)}
     maps = {probe: links_map(found) for probe, found in isolation["links"].items()}
     charts |= {probe: drawn for probe, drawn in maps.items() if drawn is not None}
+    of_groups = {f"groups {probe}": groups_map(found, worst_first) for probe, found in isolation["groups"].items()}
+    charts |= {name: drawn for name, drawn in of_groups.items() if drawn is not None}
     untested = _untested(isolation)
     nodes = counted(len(isolation["nodes"]), "node")
     return page_of(
@@ -118,13 +149,15 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         suspicion=[suspicion_in_words(one) for one in isolation["suspicion"]],
         untested=untested,
         nodes=isolation["nodes"],
+        at_scale=_at_scale(isolation),
+        sizes=isolation["sizes"],
         links=[probe for probe, drawn in maps.items() if drawn is not None],
         planned=planned_in_words(tests),
         telemetry=telemetry_rows(isolation.get("telemetry", {}), [one["node"] for one in isolation["suspects"]]),
         telemetry_columns=COLUMNS,
         node_minutes=isolation["node_minutes"],
         headline={
-            "badge": _verdict(isolation).upper(),
+            "badge": _verdict(isolation).upper().replace("_", " "),
             "title": _title(isolation),
             "subtitle": f"Isolation {name} · {nodes}",
         },

@@ -302,6 +302,7 @@ class Followed(_Done, _Seen):
     pausing: t.NotRequired[bool]
     ranks_seen: t.NotRequired[t.Annotated[list[_Rank], Field(max_length=_MOST_DEVICES)]]
     recorded: t.NotRequired[t.Annotated[list[_Recorded], Field(max_length=_MOST_DEVICES)]]
+    ras: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_LINES)]]
     readings: t.NotRequired[t.Annotated[list[_Reading], Field(max_length=_MOST_DEVICES)]]
     traffic: t.NotRequired[_TrafficByPort]
     starts: Count

@@ -41,7 +41,7 @@ _MOST_OUTAGES = 100
 # What stands on the board as it is in the answer; the last ones are in some answers only.
 _KEPT = (
     *("status", "exit_status", "oom_killed", "log_bytes", "log_run_id", "starts", *SEEN),
-    *("last_lines", *END, "ranks_seen", "recorded", "log_problem", "traffic", *CIRCUMSTANCES),
+    *("last_lines", *END, "ranks_seen", "recorded", "ras", "log_problem", "traffic", *CIRCUMSTANCES),
 )
 
 

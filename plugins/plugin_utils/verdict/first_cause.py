@@ -35,6 +35,7 @@ from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging
 from .missing_ranks import Late, missing_ranks
 from .not_ready import remedy_of
+from .unresponsive import unresponsive
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
 # that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
@@ -59,7 +60,11 @@ _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
 
 def first_failure(
-    statuses: Iterable[Status], unfinished: Collection[str] = (), together: bool = True, goal: int | None = None
+    statuses: Iterable[Status],
+    unfinished: Collection[str] = (),
+    together: bool = True,
+    goal: int | None = None,
+    addresses: Mapping[str, str] | None = None,
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
@@ -67,11 +72,13 @@ def first_failure(
     that printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: failures of
     other nodes that only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes
     that ended with exit status 0 without reaching the last step, which is the ``goal``.
+    ``addresses`` are the names of the nodes by their addresses.
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
     recorded = missing_ranks(statuses if together else [])
-    last = (recorded.late or lagging(statuses, goal) or recorded.silent) if together and hangs else None
+    silent, report = unresponsive(statuses if together else [], addresses or {})
+    last = (recorded.late or lagging(statuses, goal) or recorded.silent or silent) if together and hangs else None
     held_up = _held_up_by(last) if together and hangs else ""
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, held_up))]
     for cause in causes:
@@ -86,7 +93,7 @@ def first_failure(
         causes.sort(key=lambda cause: cause["class"] != "exit_status" or not cause["exit_code"])
     first, *others = causes
     if first["class"] in _HANGS:
-        first = {**first, "evidence": [*recorded.lines, *first["evidence"]]}
+        first = {**first, "evidence": [*recorded.lines, *report, *first["evidence"]]}
     if first["class"] == "watchdog" and recorded.late:
         first = {**first, **_watched(first, recorded.late, statuses)}
         others = [other for other in causes if other["node"] != first["node"]]

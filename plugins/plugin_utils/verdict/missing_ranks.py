@@ -23,10 +23,13 @@ _Key = tuple[str, str, tuple[tuple[int, ...], ...]]
 
 
 class Late(t.NamedTuple):
-    """The node, the first of its ranks that others wait for, the evidence as a sentence, and who that is in words."""
+    """The node, the first of its ranks that others wait for, the evidence as a sentence, and who that is in words.
+
+    The rank is None where only its GPU is known.
+    """
 
     node: str
-    rank: int
+    rank: int | None
     evidence: str
     who: str
 

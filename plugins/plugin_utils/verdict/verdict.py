@@ -107,7 +107,8 @@ def judge(
     grammar = grammar_of(grammar_name(plan))
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
-    first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal)
+    addresses = {node.get("address", ""): node["node"] for node in plan["nodes"]}
+    first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal, addresses=addresses)
     by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)
     seen = Seen(
         plan=plan,

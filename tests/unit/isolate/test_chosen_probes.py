@@ -89,3 +89,14 @@ def test_an_adapter_that_a_node_lacks_is_measured_and_one_that_only_it_has_is_no
     choice, _notes = chosen([], ["ib_write_bw"], found, everything)
     assert choice.units["ib_write_bw"] == ["mlx5_0", "mlx5_1"]
     assert choice.cost().pair > Chosen((*BUILT_IN.names, "ib_write_bw"), {"ib_write_bw": ["mlx5_0"]}).cost().pair
+
+
+def test_groups_over_tcp_are_done_only_where_those_of_gpus_cannot_be_and_the_budget_allows_it() -> None:
+    has, has_not = {"a": {"torch_groups": here()}}, {"a": {"torch_groups": here("no PyTorch")}}
+    assert chosen([], ["torch_groups"], has, everything)[0].names == (*BUILT_IN.names, "torch_groups")
+    assert chosen([], ["torch_groups"], has_not, everything)[0].names == (*BUILT_IN.names, "tcp_groups")
+    assert chosen([], ["torch_groups"], has_not, lambda _choice: False)[0] == BUILT_IN
+    # In a rehearsal, and where probes are named, nobody asks for more.
+    assert chosen([], [], {}, everything)[0] == BUILT_IN
+    assert chosen(["cpu"], [], {}, everything)[0].names == ("cpu",)
+    assert Chosen(("tcp_groups",)).cost().group > 0

@@ -35,7 +35,7 @@ def sweep_and_confirmation(of: Fleet) -> list[Measured]:
     measured = of.measured(TESTS["singles"], TESTS["pairs"], "sweep")
     scored = scores_of(measured)
     suspects = suspected(scored)
-    again = confirmation(suspects, [PAIR], proven(scored, NODES, [score.unit for score in suspects]))
+    again = confirmation(suspects, scored, proven(scored, NODES, [score.unit for score in suspects]))
     return measured + of.measured(again.singles, again.pairs, "confirmation")
 
 
@@ -116,9 +116,10 @@ def test_a_suspect_of_a_run_is_tested_again_and_accused_of_nothing_if_it_is_good
     of = fleet()
     measured = of.measured(NODES, TESTS["pairs"], "sweep")
     assert suspected(scores_of(measured)) == []
-    suspects = suspected(scores_of(measured), before)
+    scored = scores_of(measured)
+    suspects = suspected(scored, before)
     assert {score.unit.nodes for score in suspects} == {("node3",)}
-    again = confirmation(suspects, [PAIR], proven(scores_of(measured), NODES, [score.unit for score in suspects]))
+    again = confirmation(suspects, scored, proven(scored, NODES, [score.unit for score in suspects]))
     assert again.singles[0] == "node3"
     assert [pair[0] for pairs in again.pairs for pair in pairs] == ["node3", "node3"]
     measured += of.measured(again.singles, again.pairs, "confirmation")
@@ -186,10 +187,10 @@ def test_nodes_that_agree_to_the_last_digit_are_not_accused_of_the_digit_after_i
 
 @pytest.mark.parametrize("heavy", [False, True])
 def test_healthy_nodes_are_hardly_ever_accused(heavy: bool) -> None:
-    assert rates(8, 300, 0, 0, 0.0, heavy)[1] <= 0.02
+    assert rates(8, 300, 0, 0, 0.0, heavy).false <= 0.02
 
 
 def test_a_node_that_is_ten_percent_slower_than_64_is_found_and_no_other_is_accused() -> None:
-    found, false = rates(64, 20, 1, 0, 0.1)
-    assert found == 1
-    assert false <= 0.05
+    of = rates(64, 20, 1, 0, 0.1)
+    assert of.found == 1
+    assert of.false <= 0.05

@@ -6,12 +6,14 @@ import math
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     Cost,
     PlanError,
     plan_tests,
     planned_in_words,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import more_in_words
 
 COST = Cost(single=60, pair=30)
 
@@ -57,3 +59,35 @@ def test_what_the_sweep_leaves_of_the_budget_is_for_suspects() -> None:
     assert plan_tests(nodes, COST, 60)["confirming"] > 50
     few, many = (plan_tests(nodes, COST, 60, suspects=count)["node_minutes"]["confirmation"] for count in (0, 4))
     assert many == 4 * few
+
+
+def test_rounds_of_groups_cost_their_time_on_all_nodes_and_come_back_for_suspects() -> None:
+    nodes = [str(number) for number in range(64)]
+    without, tests = plan_tests(nodes, COST, 60), plan_tests(nodes, Cost(single=60, pair=30, group=45), 60)
+    rounds = len(tests["groups"])
+    assert (without["groups"], without["confirming_groups"]) == ([], 0)
+    assert tests["pairs"] == without["pairs"]
+    assert tests["seconds"]["sweep"] - without["seconds"]["sweep"] == rounds * 45
+    assert tests["node_minutes"]["sweep"] - without["node_minutes"]["sweep"] == rounds * 64 * 0.75
+    assert tests["seconds"]["confirmation"] - without["seconds"]["confirmation"] == 2 * 45
+    assert sum(plan_tests(nodes, Cost(60, 30, 45), 13)["seconds"].values()) <= 13 * 60
+    assert any(line.startswith(f"{rounds} rounds of groups: all 64 nodes together") for line in planned_in_words(tests))
+
+
+def test_groups_that_cannot_be_compared_or_paid_for_are_refused() -> None:
+    with pytest.raises(PlanError, match="at least 8"):
+        plan_tests(list("abcdefg"), Cost(60, 30, 45), 60)
+    with pytest.raises(PlanError, match=r"and 6 of groups.*take 10\.5 minutes"):
+        plan_tests(list("abcdefgh"), Cost(60, 30, 45), 8)
+
+
+def test_groups_that_may_follow_are_shown_with_what_they_take_before_a_node_is_asked() -> None:
+    arguments = {"probes": [], "rehearsal": False}
+    nodes = [str(number) for number in range(64)]
+    shown = "\n".join(more_in_words(arguments, nodes))
+    assert "8 rounds of groups" in shown
+    for name in ("torch_groups", "tcp_groups"):
+        minutes = 8 * Chosen((name,)).cost().group / 60
+        assert f"{minutes:.1f} minutes and {64 * minutes:.1f} node-minutes more with {name}" in shown
+    assert "groups" not in "\n".join(more_in_words(arguments, nodes[:7]))
+    assert more_in_words({"probes": ["cpu"], "rehearsal": False}, nodes) == []

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from local_nodes import prober
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes import programs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm_probe
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch import probe as torch_probe
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate import prober as prober_module
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
 
@@ -87,6 +89,52 @@ def test_a_pair_is_measured_once_and_a_bad_link_takes_longer(tmp_path: Path, por
         assert min(bad.samples) > 2 * min(good.samples)
     finally:
         of.let_go()
+
+
+def test_a_group_is_measured_once_and_is_as_slow_as_its_slowest_node_and_link(tmp_path: Path, port: int) -> None:
+    nodes = {**dict.fromkeys("abcde", HERE), "slow": ProbedNode("127.0.0.1", slowdown=2.5)}
+    bad = {frozenset("de"): 2.5}
+    of = prober(tmp_path / "nodes", nodes, port, bad_links=bad, chosen=Chosen(("tcp_groups",)))
+    try:
+        of.hold()
+        (good,) = of.groups([("a", "b", "c")], "sweep")
+        with_slow, with_link = of.groups([("a", "slow", "b"), ("c", "d", "e")], "sweep")
+    finally:
+        of.let_go()
+    assert (good.probe, good.part, good.nodes, good.problem) == ("tcp_groups", "groups", ("a", "b", "c"), "")
+    for slow in (with_slow, with_link):
+        assert min(slow.samples) > 1.7 * min(good.samples)
+
+
+def test_a_group_goes_on_without_a_node_that_is_not_held_and_says_nothing_where_one_is_lost_meanwhile(
+    tmp_path: Path, port: int
+) -> None:
+    of = prober(tmp_path / "nodes", dict.fromkeys("abcd", HERE), port, chosen=Chosen(("tcp_groups",)))
+    try:
+        of.hold()
+        of.gone["b"] = NodeError("its hold is gone")
+        (without,) = of.groups([("a", "b", "c", "d")], "sweep")
+        assert (without.nodes, without.problem) == (("a", "c", "d"), "")
+        prober(tmp_path / "nodes", {"c": HERE}, port).let_go()
+        of = prober(tmp_path / "nodes", dict.fromkeys("acd", HERE), port, chosen=Chosen(("tcp_groups",)))
+        assert of.groups([("a", "c")], "sweep") == []
+    finally:
+        of.let_go()
+
+
+def test_a_node_of_a_group_that_cannot_be_reached_is_a_problem_of_the_group(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prober_module, "_PATIENCE_SECONDS", 0.5)
+    nodes = {"a": HERE, "b": ProbedNode("192.0.2.1"), "c": HERE}
+    of = prober(tmp_path / "nodes", nodes, port, chosen=Chosen(("tcp_groups",)))
+    try:
+        of.hold()
+        (group,) = of.groups([("a", "b", "c")], "sweep")
+    finally:
+        of.let_go()
+    assert not group.samples
+    assert "192.0.2.1" in group.problem
 
 
 def test_a_partner_that_cannot_be_reached_is_a_problem_of_the_pair(

@@ -332,9 +332,9 @@ def torch_folder() -> str:
     pytest.skip("there is no PyTorch; run `make test-megatron`")
 
 
-def test_pytorch_measures_each_node_and_pairs_of_them_meet(tmp_path: Path) -> None:
+def test_pytorch_measures_each_node_and_pairs_and_groups_of_them_meet(tmp_path: Path) -> None:
     own = {"PATH": f"{torch_folder()}:$PATH"}
-    nodes = {"fast": HERE, "slow": ProbedNode("127.0.0.1", slowdown=2.0)}
+    nodes = {"fast": HERE, "slow": ProbedNode("127.0.0.1", slowdown=2.0), "third": HERE}
     of = prober(
         tmp_path / "nodes",
         nodes,
@@ -345,14 +345,19 @@ def test_pytorch_measures_each_node_and_pairs_of_them_meet(tmp_path: Path) -> No
     )
     try:
         of.hold()
-        found = {(one.probe, *one.nodes): one for one in of.singles(list(nodes), "sweep")}
-        (pair,) = of.pairs([("fast", "slow")], "sweep")
+        found = {(one.probe, *one.nodes): one for one in of.singles(["fast", "slow"], "sweep")}
+        pairs = {one.probe: one for one in of.pairs([("fast", "slow")], "sweep")}
+        of.chosen = Chosen(("torch_groups",))
+        groups = {one.probe: one for one in of.groups([("fast", "slow", "third")], "sweep")}
         lacks = of.tools(["fast"], ["torch"])["fast"]["torch"]["lacks"]
     finally:
         of.let_go()
-    assert not [one.problem for one in [*found.values(), pair] if one.problem]
+    together = {**pairs, **groups}
+    assert not [one.problem for one in [*found.values(), *together.values()] if one.problem]
     assert {probe for probe, _node in found} == {"torch_gemm", "torch_memory", "torch_to_gpu", "torch_from_gpu"}
     assert {one.part for one in found.values()} == {"CPU"}
     assert min(found["torch_gemm", "slow"].samples) > 1.3 * min(found["torch_gemm", "fast"].samples)
-    assert (pair.probe, len(pair.samples)) == ("torch_all_reduce", 5)
+    assert set(pairs) == {"torch_all_reduce", "torch_send_recv"}
+    assert set(groups) == readings_of(PROBES["torch_groups"], [])
+    assert {len(one.samples) for one in together.values()} == {5}
     assert "no GPU" in lacks

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import pickle
@@ -18,7 +17,6 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import flight_recorder
 from ansible_collections.trainops.cluster.plugins.module_utils.node.flight_recorder import recorded_here
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.plain_pickle import NotPlainError, read_plain
 from ansible_collections.trainops.cluster.plugins.module_utils.node.recorded import groups_in
 
@@ -151,24 +149,21 @@ def test_a_dump_is_collected_by_its_rank(training: t.Callable[..., t.Any]) -> No
     assert run.collect(dump_of_rank=4)[1] == {"data": "", "size": 0}
 
 
-def test_a_folder_without_named_pipes_is_refused_before_the_start(
-    training: t.Callable[..., t.Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("can", [True, False], ids=["pipes", "no pipes"])
+def test_ranks_get_no_pipe_where_the_folder_of_the_run_can_have_none(
+    training: t.Callable[..., t.Any], tmp_path: Path, can: bool
 ) -> None:
-    run = training()
-    run.node["env"]["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] = f"{run.node['run_folder']}/{PREFIX}"
-    assert run.stage()["status"] == "staged"
-    assert not [name for name in os.listdir(run.node["run_folder"]) if name.startswith(PREFIX)]
-    other = training(run_id="run-2")
-    other.node["env"]["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] = f"{other.node['run_folder']}/{PREFIX}"
-    run.stop()
-
-    def refuse(*_arguments: t.Any) -> None:
+    if not can:
         # As file systems in user space do.
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-
-    monkeypatch.setattr(os, "mkfifo", refuse)
-    with pytest.raises(NodeError, match=r"no named pipes.*log_dir"):
-        other.stage()
+        refusing = tmp_path / "mkfifo"
+        refusing.write_text("#!/bin/sh\necho 'Function not implemented' >&2\nexit 1\n")
+        refusing.chmod(0o755)
+    run = training("echo pipe: ${TORCH_NCCL_DEBUG_INFO_PIPE_FILE-none}")
+    prefix = f"{run.node['run_folder']}/{PREFIX}"
+    run.node["env"] |= {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": prefix, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert run.run_to_its_end()["exit_status"] == 0
+    assert f"pipe: {prefix if can else 'none'}\n" in run.log()
+    assert not [name for name in os.listdir(run.node["run_folder"]) if name.startswith(PREFIX)]
 
 
 @pytest.mark.parametrize("prefix", ["{outside}/nccl_trace_rank_", "{folder}/../outside/nccl_trace_rank_", ""])

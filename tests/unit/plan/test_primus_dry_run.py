@@ -14,6 +14,7 @@ import pytest
 from primus_configs import IMAGE, LLAMA, planned_primus
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.container import ContainerEngine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
@@ -70,6 +71,7 @@ def test_without_a_container_it_is_the_nodes_own_command_on_the_same_file(tmp_pa
         "HF_TOKEN_PATH",
         "TRAINOPS_NODE",
         "TRAINOPS_RUN_ID",
+        *recording({}),
     }
     given = {name: value for name, value in node["env"].items() if name in said["env"]}
     assert given.items() <= said["env"].items()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Callable
 
@@ -12,7 +13,11 @@ import pytest
 import torchtitan_configs
 from nxdt_configs import HF, planned_nxdt
 from primus_configs import experiment, planned_primus
-from training_configs import DISTRIBUTED, filled, planned
+from training_configs import DISTRIBUTED, filled, nodes, planned
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.conversion import Conversion, convert
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 SIZE, DUMP = "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DUMP_ON_TIMEOUT"
 FILES, PIPES = "TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"
@@ -74,3 +79,20 @@ def test_what_the_user_sets_wins_by_each_of_its_names(given: dict[str, str], lef
     found = recorder_of(plan)
     assert given.items() <= found.items()
     assert found.keys() - given.keys() == left
+
+
+def test_what_runs_elsewhere_with_the_same_environment_does_not_record() -> None:
+    # A pipe in a folder that is not there keeps PyTorch from starting.
+    users = {"NCCL_PROTO": "Simple", "TORCH_FR_BUFFER_SIZE": "50"}
+    plan = planned(filled(DISTRIBUTED, {VARIABLES: users}))
+    _held, parts = held_nodes("night", {"gpu0": "10.0.0.10", "gpu9": "10.0.0.19"}, "/tmp/isolate", 60, plan)
+    for part in parts:
+        assert {name for name in part["env"] if name.startswith("TORCH")} == {"TORCH_FR_BUFFER_SIZE"}
+        assert users.items() <= part["env"].items()
+    command = TRAINERS["primus_cli"].dry_run(planned_primus(experiment("megatron", SIZES)))
+    assert command
+    assert "TORCH_NCCL" not in command
+    chosen = {"training_model": "llama3_1_8b", "training_gpu": "mi300x"}
+    made = convert("primus", "", json.dumps(filled(DISTRIBUTED)), "mine.json", chosen, nodes(4), None)
+    assert isinstance(made, Conversion)
+    assert "TORCH_NCCL" not in made.text

@@ -41,6 +41,9 @@ def isolation(*suspects: dict[str, t.Any], **verdicts: tuple[str, str, bool]) ->
         "probes": {"cpu": {node: 0.01 * place for place, node in enumerate(NODES)}},
         "seconds": {"cpu": {node: 0.5 + 0.01 * place for place, node in enumerate(NODES)}},
         "links": {"tcp_throughput": [("gpu0", "gpu1", 0.5), ("gpu2", "gpu3", None)]},
+        "groups": {},
+        "sizes": {},
+        "at_scale": [],
         "node_minutes": 1.5,
     }
 
@@ -150,3 +153,43 @@ def test_what_the_gpus_of_a_suspect_said_stands_beside_what_is_usual(tmp_path: P
     for shown in ("1800 of 1980", "1200 of 1980", "thermal", "32 GT/s × 8 of 32 GT/s × 16"):
         assert shown in page
     assert "telemetry" not in written(tmp_path, isolation())["report.html"]
+
+
+def of_groups(slower_by: float | None) -> dict[str, t.Any]:
+    probe, sizes = "torch_groups_all_reduce", ((4, 8, 0.0), (8, 1, slower_by))
+    return {
+        "groups": {probe: [{"nodes": NODES, "split": 1, "slower_by": slower_by}]},
+        "sizes": {
+            probe: [{"nodes": nodes, "groups": groups, "seconds": 0.03, "slower_by": by} for nodes, groups, by in sizes]
+        },
+    }
+
+
+@pytest.mark.parametrize(("by", "said"), [(0.4, "40 % slower than groups of 4"), (None, "fail")])
+def test_what_is_slow_only_at_scale_is_the_title_and_no_node_is_red(
+    tmp_path: Path, by: float | None, said: str
+) -> None:
+    slow = {"probe": "torch_groups_all_reduce", "nodes": 8, "than": 4, "slower_by": by}
+    found = isolation() | of_groups(by) | {"at_scale": [slow]}
+    files = written(tmp_path, found)
+    assert json.loads(files["isolation.json"])["verdict"] == "slow_at_scale"
+    assert json.loads(files["isolation.json"])["at_scale"] == [slow]
+    assert said in isolation_lines(found)[0]
+    assert said in files["report.html"]
+    assert "are good" not in isolation_lines(found)[0]
+    assert blame_of(found) == {}
+    assert files["passing_nodes.txt"].split() == NODES
+
+
+def test_groups_that_take_about_as_long_in_all_sizes_are_shown_and_good(tmp_path: Path) -> None:
+    found = isolation() | of_groups(0.021)
+    files = written(tmp_path, found)
+    assert json.loads(files["isolation.json"])["verdict"] == "good"
+    assert any("8 nodes +2.1 %" in line for line in isolation_lines(found))
+    assert "1: 1 × 4" in files["report.html"]
+
+
+def test_what_groups_cannot_prove_makes_no_node_doubtful(tmp_path: Path) -> None:
+    found = isolation() | of_groups(0.0)
+    found["proof"] = {"cpu": 0.03, "torch_groups_all_reduce": 0.3}
+    assert json.loads(written(tmp_path, found)["isolation.json"])["verdict"] == "good"

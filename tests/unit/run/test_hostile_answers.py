@@ -163,6 +163,7 @@ def test_an_answer_of_ours_comes_through_as_it_is() -> None:
         ("recorded", [RECORDED | {"groups": [GROUP | {"members": [[0, 8]]}]}]),
         ("recorded", [RECORDED | {"groups": [GROUP | {"pending": [{"number": 1}]}]}]),
         ("recorded", [RECORDED] * 300),
+        ("ras", ["x"] * 101),
         ("cursor", {}),
         ("cursor.memory", {"new_process": [[[]]]}),
         ("failed", None),

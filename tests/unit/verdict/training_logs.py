@@ -199,9 +199,10 @@ def plan_of(nodes: t.Sequence[str], **changes: t.Any) -> dict[str, t.Any]:
         "expected": [{"metric": "tflops_per_gpu", "kind": "min", "value": 300.0}],
     } | changes
     single = plan["mode"] == "single_node"
-    env = plan.pop("env", {})
+    env, addresses = plan.pop("env", {}), plan.pop("addresses", nodes)
     plan["nodes"] = [
-        {"node": name, "node_rank": 0 if single else place, "env": env} for place, name in enumerate(nodes)
+        {"node": name, "node_rank": 0 if single else place, "env": env, "address": address}
+        for place, (name, address) in enumerate(zip(nodes, addresses, strict=True))
     ]
     return plan
 

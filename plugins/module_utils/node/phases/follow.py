@@ -7,6 +7,7 @@ import os
 import re
 import time
 import typing as t
+from functools import partial
 
 from ..launch import run_of_log
 from ..phase import Answer, NodeError, RunGoneError
@@ -20,6 +21,8 @@ if t.TYPE_CHECKING:
 _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.
 _LOOK_SECONDS = 1.0
+# What looks at ranks has limits of its own, which are shorter.
+_LOOK_AT_RANKS = 20.0
 # The most that is read of a log for one answer.
 _READ_BYTES = 8 << 20
 # Of all nodes of a run these come at the same moment.
@@ -35,8 +38,8 @@ def follow(request: Request) -> Answer:
     With ``start`` what was staged is started before; ``changed`` says whether it was.
     With ``sample``, and at the end of a training, the answer also holds ``readings`` of the accelerators and
     ``traffic``, what the RDMA ports moved since the start; with ``look_at_ranks`` what each rank does. With this, and
-    where a training has failed, ``recorded`` is what its dumps of the flight recorder say. ``pausing`` says whether the
-    trainer compiles, evaluates or writes a checkpoint, by its last lines.
+    where a training has failed, ``recorded`` is what its dumps of the flight recorder say; ``ras`` is what NCCL says of
+    the whole job. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
     With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
     holds what `stop` answers with the log, if that is no warning: this saves a round trip.
     """
@@ -97,13 +100,11 @@ def follow(request: Request) -> Answer:
         if traffic:
             answer["traffic"] = traffic
     if request.get("look_at_ranks"):
-        from ..hang import ranks_here  # noqa: PLC0415
-
-        answer.update(last_lines=last_lines, ranks_seen=ranks_here(request["run_id"], request["node"]["node"]))
-    if request.get("look_at_ranks") or (state["status"] == "exited" and state.get("exit_status") != 0):
+        answer.update(last_lines=last_lines, **_looked(request, has_ended))
+    elif state["status"] == "exited" and state.get("exit_status") != 0:
         from ..flight_recorder import recorded_here  # noqa: PLC0415
 
-        recorded = recorded_here(request["node"], ask=not has_ended)
+        recorded = recorded_here(request["node"], ask=False)
         answer.update({"recorded": recorded} if recorded else {})
     if state["status"] != "running":
         answer.update({name: value for name, value in state.items() if name in CIRCUMSTANCES and value})
@@ -113,6 +114,25 @@ def follow(request: Request) -> Answer:
             answer.update(_finished(request))
     answer.update({name: said for name, said in news.items() if name != "rows"})
     return dict(answer, blocks=news["rows"].blocks())
+
+
+def _looked(request: Request, has_ended: bool) -> Answer:
+    """Return what each rank does, by all that can say it, at the same time; one node asks for the whole job."""
+    from ..flight_recorder import recorded_here  # noqa: PLC0415
+    from ..hang import ranks_here  # noqa: PLC0415
+    from ..inspection.tools import ToolError, together  # noqa: PLC0415
+    from ..nccl_ras import ras_here  # noqa: PLC0415
+
+    node = request["node"]
+    looks: dict[str, t.Callable[[], t.Any]] = {
+        "ranks_seen": partial(ranks_here, request["run_id"], node["node"]),
+        "recorded": partial(recorded_here, node, ask=not has_ended),
+    }
+    if node["node_rank"] == 0:
+        looks["ras"] = partial(ras_here, node["env"])
+    found = together(looks, _LOOK_AT_RANKS)
+    known = {name: [] if isinstance(seen, ToolError) else seen for name, seen in found.items()}
+    return {name: seen for name, seen in known.items() if seen or name == "ranks_seen"}
 
 
 def _finished(request: Request) -> Answer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measuring this node, or this node and a partner, while the node is held for that."""
+"""Measuring this node, alone or together with others, while the node is held for that."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def probe(request: Request) -> Answer:
     """
     asked = request["probe"]
     measured, problems = [], {}
-    # Pairs need no telemetry: it would be the same, and reading it would disturb latencies.
-    watch = Watch() if "partner" not in asked else None
+    # With other nodes it would be the same, and reading it would disturb latencies.
+    watch = None if "partner" in asked or "group" in asked else Watch()
     with watch or contextlib.nullcontext():
         for name in asked["probes"]:
             programs = held_programs(request)

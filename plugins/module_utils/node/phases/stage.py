@@ -11,7 +11,7 @@ from ..claim import held_by_others, machine_locked, take
 from ..dataset import dataset_function
 from ..engines import Engine, engine_of
 from ..files import write_text
-from ..flight_recorder import check_pipes
+from ..flight_recorder import pipes_function
 from ..hardware import hardware_facts
 from ..identity import ADOPTS, another_run
 from ..interfaces import with_interfaces
@@ -62,17 +62,14 @@ def stage(request: Request) -> Answer:
             removed = [run.run_id for run in old]
             return {"changed": state is None, "status": "staged", "warnings": [], "removed": removed}
         removed, kept = remove(old)
-        script = launch_script(node, run_id, {**engine.preparation(node), **dataset_function(node)})
+        functions = {**engine.preparation(node), **dataset_function(node), **pipes_function(node)}
+        script = launch_script(node, run_id, functions)
         try:
             make_run_folder(node["run_folder"])
             changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
             changed = _write_files(node, request["files"]) or changed
         except OSError as error:
             raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
-        try:
-            check_pipes(node)
-        except ValueError as error:
-            raise NodeError(str(error)) from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
         staged: State = {
             "run_id": run_id,

@@ -14,7 +14,7 @@ class Probe(t.NamedTuple):
     ``reading`` and ``part`` are what has failed where the whole probe has; those of each unit where they name it.
     ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. ``by_default`` says
     whether it is done wherever all nodes have what it needs, or only if it is named; one with ``needs`` needs more than
-    Python's standard library.
+    Python's standard library. One that is ``instead_of`` another is done by default only where that one cannot be.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Probe(t.NamedTuple):
     more: float = 0.0
     by_default: bool = True
     needs: bool = True
+    instead_of: str = ""
 
     def readings(self, units: t.Sequence[str]) -> list[tuple[str, str]]:
         """Return what has failed where the whole probe has: readings with their parts."""
@@ -60,5 +61,7 @@ PROBES = {
         ),
         Probe("torch_pairs", "torch.pairs", "pairs", "torch_all_reduce", "link", 35),
         Probe("nccl_tests_pairs", "nccl_tests.pairs", "pairs", "nccl_all_reduce_pairs", "link", 30, by_default=False),
+        Probe("torch_groups", "torch.groups", "groups", "torch_groups_all_reduce", "groups", 90),
+        Probe("tcp_groups", "tcp.groups", "groups", "tcp_groups", "groups", 15, needs=False, instead_of="torch_groups"),
     )
 }

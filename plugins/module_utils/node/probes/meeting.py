@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How both ends of a pair meet for a probe: over a connection of TCP, at the port of the one that serves."""
+"""How two nodes meet for a probe: over a connection of TCP, at the port of the one that serves."""
 
 from __future__ import annotations
 
@@ -27,10 +27,17 @@ def met(partner: Partner, probe: str) -> t.Iterator[socket.socket]:
     """
     with contextlib.closing(_served(partner, probe) if partner["serves"] else _connected(partner, probe)) as stream:
         stream.settimeout(partner["patience"])
-        try:
+        with unbroken(partner):
             yield stream
-        except OSError as error:
-            raise NodeError(f"the connection with {partner['node']} broke: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def unbroken(partner: Partner) -> t.Iterator[None]:
+    """Raise `NodeError` that names the partner where the connection with it breaks."""
+    try:
+        yield
+    except OSError as error:
+        raise NodeError(f"the connection with {partner['node']} broke: {error.strerror or error}") from None
 
 
 def received(stream: socket.socket, size: int) -> bytes:

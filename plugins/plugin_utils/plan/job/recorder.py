@@ -31,3 +31,12 @@ def recording(given: Mapping[str, str], dumps: str = FILES) -> dict[str, str]:
     """
     wanted = {**_VARIABLES, _DUMPS: dumps}
     return {name: value for name, value in wanted.items() if not {name, _LATER.get(name)} & given.keys()}
+
+
+def without_recording(environment: Mapping[str, str], run_folder: str) -> dict[str, str]:
+    """Return the variables of a node without those of `recording`, which are of no use in another folder."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in _VARIABLES or not (value == _VARIABLES[name] or value.startswith(f"{run_folder}/"))
+    }

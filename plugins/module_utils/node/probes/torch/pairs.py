@@ -1,42 +1,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast the GPUs of two nodes reduce together, with PyTorch: each node starts its own processes, as a training does.
-
-So nodes need not reach each other by SSH. Processes meet at the port of the node that listens.
-"""
+"""How fast the GPUs of two nodes reduce together, and how fast they send to each other, with PyTorch."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ...phase import NodeError
 from ..face import Reading
-from ..known import PROBES
 from . import probe
-from .running import lines_in, part_of, ran
+from .running import Meeting, slowest_of, together
 
 if t.TYPE_CHECKING:
     from ...contracts import Asked
     from ..programs import Programs
 
 NAME = "torch_pairs"
+# Data parallelism reduces, and pipeline parallelism sends and receives.
+_WORKS = ("all_reduce", "send_recv")
 
 
-# The same look, so that it is taken once for both.
+# The same look, so that it is taken once for all.
 found = probe.found
 
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
-    """Return, on the node that listens, the seconds of an all-reduce of 256 MiB: of the slowest GPU of it."""
-    partner, seconds = asked["partner"], PROBES[NAME].seconds
+    """Return, on the node that listens, the seconds of an all-reduce of 256 MiB, and of 64 MiB to and fro.
+
+    They are those of the slowest GPU of it; each GPU sends to the one of the same number.
+    """
+    partner = asked["partner"]
     place = 0 if partner["serves"] else 1
-    times = ["--patience", str(seconds - 10), "--limit", str(seconds - 5)]
-    arguments = ["--nodes", "2", "--node", str(place), *times]
-    meeting = {"MASTER_ADDR": partner["address"], "MASTER_PORT": str(partner["port"])}
-    lines = lines_in(ran(NAME, arguments, seconds, programs, meeting))
-    for line in lines:
-        if line["problem"]:
-            raise NodeError(f"{part_of(line)}: {line['problem']}")
-    if not partner["serves"]:
-        return []
-    slowest = max((line["seconds"]["all_reduce"] for line in lines), key=sum)
-    return [Reading("torch_all_reduce", "link", slowest)]
+    lines = together(NAME, _WORKS, Meeting(2, place, partner["address"], partner["port"]), programs)
+    return [] if place else [Reading(f"torch_{work}", "link", slowest_of(lines, work)) for work in _WORKS]

@@ -8,6 +8,7 @@ import os
 import typing as t
 
 from ...phase import NodeError
+from ..known import PROBES
 
 if t.TYPE_CHECKING:
     from ..programs import Programs
@@ -15,6 +16,15 @@ if t.TYPE_CHECKING:
 # It is staged with the isolation into the node's folder, which is in the container, too.
 SCRIPT = "torch_probe.py"
 _PYTHONS = ("python3", "python")
+
+
+class Meeting(t.NamedTuple):
+    """How many nodes work together, the place of this one among them, and where the first one listens."""
+
+    nodes: int
+    place: int
+    address: str
+    port: int
 
 
 def python_of(programs: Programs) -> str:
@@ -35,6 +45,28 @@ def ran(
     """Return what the script prints with some arguments."""
     script = os.path.join(programs.node["run_folder"], SCRIPT)
     return programs.run(name, [python_of(programs), script, *arguments], seconds, environment)
+
+
+def together(name: str, works: t.Sequence[str], meeting: Meeting, programs: Programs) -> list[dict[str, t.Any]]:
+    """Return the lines of this node's GPUs for works that all GPUs of some nodes do together.
+
+    Each node starts its own processes, as a training does, so nodes need not reach each other by SSH. `NodeError` if
+    any GPU fails.
+    """
+    seconds = PROBES[name].seconds
+    times = ["--patience", f"{seconds - 10:g}", "--limit", f"{seconds - 5:g}"]
+    where = ["--nodes", str(meeting.nodes), "--node", str(meeting.place)]
+    environment = {"MASTER_ADDR": meeting.address, "MASTER_PORT": str(meeting.port)}
+    lines = lines_in(ran(name, [*where, *times, "--works", *works], seconds, programs, environment))
+    for line in lines:
+        if line["problem"]:
+            raise NodeError(f"{part_of(line)}: {line['problem']}")
+    return lines
+
+
+def slowest_of(lines: t.Iterable[t.Mapping[str, t.Any]], work: str) -> list[float]:
+    """Return the seconds of the slowest GPU in some work, empty if that cannot be done there."""
+    return max((line["seconds"].get(work, []) for line in lines), key=sum)
 
 
 def lines_in(output: str) -> list[dict[str, t.Any]]:

@@ -25,7 +25,9 @@ _SAMPLES = 5
 _EDGE = (8192, 256)
 _COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
-_REDUCED = (256 << 20, 1 << 20)
+# What GPUs of several nodes exchange: much, and so little that latency counts.
+_MUCH, _LITTLE = (256 << 20, 1 << 20), (1 << 20, 64 << 10)
+_SENT = (64 << 20, 1 << 20)
 _TIMES = 10
 _LONGEST_WORDS = 200
 
@@ -35,10 +37,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", type=int, help="measure this GPU alone")
     parser.add_argument("--count", action="store_true", help="only print how many GPUs there are")
-    parser.add_argument("--nodes", type=int, default=1, help="nodes that reduce together")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes that work together")
+    parser.add_argument("--works", nargs="*", default=["all_reduce"], help="what they do together")
     parser.add_argument("--node", type=int, default=0, help="the number of this node among them")
     parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
-    parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other node")
+    parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other nodes")
     parser.add_argument("--limit", type=float, default=35.0, help="seconds after which a GPU is not waited for")
     asked = parser.parse_args()
     deadline = time.monotonic() + asked.limit
@@ -58,7 +61,7 @@ def main() -> int:
             line["name"] = torch.cuda.get_device_name(asked.device)
         else:
             torch.set_num_threads(1)
-        line["seconds"] = (_reduced if asked.nodes > 1 else _alone)(torch, asked, gpus > 0)
+        line["seconds"] = (_together if asked.nodes > 1 else _alone)(torch, asked, gpus > 0)
     except Exception as error:
         line["problem"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else 'no reason'}"
     sys.stdout.write(json.dumps(line) + "\n")
@@ -147,21 +150,60 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     return seconds
 
 
-def _reduced(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
-    """Return the seconds of an all-reduce over all GPUs of the nodes."""
+def _together(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
+    """Return the seconds of each kind of work of all GPUs of the nodes, without those that the backend cannot do."""
     import datetime  # noqa: PLC0415
 
     wait = datetime.timedelta(seconds=asked.patience)
     if not on_gpu:
         os.environ.update(RANK=str(asked.node), WORLD_SIZE=str(asked.nodes))
     torch.distributed.init_process_group("nccl" if on_gpu else "gloo", timeout=wait)
-    device = torch.device("cuda" if on_gpu else "cpu")
-    values = torch.ones(_REDUCED[0 if on_gpu else 1] // 4, device=device)
+    works = _works_together(torch, 0 if on_gpu else 1, torch.device("cuda" if on_gpu else "cpu"))
+    seconds = {}
     try:
-        seconds = _timed(torch, lambda: torch.distributed.all_reduce(values), on_gpu, 1.0)
+        for name in asked.works:
+            with _left_out_where_gloo_cannot(on_gpu):
+                seconds[name] = _timed(torch, works[name], on_gpu, 1.0)
     finally:
         torch.distributed.destroy_process_group()
-    return {"all_reduce": seconds}
+    return seconds
+
+
+def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callable[[], object]]:
+    """Return what GPUs do together by name; all of them have to do it at the same time."""
+    with_all = torch.distributed
+    rank, ranks = with_all.get_rank(), with_all.get_world_size()
+    peer = (rank + ranks // 2) % ranks
+    sizes = (_MUCH, _LITTLE, _SENT, _SENT)
+    much, little, sent, arrived = (torch.ones(size[of] // 4, device=device) for size in sizes)
+
+    def to_and_fro() -> None:
+        # As stages of a pipeline do: the first half of the GPUs sends, and gets as much back.
+        for sends in (rank < peer, rank > peer):
+            with_all.send(sent, peer) if sends else with_all.recv(arrived, peer)
+
+    def all_to_all(values: t.Any) -> Callable[[], object]:
+        parts = values[: len(values) // ranks * ranks]
+        there = torch.empty_like(parts)
+        return lambda: with_all.all_to_all_single(there, parts)
+
+    return {
+        "all_reduce": lambda: with_all.all_reduce(much),
+        "all_reduce_small": lambda: with_all.all_reduce(little),
+        "all_to_all": all_to_all(sent),
+        "all_to_all_small": all_to_all(little),
+        "send_recv": to_and_fro,
+    }
+
+
+@contextlib.contextmanager
+def _left_out_where_gloo_cannot(on_gpu: bool) -> t.Iterator[None]:
+    """Ignore that gloo lacks a work: all_to_all_single came with PyTorch 1.7 (pytorch#41424)."""
+    try:
+        yield
+    except RuntimeError as error:
+        if on_gpu or "not support" not in str(error):
+            raise
 
 
 def _timed(torch: t.Any, work: Callable[[], object], on_gpu: bool, slowdown: float) -> list[float]:

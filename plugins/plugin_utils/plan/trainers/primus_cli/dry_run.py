@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from .....module_utils.node.container import ContainerEngine
 from .....module_utils.node.interfaces import AUTO
 from ....contracts import NodePlan, Plan
+from ...job.recorder import without_recording
 
 # An engine that the node chooses; podman takes the same arguments.
 _USUAL = "docker"
@@ -35,7 +36,8 @@ def dry_run(plan: Plan) -> str:
     script = _script(node, f"/tmp/{plan['run_id']}")
     given = " < " + shlex.quote(next(iter(node["files"]))) if node["files"] else ""
     left_out = {*_OF_RUN, *(secret["variable"] for secret in node["secrets"])}
-    variables = {name: value for name, value in node["env"].items() if name not in left_out and value != AUTO}
+    given_to_run = without_recording(node["env"], node["run_folder"])
+    variables = {name: value for name, value in given_to_run.items() if name not in left_out and value != AUTO}
     if engine == "none":
         pairs = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
         return " \\\n    ".join(["env", *pairs, f"bash -c {shlex.quote(script)}{given}"])

@@ -21,6 +21,7 @@ from ...formats.cvs1.megatron.primus_models import model_in_primus
 from ...formats.cvs1.megatron.script_options import ScriptOptions
 from ...formats.primus_yaml.reading import as_yaml
 from ...job.known_models import known_model
+from ...job.recorder import without_recording
 from ...job.thresholds import ExpectedResults
 from ..face import Converted
 
@@ -174,7 +175,7 @@ def _run(plan: Plan, node: NodePlan, left_out: list[str]) -> _Values:
         )
     variables = {
         name: value
-        for name, value in node["env"].items()
+        for name, value in without_recording(node["env"], node["run_folder"]).items()
         if name not in (*_OF_PLAN, *_KEYS, "AC") and (name not in _OF_SCRIPTS or _OF_LIBRARIES.match(name))
     }
     container = {

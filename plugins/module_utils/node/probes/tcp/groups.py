@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast data gets around a ring of nodes over TCP, where each sends to the next and receives at the same time.
+
+So all nodes of a group send and receive at once, which pairs do not. No node goes on before its block has arrived: the
+ring is as fast as its slowest link or node.
+
+In a rehearsal each node works on its block instead, and the processor time of the slowest one is measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import struct
+import time
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
+
+from ..face import SAMPLES, Reading
+from ..known import PROBES
+from ..meeting import met, received, unbroken
+
+if t.TYPE_CHECKING:
+    import socket
+
+    from ...contracts import Asked, Group
+    from ..programs import Programs
+
+NAME = "tcp_groups"
+_BLOCK = 4 << 20
+_BLOCKS = 6
+# A rehearsal needs no more than this.
+_SMALL_BLOCK = 64 << 10
+_WORK = 32
+_SECONDS = struct.Struct(f"!{SAMPLES}d")
+
+
+def measure(asked: Asked, _programs: Programs) -> list[Reading]:
+    """Return, on the first node of the group, the seconds in which every node has sent and received a block."""
+    group = asked["group"]
+    with _ring(group) as passed_on:
+        own = (_rehearsed if asked["rehearsal"] else _timed)(passed_on, asked)
+        slowest = _slowest(own, passed_on, group["size"])
+    return [] if group["place"] else [Reading(PROBES[NAME].reading, "groups", slowest)]
+
+
+@contextlib.contextmanager
+def _ring(group: Group) -> t.Iterator[t.Callable[[bytes], bytes]]:
+    """Give what sends data to the next node, and returns as much of the one before; `NodeError` if either is lost."""
+
+    def arrived(size: int) -> bytes:
+        with unbroken(group["before"]):
+            return received(before, size)
+
+    def passed_on(data: bytes) -> bytes:
+        arriving = beside.submit(arrived, len(data))
+        with unbroken(group["after"]):
+            after.sendall(data)
+        return arriving.result()
+
+    with contextlib.ExitStack() as streams, ThreadPoolExecutor(1) as beside:
+        # All of them have to serve one neighbour while they connect to the other.
+        connected: t.Any = beside.submit(streams.enter_context, met(group["before"], NAME))
+        after: socket.socket = streams.enter_context(met(group["after"], NAME))
+        before: socket.socket = connected.result()
+        yield passed_on
+
+
+def _timed(passed_on: t.Callable[[bytes], bytes], _asked: Asked) -> list[float]:
+    block = bytes(_BLOCK)
+    passed_on(block)
+    samples = []
+    for _sample in range(SAMPLES):
+        began = time.perf_counter()
+        for _time in range(_BLOCKS):
+            passed_on(block)
+        samples.append((time.perf_counter() - began) / _BLOCKS)
+    return samples
+
+
+def _rehearsed(passed_on: t.Callable[[bytes], bytes], asked: Asked) -> list[float]:
+    block = bytes(_SMALL_BLOCK)
+    times = round(_WORK * asked["slowdown"] * asked["group"]["before"]["slowdown"])
+    found = []
+    for _block in range(SAMPLES * _BLOCKS):
+        block = passed_on(block)
+        began = time.thread_time()
+        digest = hashlib.sha256()
+        for _time in range(times):
+            digest.update(block)
+        found.append(time.thread_time() - began)
+    # The least of each, as other processes of the machine only add to it.
+    return [min(found[part::SAMPLES]) for part in range(SAMPLES)]
+
+
+def _slowest(own: list[float], passed_on: t.Callable[[bytes], bytes], size: int) -> list[float]:
+    """Return the samples of the slowest node of the ring, each by itself."""
+    slowest = own
+    for _node in range(size - 1):
+        others = _SECONDS.unpack(passed_on(_SECONDS.pack(*slowest)))
+        slowest = [max(pair) for pair in zip(slowest, others)]
+    return slowest
