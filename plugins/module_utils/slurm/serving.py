@@ -13,9 +13,11 @@ other connections; what it has started lives on until the step ends.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import typing as t
 import zlib
@@ -29,6 +31,9 @@ if t.TYPE_CHECKING:
 
 # The first answer, which nobody asked for: the task has begun.
 BEGIN, ANSWER = "begin", "answer"
+# How often the controller says something at least, and after what silence it is gone: srun may be, without a sign.
+BEAT_SECONDS = 30
+_SILENCE_SECONDS = 180
 _GRACE_SECONDS = 1.0
 
 
@@ -37,37 +42,53 @@ def packed(requests: t.Mapping[str, t.Sequence[tuple[int, Request]]]) -> bytes:
     return base64.b64encode(zlib.compress(json.dumps(requests).encode(), 9)) + b"\n"
 
 
-def serve() -> int:
-    """Answer what the node of this task is asked, and free it once nobody can ask any more."""
+def serve(owned: str = "") -> int:
+    """Answer what the node of this task is asked, and free it once nobody can ask any more.
+
+    Where srun is gone, Slurm ends the step, but not the job: one that is ``owned``, only for this, is ended here.
+    """
     # Python's own object reads ahead, and so is the one that goes on reading.
     source = t.cast("t.BinaryIO", sys.stdin)
     out = os.dup(1)
     # What phases start prints among the errors of the task.
     os.dup2(2, 1)
     node = os.environ["SLURMD_NODENAME"]
-    signal.signal(signal.SIGTERM, _end)
     step = f"{os.environ['SLURM_JOB_ID']}.{os.environ['SLURM_STEP_ID']}"
-    _tell(out, BEGIN, {"node": node, "step": step})
-    last: Request | None = None
+    last, is_silent = t.cast("Request | None", None), False
     answering: t.Set[int] = set()
     try:
+        signal.signal(signal.SIGTERM, _end)
+        signal.signal(signal.SIGALRM, _end)
+        signal.alarm(_SILENCE_SECONDS)
+        _tell(out, BEGIN, {"node": node, "step": step})
         for line in source:
+            signal.alarm(_SILENCE_SECONDS)
             for number, request in json.loads(zlib.decompress(base64.b64decode(line))).get(node, ()):
                 last = request if request["phase"] != "stop" else None
                 answering -= _ended(answering)
                 answering.add(_answer(out, number, request))
+    except _SilenceError:
+        is_silent = True
     finally:
+        signal.alarm(0)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         # Nobody waits for their answers, and what frees the node would be in them.
         for pid in answering - _ended(answering):
             os.kill(pid, signal.SIGTERM)
         if last:
             answer_to({**last, "phase": "stop", "grace_seconds": _GRACE_SECONDS, "with_log": False})
+        if owned and is_silent and os.environ["SLURM_PROCID"] == "0":
+            with contextlib.suppress(OSError):
+                subprocess.run(["scancel", os.environ["SLURM_JOB_ID"]], check=False)  # pylint: disable=ansible-bad-function
     return 0
 
 
-def _end(*_: object) -> None:
-    raise SystemExit(0)
+class _SilenceError(Exception):
+    """Nobody has said anything for long."""
+
+
+def _end(number: int, _frame: object) -> None:
+    raise _SilenceError if number == signal.SIGALRM else SystemExit(0)
 
 
 def _answer(out: int, number: int, request: Request) -> int:

@@ -25,12 +25,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job imp
 
 NODES = ["gpu01", "gpu02"]
 SRUN = """
-import os, subprocess, sys, threading
+import contextlib, os, subprocess, sys, threading
 lock = threading.Lock()
 
 def task(number):
-    own = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURMD_NODENAME": f"gpu0{number + 1}"}
-    command = [sys.executable, "-I", "-c", sys.argv[2], "serve"]
+    own = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(number)}
+    own["SLURMD_NODENAME"] = f"gpu0{number + 1}"
+    command = [sys.executable, "-I", "-c", sys.argv[2], "serve", "owned"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **own})
 
 def pass_on(number, task):
@@ -46,17 +47,22 @@ open(sys.argv[1], "w").write(" ".join(str(one.pid) for one in tasks))
 threads = [threading.Thread(target=pass_on, args=of) for of in enumerate(tasks)]
 for thread in threads:
     thread.start()
-for line in sys.stdin.buffer:
+
+def feed():
+    for line in sys.stdin.buffer:
+        for one in tasks:
+            with contextlib.suppress(BrokenPipeError):
+                one.stdin.write(line)
+                one.stdin.flush()
     for one in tasks:
-        try:
-            one.stdin.write(line)
-            one.stdin.flush()
-        except BrokenPipeError:
-            pass
-for one in tasks:
-    one.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            one.stdin.close()
+
+threading.Thread(target=feed, daemon=True).start()
 for thread in threads:
     thread.join()
+sys.stdout.flush()
+os._exit(0)
 """
 
 
@@ -67,6 +73,9 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
     scontrol.parent.mkdir()
     scontrol.write_text("#!/bin/sh\necho JobId=7 JobState=CANCELLED Reason=None\n")
     scontrol.chmod(0o755)
+    scancel = scontrol.with_name("scancel")
+    scancel.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/cancelled\n')
+    scancel.chmod(0o755)
     monkeypatch.setenv("PATH", f"{scontrol.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(tmp_path / "locks"))
     step = Step(tmp_path, [sys.executable, "-c", SRUN, str(tmp_path / "pids"), STARTER], None)
@@ -86,8 +95,8 @@ def ask(step: Step, node: str) -> dict[str, t.Any]:
     return step.answer(node, t.cast("t.Any", {**request, **needs}), 60.0)
 
 
-def end_task(step: Step, number: int) -> None:
-    os.kill(int((step.job.run_dir / "pids").read_text().split()[number]), signal.SIGKILL)
+def signal_task(step: Step, number: int, what: signal.Signals) -> None:
+    os.kill(int((step.job.run_dir / "pids").read_text().split()[number]), what)
 
 
 def test_each_node_answers_for_itself(step: Step) -> None:
@@ -98,7 +107,7 @@ def test_each_node_answers_for_itself(step: Step) -> None:
 
 
 def test_nobody_waits_for_a_node_whose_task_is_gone(step: Step) -> None:
-    end_task(step, 1)
+    signal_task(step, 1, signal.SIGKILL)
     with pytest.raises(NodeEndedError, match="gpu02: task 1: Killed"):
         ask(step, "gpu02")
     assert ask(step, "gpu01")["failed"] is False
@@ -108,6 +117,16 @@ def test_the_end_of_the_step_is_no_fault_of_a_node(step: Step) -> None:
     step.end()
     with pytest.raises(RunGoneError, match="Slurm's job 7 ended as CANCELLED"):
         ask(step, "gpu01")
+    assert not (step.job.run_dir / "cancelled").exists()
+
+
+def test_tasks_to_which_nobody_speaks_end_and_one_ends_the_job(step: Step) -> None:
+    """The signal is that of their alarm."""
+    for number in range(2):
+        signal_task(step, number, signal.SIGALRM)
+    with pytest.raises(RunGoneError):
+        ask(step, "gpu01")
+    assert (step.job.run_dir / "cancelled").read_text() == "7\n"
 
 
 def test_a_step_that_slurm_does_not_start_says_why(tmp_path: Path) -> None:

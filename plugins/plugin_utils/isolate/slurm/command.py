@@ -34,8 +34,9 @@ def command_of(name: str, settings: SlurmOptions, asked: Mapping[str, str], cont
         own = [f"--{option}={value}" for option, value in asked.items()]
         own += ["--exclusive"] if settings.training_slurm_exclusive else []
         own += settings.training_slurm_options
+    owned = () if settings.training_launcher == SRUN else ("owned",)
     size = (f"--ntasks={asked['nodes']}", "--ntasks-per-node=1")
-    return ["srun", f"--job-name=trainops-{name}", *own, *size, *_TASKS, *shlex.split(container), *_SERVE]
+    return ["srun", f"--job-name=trainops-{name}", *own, *size, *_TASKS, *shlex.split(container), *_SERVE, *owned]
 
 
 def script_of(asked: Mapping[str, str], settings: SlurmOptions) -> str:

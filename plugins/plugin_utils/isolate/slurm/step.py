@@ -26,7 +26,7 @@ from ....module_utils.node.files import write_text
 from ....module_utils.node.phase import RunGoneError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.journal import Lines, within_bounds
-from ....module_utils.slurm.serving import ANSWER, BEGIN, packed
+from ....module_utils.slurm.serving import ANSWER, BEAT_SECONDS, BEGIN, packed
 from ...inventory.hostlist import expand_hostlist
 from ...plain_text import one_line
 from ...plan.slurm.script import JOB_LOG
@@ -182,13 +182,15 @@ class Step:
             stream.write(begin)
             stream.flush()
             while True:
-                asked = [self._asked.get()]
-                while not self._asked.empty():
-                    asked.append(self._asked.get())
+                asked = []
+                with contextlib.suppress(queue.Empty):
+                    asked.append(self._asked.get(timeout=BEAT_SECONDS))
+                    while True:
+                        asked.append(self._asked.get_nowait())
                 requests: dict[str, list[tuple[int, Request]]] = {}
                 for node, number, request in filter(None, asked):
                     requests.setdefault(node, []).append((number, request))
-                stream.write(packed(requests) if requests else b"")
+                stream.write(packed(requests))
                 stream.flush()
                 if None in asked:
                     break
