@@ -59,14 +59,16 @@ def write_isolation(folder: Path, name: str, isolation: Isolation, tests: Planne
 
 def isolation_lines(isolation: Isolation) -> list[str]:
     """Return what was found as lines for a terminal."""
-    lines = [f"  {in_words(one)}\n    {one['evidence']}" for one in isolation["suspects"]]
+    suspects = isolation["suspects"]
+    head = [f"{in_words(one)}\n  {one['evidence']}" for one in suspects] or [f"{_title(isolation)}."]
+    lines = ["  GPUs were not tested"] if suspects and gpus_are_untested(isolation) else []
     lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
     lines += [f"  {suspicion_in_words(one)}" for one in isolation["suspicion"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
     # Slow nodes make larger groups slower, too.
-    sizes = [] if isolation["suspects"] else _sizes(isolation)
+    sizes = [] if suspects else _sizes(isolation)
     lines += [f"  {line}" for line in (*_at_scale(isolation), *sizes)]
-    return [f"{_title(isolation)}.", *lines, f"  {proof_in_words(isolation)}"]
+    return [*head, *lines, f"  {proof_in_words(isolation)}"]
 
 
 def _at_scale(isolation: Isolation) -> list[str]:
