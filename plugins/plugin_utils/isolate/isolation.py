@@ -56,6 +56,7 @@ class Isolation(TypedDict):
     ``groups`` are by probe the groups that were tested, ``sizes`` what those of each size take, and ``at_scale`` which
     sizes are slow although no node is.
     ``unproved`` were slow twice, but by less than what is proof among so few nodes: nobody is accused for that.
+    ``unmeasured`` are probes that failed in all pairs or groups, each with what one of them said.
     ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
     None where it could not be measured, and ``seconds`` how long it took by itself; ``links`` are the same for pairs,
@@ -75,6 +76,7 @@ class Isolation(TypedDict):
     sizes: dict[str, list[SizeFound]]
     at_scale: list[SlowAtScale]
     node_minutes: float
+    unmeasured: t.NotRequired[dict[str, str]]
     tests: t.NotRequired[PlannedTests]
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
 
@@ -145,6 +147,7 @@ def isolate(
         "sizes": {probe: sizes_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
         "at_scale": at_scale(measured, suspects),
         "node_minutes": prober.node_minutes,
+        "unmeasured": _unmeasured(measured),
         "tests": tests,
         "telemetry": prober.telemetry,
     }
@@ -213,6 +216,13 @@ def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: No
 def _proof(found: Scored) -> float | None:
     """Return what would prove a node slow; all nodes of a probe are compared alike."""
     return next((score.proof for score in found.scores if len(score.unit.nodes) == 1), None)
+
+
+def _unmeasured(measured: Sequence[Measured]) -> dict[str, str]:
+    """Return the probes of pairs or groups that failed in all of them: nobody stands out by that."""
+    together = [one for one in measured if len(one.nodes) > 1]
+    works = {one.probe for one in together if one.samples}
+    return {one.probe: one.problem for one in reversed(together) if one.problem and one.probe not in works}
 
 
 def _excess_of_nodes(found: Scored) -> dict[str, float | None]:

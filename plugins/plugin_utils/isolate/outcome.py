@@ -45,6 +45,11 @@ def unproved_in_words(one: Unproved) -> str:
     )
 
 
+def unmeasured_in_words(probe: str, problem: str) -> str:
+    """Return what could not be measured between any nodes."""
+    return f"{probe} failed between all nodes: {problem}"
+
+
 def suspicion_in_words(one: Suspicion) -> str:
     """Return what became of a node that a run made suspect."""
     found = {True: "confirmed", False: "not confirmed by these tests", None: "not tested"}[one["confirmed"]]

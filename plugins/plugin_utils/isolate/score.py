@@ -89,7 +89,9 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     of_nodes = fit.nodes - np.median(fit.nodes)
     of_links = fit.links - np.median(fit.links)
     problems = {name: one.problem for one in found if one.problem for name in one.nodes}
-    band = _spread_and_needed(of_nodes, rate, _OF_PAIRS)
+    # Where all pairs fail alike, none of them proves anything.
+    tails = _OF_PAIRS if any(one.samples for one in found) else math.inf
+    band = _spread_and_needed(of_nodes, rate, tails)
     scores = [
         Score(
             probe,
@@ -100,7 +102,7 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
         )
         for name, effect in zip(names, of_nodes, strict=True)
     ]
-    band = _spread_and_needed(of_links, rate, _OF_PAIRS)
+    band = _spread_and_needed(of_links, rate, tails)
     # A link between fast nodes is not slow while it takes no longer than usual.
     scores += [
         Score(probe, Unit(one.nodes, one.part), float(min(effect, cost - fit.usual)), *band, one.problem)
@@ -119,8 +121,10 @@ def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     rows = [[cost_of[id(one)] for one in split] for split in smallest]
     costs = np.array([[*row, *[math.nan] * (splits.parts - len(row))] for row in rows])
 
+    proves = splits.parts > 1 and any(one.samples for one in of_size)
+
     def needed(values: int) -> float:
-        return deviations_needed(len(names), rate, max(values, 2)) if splits.parts > 1 else math.inf
+        return deviations_needed(len(names), rate, max(values, 2)) if proves else math.inf
 
     fit = splits.fit(costs, lambda deviations, values: deviations >= SUSPECTED * needed(values))
     problems = {name: one.problem for one in of_size if one.problem for name in one.nodes}

@@ -19,6 +19,7 @@ from ..isolate.outcome import (
     proof_in_words,
     sizes_in_words,
     suspicion_in_words,
+    unmeasured_in_words,
     unproved_in_words,
 )
 from ..isolate.planned import PlannedTests, planned_in_words
@@ -62,6 +63,7 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     suspects = isolation["suspects"]
     head = [f"{in_words(one)}\n  {one['evidence']}" for one in suspects] or [f"{_title(isolation)}."]
     lines = ["  GPUs were not tested"] if suspects and gpus_are_untested(isolation) else []
+    lines += [f"  {line}" for line in _unmeasured(isolation)]
     lines += [f"  {unproved_in_words(one)}" for one in isolation["unproved"]]
     lines += [f"  {suspicion_in_words(one)}" for one in isolation["suspicion"]]
     lines += [f"  {node} was not tested: {isolation['nodes'][node]['reason']}" for node in _untested(isolation)]
@@ -69,6 +71,10 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     sizes = [] if suspects else _sizes(isolation)
     lines += [f"  {line}" for line in (*_at_scale(isolation), *sizes)]
     return [*head, *lines, f"  {proof_in_words(isolation)}"]
+
+
+def _unmeasured(isolation: Isolation) -> list[str]:
+    return [unmeasured_in_words(*one) for one in isolation.get("unmeasured", {}).items()]
 
 
 def _at_scale(isolation: Isolation) -> list[str]:
@@ -104,6 +110,8 @@ def _doubt(isolation: Isolation) -> str:
     """Return why not all is good although nobody is accused, empty if it is."""
     if isolation["at_scale"]:
         return f"No node is slow, but {_lower(_at_scale(isolation)[0])}"
+    if unmeasured := _unmeasured(isolation):
+        return f"Nothing is proved to be slow, but {unmeasured[0]}"
     if isolation["unproved"]:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):
@@ -147,6 +155,7 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         suspects=isolation["suspects"],
         good=_verdict(isolation) == "good",
         proof=proof_in_words(isolation),
+        unmeasured=_unmeasured(isolation),
         unproved=[unproved_in_words(one) for one in isolation["unproved"]],
         suspicion=[suspicion_in_words(one) for one in isolation["suspicion"]],
         untested=untested,

@@ -102,3 +102,20 @@ def test_gpus_that_no_probe_tests_are_not_called_good() -> None:
     assert "GPUs were not tested" in isolation_lines(isolated(answer))[0]
     assert "GPUs" not in isolation_lines(isolated(answer, ["cpu", "dcgm"], has_all))[0]
     assert "GPUs" not in isolation_lines(isolated())[0]
+
+
+@pytest.mark.parametrize("kind", ["partner", "group"])
+def test_what_fails_between_all_nodes_accuses_nobody_and_calls_nobody_good(kind: str) -> None:
+    def answer(node: str, asked: t.Any) -> t.Any:
+        if kind in asked:
+            return {"measured": [], "problems": dict.fromkeys(asked["probes"], "no route to host")}
+        return healthy(node, {"partner": {}, **asked})
+
+    found = isolated(answer, ["cpu", "tcp_groups"] if kind == "group" else ["cpu", "tcp"])
+    (probe,) = found["unmeasured"]
+    assert found["suspects"] == []
+    assert found["proof"][probe] is None
+    head = isolation_lines(found)[0]
+    assert "are good" not in head
+    assert f"{probe} failed between all nodes" in head
+    assert "no route to host" in head
