@@ -87,13 +87,15 @@ def plan_tests(
     fixed = cost.single + confirming + len(groups) * cost.group
     possible = len(nodes) - 1 + len(nodes) % 2 if cost.pair else 0
     least = min(rounds or LEAST_ROUNDS, possible)
-    affordable = math.floor((60 * budget_minutes - fixed) / (cost.pair or math.inf) + 1e-9)
-    if affordable < least:
+    left = 60 * budget_minutes - fixed + 1e-9
+    affordable = math.floor(left / cost.pair) if cost.pair else 0
+    if left < 0 or affordable < least:
         needed = math.ceil((fixed + least * cost.pair) / 6) / 10
-        of_groups = f" and {len(groups)} of groups" if groups else ""
+        rounds_of = {"pairs": least, "groups": len(groups)}
+        rest = " and ".join(f"{count} rounds of {what}" for what, count in rounds_of.items() if count)
+        tests = f"the tests of {len(nodes)} nodes{f' with {rest}' if rest else ''}"
         raise PlanError(
-            f"{budget_minutes:g} minutes are too few: the tests of {len(nodes)} nodes with {least} rounds of "
-            f"pairs{of_groups}, and their confirmation, take {needed:g} minutes"
+            f"{budget_minutes:g} minutes are too few: {tests}, and their confirmation, take {needed:g} minutes"
         )
     pairs = rounds_of_pairs(nodes, min(rounds or USUAL_ROUNDS, affordable, possible))
     tested = sum(map(len, pairs))

@@ -77,8 +77,15 @@ def test_rounds_of_groups_cost_their_time_on_all_nodes_and_come_back_for_suspect
 def test_groups_that_cannot_be_compared_or_paid_for_are_refused() -> None:
     with pytest.raises(PlanError, match="at least 8"):
         plan_tests(list("abcdefg"), Cost(60, 30, 45), 60)
-    with pytest.raises(PlanError, match=r"and 6 of groups.*take 10\.5 minutes"):
+    with pytest.raises(PlanError, match=r"and 6 rounds of groups.*take 10\.5 minutes"):
         plan_tests(list("abcdefgh"), Cost(60, 30, 45), 8)
+
+
+def test_a_budget_that_is_too_small_is_refused_without_pairs_as_well() -> None:
+    for cost in (Cost(single=240, pair=0), Cost(single=0, pair=0, group=90)):
+        with pytest.raises(PlanError, match="1 minutes are too few"):
+            plan_tests(list("abcdefgh"), cost, 1)
+        assert sum(plan_tests(list("abcdefgh"), cost, 12)["seconds"].values()) <= 12 * 60
 
 
 def test_groups_that_may_follow_are_shown_with_what_they_take_before_a_node_is_asked() -> None:
