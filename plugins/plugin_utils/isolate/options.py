@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -117,6 +118,11 @@ def wrong_options(options: Options) -> list[str]:
         f"isolate_probes contains {name!r}, but the probes are {', '.join(PROBES)}"
         for name in arguments["probes"]
         if name not in PROBES
+    ]
+    wrong += [
+        f"isolate_probes contains {name!r} {count} times, but must name each probe once"
+        for name, count in Counter(arguments["probes"]).items()
+        if count > 1
     ]
     if arguments["rounds"] < 0:
         wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")

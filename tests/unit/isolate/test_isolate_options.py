@@ -70,6 +70,11 @@ def test_a_probe_that_there_is_not_is_named_with_those_that_there_are() -> None:
     assert "nccl_tests" in found
 
 
+def test_a_probe_that_is_named_twice_is_refused_as_no_node_may_answer_twice() -> None:
+    (found,) = wrong(probes=["cpu", "tcp", "cpu"])
+    assert "'cpu' 2 times" in found
+
+
 @pytest.mark.parametrize("plan", [[], {}, {"nodes": ["a"], "options": {}}, {"nodes": [{"node": "a"}], "options": {}}])
 def test_what_is_no_plan_of_an_isolation_is_refused_when_one_is_stopped(plan: t.Any) -> None:
     with pytest.raises(ValueError, match="not that of an isolation"):
