@@ -130,6 +130,8 @@ def wrong_options(options: Options) -> list[str]:
         wrong.append(
             f"isolate_quarantine_days is {arguments['quarantine_days']:g}, but must be between 0 and {MOST_DAYS}"
         )
+    if not arguments["slurm_wait"] > 0:
+        wrong.append(f"isolate_slurm_wait is {arguments['slurm_wait']:g}, but must be more than 0 minutes")
     for host, by in options.slowdowns.items():
         if not _is_slowdown(by):
             wrong.append(

@@ -19,6 +19,7 @@ RIGHT: dict[str, t.Any] = {
     "port": 29700,
     "rounds": 0,
     "quarantine_days": 0.0,
+    "slurm_wait": 30.0,
     "rehearsal": True,
     "rehearsal_bad_links": [],
     "probes": [],
@@ -45,6 +46,7 @@ def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
     ("name", "values", "right"),
     [
         ("quarantine_days", [36501.0, math.inf, math.nan], 36500.0),
+        ("slurm_wait", [0.0, -1.0, math.nan], 0.1),
         ("port", [0, 65533], 65532),
     ],
 )

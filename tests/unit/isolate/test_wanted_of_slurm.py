@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,12 @@ def test_a_partition_a_list_a_run_or_an_allocation_says_which_nodes() -> None:
 def test_what_cannot_work_names_its_variable(options: dict[str, Any], said: str) -> None:
     _under, problems = asked(**options)
     assert any(said in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize("budget", [math.nan, math.inf])
+def test_a_budget_that_is_no_number_leaves_its_refusal_to_the_plan(budget: float) -> None:
+    under, problems = asked(budget=budget)
+    assert (len(under.addresses), problems) == (4, [])
 
 
 def test_all_problems_come_at_once() -> None:

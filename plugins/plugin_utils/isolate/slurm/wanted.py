@@ -38,7 +38,9 @@ def under_slurm(
 
     They are those of a run that left something behind, if any. SlurmError where Slurm cannot be asked.
     """
-    problems, minutes = [], math.ceil(arguments["budget"]) + _MORE_MINUTES
+    problems: list[str] = []
+    # Whoever plans the tests refuses a budget that is no number of minutes.
+    minutes = math.ceil(arguments["budget"] if math.isfinite(arguments["budget"]) else 0) + _MORE_MINUTES
     if arguments["quarantine_days"]:
         problems.append(
             "isolate_quarantine_days has no effect under Slurm, which has no quarantine: pass slurm_exclude.txt of the "
