@@ -57,6 +57,7 @@ def test_a_partition_a_list_a_run_or_an_allocation_says_which_nodes() -> None:
         (asked(), ["gpu01", "gpu02", "gpu03", "gpu04"]),
         (asked(slurm_nodes="gpu[02-04]"), ["gpu02", "gpu03", "gpu04"]),
         (asked(of_run), ["gpu04", "gpu01", "gpu02"]),
+        (asked(of_run, slurm_nodes="gpu[02-04]"), ["gpu02", "gpu03", "gpu04"]),
         (asked(training_launcher="srun", training_slurm_job="7", budget=3), ["gpu01", "gpu02", "gpu03", "gpu04"]),
     ):
         under, problems = given

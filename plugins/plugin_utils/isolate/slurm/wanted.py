@@ -36,7 +36,8 @@ def under_slurm(
 ) -> tuple[UnderSlurm, list[str]]:
     """Return which nodes of Slurm are tested and how, and every problem with that as sentences without a full stop.
 
-    They are those of a run that left something behind, if any. SlurmError where Slurm cannot be asked.
+    They are those that are named, or else those of a run that left something behind, if any. SlurmError where Slurm
+    cannot be asked.
     """
     problems: list[str] = []
     # Whoever plans the tests refuses a budget that is no number of minutes.
@@ -46,10 +47,10 @@ def under_slurm(
             "isolate_quarantine_days has no effect under Slurm, which has no quarantine: pass slurm_exclude.txt of the "
             "isolation to --exclude, or drain the nodes with scontrol"
         )
-    named = left.nodes or _expanded("isolate_slurm_nodes", arguments["slurm_nodes"], problems)
+    given = _expanded("isolate_slurm_nodes", arguments["slurm_nodes"], problems)
+    named, by = (given, "isolate_slurm_nodes") if given else (left.nodes, f"Run {left.run_id}")
     excluded = _expanded("training_slurm_exclude", settings.training_slurm_exclude, problems)
     there, of = _nodes_there(settings, bool(named), problems)
-    by = f"Run {left.run_id}" if left.nodes else "isolate_slurm_nodes"
     wanted = Wanted(named, by, excluded, settings.training_slurm_constraint, settings.training_slurm_nodes)
     chosen = chosen_nodes(there, of, wanted)
     problems += chosen.problems
