@@ -28,9 +28,10 @@ class Chosen:
 
     def cost(self) -> Cost:
         """Return what tests take at most, including the round trip that asks for them."""
-        return Cost(self._seconds("nodes"), self._seconds("pairs"), self._seconds("groups"))
+        return Cost(self.seconds("nodes"), self.seconds("pairs"), self.seconds("groups"))
 
-    def _seconds(self, of: Of) -> float:
+    def seconds(self, of: Of) -> float:
+        """Return what all probes of single nodes, of a pair or of a group take at most."""
         probes = self.probes(of)
         seconds = sum(probe.seconds + probe.more * len(self.units.get(probe.name, ())) for probe in probes)
         return seconds + _ROUND_TRIP_SECONDS if probes else 0

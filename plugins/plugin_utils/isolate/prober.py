@@ -93,7 +93,7 @@ class Prober:
             return []
 
         def probe(node: str) -> Probed:
-            return self.ask[node](PROBE, probe=self._asked(node, probes))
+            return self.ask[node](PROBE, probe=self._asked(node, probes), wait_seconds=self.chosen.seconds("nodes"))
 
         answers, errors = self._tested(nodes, probe)
         self.telemetry |= {node: answer["telemetry"] for node, answer in answers.items() if answer.get("telemetry")}
@@ -163,7 +163,12 @@ class Prober:
         self, tested: Sequence[tuple[str, ...]], asked: Mapping[str, Asked], of: Of, stage: Stage
     ) -> list[Measured]:
         """Return what pairs or groups measure; nothing of those of which a node was not held to the end."""
-        answers, errors = self._tested(list(asked), lambda node: self.ask[node](PROBE, probe=asked[node]))
+        seconds = self.chosen.seconds(of)
+
+        def probe(node: str) -> Probed:
+            return self.ask[node](PROBE, probe=asked[node], wait_seconds=seconds)
+
+        answers, errors = self._tested(list(asked), probe)
         return [
             measured
             for nodes in self._all_held(tested)

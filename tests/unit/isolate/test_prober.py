@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from local_nodes import prober
@@ -11,6 +12,7 @@ from local_nodes import prober
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes import programs
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.dcgm import probe as dcgm_probe
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.known import PROBES
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.torch import probe as torch_probe
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate import prober as prober_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
@@ -70,6 +72,24 @@ def test_no_hold_begins_before_every_node_is_staged() -> None:
     )
     assert of.hold() == {}
     assert [name for name, _node in asked] == ["stage"] * 6 + ["start"] * 6
+
+
+def test_nodes_may_take_as_long_as_their_probes_before_they_are_late() -> None:
+    waits: list[tuple[str, float]] = []
+
+    def ask(_phase: object, *, probe: Any, wait_seconds: float, **_more: object) -> dict[str, Any]:
+        waits.append((probe["probes"][0], wait_seconds))
+        return {"measured": [], "problems": {}}
+
+    names = ("agfhc", "rvs", "tcp", "tcp_groups")
+    of = Prober(dict.fromkeys("ab", HERE), dict.fromkeys("ab", ask), at_once=2, port=1, chosen=Chosen(names))
+    of.singles(["a"], "sweep")
+    of.pairs([("a", "b")], "sweep")
+    of.groups([["a", "b"]], "sweep")
+    seconds = {name: PROBES[name].seconds for name in names}
+    assert len(waits) == 5
+    for name, wait in waits:
+        assert wait > seconds[name] + (seconds["rvs"] if name == "agfhc" else 0)
 
 
 def test_a_hold_lasts_for_the_slowest_look_for_tools_as_well_as_for_the_tests(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import PROBE, START
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.asking import UnderSlurm
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.command import command_of, options_of_job
@@ -17,6 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.nod
     chosen_nodes,
     shown_nodes,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.step import Step
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.training import training_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
@@ -131,3 +134,18 @@ def test_nodes_are_held_as_the_training_that_slurm_would_start_in_its_container(
     assert [part["node"] for part in parts] == [*nodes, "gpu04"]
     assert "slurm-node" not in json.dumps(parts)
     assert "slurm-address" not in json.dumps(parts)
+
+
+def test_a_node_may_take_as_long_as_its_tests_before_its_task_is_given_up() -> None:
+    waits: dict[str, float | None] = {}
+
+    def answer(_node: str, request: Any, patience: float | None) -> dict[str, Any]:
+        waits[request["phase"]] = patience
+        return {"failed": False, "changed": False, "status": "running", "measured": [], "problems": {}}
+
+    plan, _parts = held_nodes("sweep", {"gpu01": "10.0.0.1"}, "/var/tmp/trainops", 600)
+    under = UnderSlurm(typed_options({}, Findings()), Chosen({"gpu01": "10.0.0.1"}, {}, []), 19, [])
+    ask = under.asks(cast("Step", SimpleNamespace(answer=answer)), plan, "0" * 32, {})["gpu01"]
+    ask(START)
+    ask(PROBE, probe={}, wait_seconds=600.0)
+    assert waits["probe"] == waits["start"] + 600

@@ -25,8 +25,8 @@ from .command import command_of, options_of_job
 from .nodes import Chosen
 from .step import Step
 
-# What all that a phase asks of a node takes at most. Only a stage, which fetches an image, is waited for as long as the
-# step lasts.
+# What all that a phase asks of a node takes at most, beside its tests. Only a stage, which fetches an image, is waited
+# for as long as the step lasts.
 _PATIENCE_SECONDS = 420.0
 
 
@@ -109,7 +109,7 @@ class _Asking:
             "environment": dict(self.environment),
             **needs,
         }
-        patience = None if phase is STAGE else _PATIENCE_SECONDS
+        patience = None if phase is STAGE else _PATIENCE_SECONDS + needs.get("wait_seconds", 0.0)
         return accepted(phase, self.step.answer(self.part["node"], request, patience))
 
 
