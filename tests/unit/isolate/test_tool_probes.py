@@ -277,6 +277,21 @@ def test_rvs_measures_each_gpu_and_one_that_fails_does_not_hide_the_others(
     assert problems == {"GPU 5": "memory allocation failed"}
 
 
+def test_a_gpu_that_fails_after_rvs_has_measured_it_is_broken_and_has_no_speed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may not answer that a part has both."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
+    with_rvs(tmp_path / "tools")
+    error = "[ERROR ] [1102004.1] [trainops] gst 28851 blas gemm failed"
+    (tmp_path / "tools/rvs").rename(tmp_path / "tools/before")
+    (tmp_path / "tools/rvs").write_text(f"#!/bin/sh\nbefore \"$@\"\necho '{error}'\n")
+    (tmp_path / "tools/rvs").chmod(0o755)
+    found = rvs.measure(t.cast("t.Any", {}), programs(tmp_path / "a"))
+    assert [one.part for one in found if one.problem] == ["GPU 0"]
+    assert all(bool(one.samples) is not bool(one.problem) for one in found)
+
+
 def test_agfhc_says_something_only_where_a_test_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/tools:{os.environ['PATH']}")
     with_agfhc(tmp_path / "tools")

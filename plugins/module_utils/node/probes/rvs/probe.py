@@ -80,7 +80,8 @@ def measure(_asked: Asked, programs: Programs) -> list[Reading]:
 
 
 def _reading(number: int, speeds: list[float], error: str) -> Reading:
-    samples = [_WORK / speed for speed in speeds if speed]
+    # What failed is broken, however fast it was before.
+    samples = [_WORK / speed for speed in speeds if speed and not error]
     return Reading(NAME, f"GPU {number}", samples, error or ("" if samples else "rvs measured no speed of it"))
 
 
