@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 import typing as t
@@ -81,7 +82,9 @@ class Prober:
         """Hold no node any longer, and return why some could not be asked for that."""
 
         def let_go(node: str) -> None:
-            self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
+            # What held it may have ended before, as the step of Slurm does.
+            with contextlib.suppress(RunGoneError):
+                self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
 
         return self._on_each(list(self.nodes), let_go)[1]
 

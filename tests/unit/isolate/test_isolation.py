@@ -9,6 +9,7 @@ import pytest
 from local_nodes import prober
 from ports import free_port
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import BUILT_IN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import StoppedError, isolate
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlannedTests, plan_tests
@@ -58,6 +59,20 @@ def test_a_node_that_may_still_be_held_is_said() -> None:
     with pytest.raises(StoppedError):
         isolate(of, TESTS, said.append, is_stopped=lambda: True)
     assert any(line.startswith("a ") and "does not answer" in line for line in said)
+
+
+def test_a_node_whose_hold_ended_before_is_not_said_to_be_held() -> None:
+    """As those of a step of Slurm that somebody has cancelled are not."""
+
+    def ask(phase: Phase, **_more: object) -> dict[str, object]:
+        if phase.name in ("probe", "stop"):
+            raise RunGoneError("job 7 was cancelled")
+        return {}
+
+    said: list[str] = []
+    found = isolate(Prober(dict.fromkeys(NODES, HERE), dict.fromkeys(NODES, ask), 1, 1), TESTS, said.append)
+    assert {one["verdict"] for one in found["nodes"].values()} == {"untested"}
+    assert not [line for line in said if "may still be held" in line]
 
 
 def test_a_suspect_of_a_run_is_tested_again_and_its_report_says_what_came_of_that(tmp_path: Path) -> None:
