@@ -155,15 +155,17 @@ def isolate(
 
 def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
     measured = prober.singles(nodes, "sweep")
-    held = set(nodes)
     for number, planned in enumerate(tests["pairs"], 1):
-        there = [pair for pair in planned if set(pair) <= held]
-        say(f"Round {number} of {len(tests['pairs'])}: {len(there)} pairs")
-        measured += prober.pairs(there, "sweep")
+        held = set(nodes) - prober.gone.keys()
+        if there := [pair for pair in planned if set(pair) <= held]:
+            say(f"Round {number} of {len(tests['pairs'])}: {counted(len(there), 'pair')}")
+            measured += prober.pairs(there, "sweep")
     for number, split in enumerate(tests["groups"], 1):
-        groups = [[node for node in group if node in held] for group in split]
-        say(f"Groups {number} of {len(tests['groups'])}: {counted(len(groups), 'group')} of {len(groups[0])} nodes")
-        measured += prober.groups(groups, "sweep")
+        held = set(nodes) - prober.gone.keys()
+        if groups := [there for group in split if len(there := [node for node in group if node in held]) > 1]:
+            most = max(map(len, groups))
+            say(f"Groups {number} of {len(tests['groups'])}: {counted(len(groups), 'group')} of {most} nodes")
+            measured += prober.groups(groups, "sweep")
     return measured
 
 

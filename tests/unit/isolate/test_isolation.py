@@ -61,7 +61,7 @@ def test_a_node_that_may_still_be_held_is_said() -> None:
     assert any(line.startswith("a ") and "does not answer" in line for line in said)
 
 
-def test_a_node_whose_hold_ended_before_is_not_said_to_be_held() -> None:
+def test_nodes_whose_hold_has_ended_are_asked_nothing_more_and_not_said_to_be_held() -> None:
     """As those of a step of Slurm that somebody has cancelled are not."""
 
     def ask(phase: Phase, **_more: object) -> dict[str, object]:
@@ -70,9 +70,11 @@ def test_a_node_whose_hold_ended_before_is_not_said_to_be_held() -> None:
         return {}
 
     said: list[str] = []
-    found = isolate(Prober(dict.fromkeys(NODES, HERE), dict.fromkeys(NODES, ask), 1, 1), TESTS, said.append)
+    of = Prober(dict.fromkeys(NODES, HERE), dict.fromkeys(NODES, ask), 1, 1)
+    found = isolate(of, TESTS, said.append)
     assert {one["verdict"] for one in found["nodes"].values()} == {"untested"}
-    assert not [line for line in said if "may still be held" in line]
+    assert len(said) == len(NODES)
+    assert all("is not tested to the end" in line for line in said)
 
 
 def test_a_suspect_of_a_run_is_tested_again_and_its_report_says_what_came_of_that(tmp_path: Path) -> None:
