@@ -19,7 +19,7 @@ from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
-from .score import Scored, scores_of
+from .score import Scored, scores_of, unmeasured
 from .suspicion import Confirmation, confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
@@ -147,7 +147,7 @@ def isolate(
         "sizes": {probe: sizes_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
         "at_scale": at_scale(measured, suspects),
         "node_minutes": prober.node_minutes,
-        "unmeasured": _unmeasured(measured),
+        "unmeasured": unmeasured(measured),
         "tests": tests,
         "telemetry": prober.telemetry,
     }
@@ -162,7 +162,8 @@ def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) 
             measured += prober.pairs(there, "sweep")
     for number, split in enumerate(tests["groups"], 1):
         held = set(nodes) - prober.gone.keys()
-        if groups := [there for group in split if len(there := [node for node in group if node in held]) > 1]:
+        of_held = [[node for node in group if node in held] for group in split]
+        if groups := [group for group in of_held if len(group) > 1]:
             most = max(map(len, groups))
             say(f"Groups {number} of {len(tests['groups'])}: {counted(len(groups), 'group')} of {most} nodes")
             measured += prober.groups(groups, "sweep")
@@ -218,13 +219,6 @@ def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: No
 def _proof(found: Scored) -> float | None:
     """Return what would prove a node slow; all nodes of a probe are compared alike."""
     return next((score.proof for score in found.scores if len(score.unit.nodes) == 1), None)
-
-
-def _unmeasured(measured: Sequence[Measured]) -> dict[str, str]:
-    """Return the probes of pairs or groups that failed in all of them: nobody stands out by that."""
-    together = [one for one in measured if len(one.nodes) > 1]
-    works = {one.probe for one in together if one.samples}
-    return {one.probe: one.problem for one in reversed(together) if one.problem and one.probe not in works}
 
 
 def _excess_of_nodes(found: Scored) -> dict[str, float | None]:

@@ -40,16 +40,28 @@ class Scored(t.NamedTuple):
 
 
 def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, Scored]:
-    """Return the scores of all units by probe; the rate of false accusations is divided among the probes."""
+    """Return the scores of all units by probe; the rate of false accusations is divided among the probes.
+
+    Probes that are `unmeasured` have none: nobody stands out by what fails everywhere.
+    """
+    of_stage = [one for one in measured if one.stage == stage and (one.samples or one.problem)]
+    without = unmeasured(of_stage, stage)
     by_probe: dict[str, list[Measured]] = {}
-    for one in measured:
-        if one.stage == stage and (one.samples or one.problem):
+    for one in of_stage:
+        if one.probe not in without:
             by_probe.setdefault(one.probe, []).append(one)
     # A probe of pairs judges nodes and links.
     families = sum(2 if _of(found) == "pairs" else 1 for found in by_probe.values())
     rate = FALSE_ACCUSATIONS / max(families, 1)
     ways = {"nodes": _of_singles, "pairs": _of_pairs, "groups": _of_groups}
     return {probe: ways[_of(found)](probe, found, rate) for probe, found in by_probe.items()}
+
+
+def unmeasured(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, str]:
+    """Return the probes that failed in all pairs or groups, each with the problem of the first one."""
+    together = [one for one in measured if one.stage == stage and len(one.nodes) > 1]
+    works = {one.probe for one in together if one.samples}
+    return {one.probe: one.problem for one in reversed(together) if one.problem and one.probe not in works}
 
 
 def _of(found: Sequence[Measured]) -> Of:
@@ -89,9 +101,7 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     of_nodes = fit.nodes - np.median(fit.nodes)
     of_links = fit.links - np.median(fit.links)
     problems = {name: one.problem for one in found if one.problem for name in one.nodes}
-    # Where all pairs fail alike, none of them proves anything.
-    tails = _OF_PAIRS if any(one.samples for one in found) else math.inf
-    band = _spread_and_needed(of_nodes, rate, tails)
+    band = _spread_and_needed(of_nodes, rate, _OF_PAIRS)
     scores = [
         Score(
             probe,
@@ -102,7 +112,7 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
         )
         for name, effect in zip(names, of_nodes, strict=True)
     ]
-    band = _spread_and_needed(of_links, rate, tails)
+    band = _spread_and_needed(of_links, rate, _OF_PAIRS)
     # A link between fast nodes is not slow while it takes no longer than usual.
     scores += [
         Score(probe, Unit(one.nodes, one.part), float(min(effect, cost - fit.usual)), *band, one.problem)
@@ -121,10 +131,8 @@ def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     rows = [[cost_of[id(one)] for one in split] for split in smallest]
     costs = np.array([[*row, *[math.nan] * (splits.parts - len(row))] for row in rows])
 
-    proves = splits.parts > 1 and any(one.samples for one in of_size)
-
     def needed(values: int) -> float:
-        return deviations_needed(len(names), rate, max(values, 2)) if proves else math.inf
+        return deviations_needed(len(names), rate, max(values, 2)) if splits.parts > 1 else math.inf
 
     fit = splits.fit(costs, lambda deviations, values: deviations >= SUSPECTED * needed(values))
     problems = {name: one.problem for one in of_size if one.problem for name in one.nodes}

@@ -110,8 +110,8 @@ def _doubt(isolation: Isolation) -> str:
     """Return why not all is good although nobody is accused, empty if it is."""
     if isolation["at_scale"]:
         return f"No node is slow, but {_lower(_at_scale(isolation)[0])}"
-    if unmeasured := _unmeasured(isolation):
-        return f"Nothing is proved to be slow, but {unmeasured[0]}"
+    if unmeasured := isolation.get("unmeasured"):
+        return f"Nothing is proved to be slow, but {', '.join(unmeasured)} failed between all nodes"
     if isolation["unproved"]:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):

@@ -44,6 +44,7 @@ def isolated(
     named: Sequence[str] = (),
     tools: Callable[[str, Sequence[str]], Answer] = has_none,
     said: list[str] | None = None,
+    before: t.Mapping[str, str] | None = None,
 ) -> Isolation:
     """Return what an isolation finds of nodes that answer so, and collect what it says."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
@@ -69,6 +70,7 @@ def isolated(
         planned_with(choice, arguments, NODES),
         lines.append,
         lambda prober, nodes: settled(prober, nodes, options, lines.append),
+        before=before or {},
     )
 
 
