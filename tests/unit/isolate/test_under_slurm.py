@@ -51,6 +51,11 @@ def test_nodes_out_of_service_are_left_out_with_slurms_reason() -> None:
     assert problems == []
 
 
+def test_a_node_that_does_not_respond_is_left_out_before_slurm_has_it_down() -> None:
+    (node,) = shown_nodes("NodeName=gpu07 NodeAddr=gpu07 State=IDLE* Owner=N/A")
+    assert node.out == "Slurm has it as IDLE*"
+
+
 @pytest.mark.parametrize(
     ("wanted", "names"),
     [

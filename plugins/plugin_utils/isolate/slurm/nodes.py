@@ -17,7 +17,9 @@ from ...plan.config.words import counted, listed
 
 # States in which Slurm starts nothing on a node, until somebody or something brings it back.
 _OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "NOT_RESPONDING", "UNKNOWN"})
-# What stands behind a state is a sign of its own, such as the star of a node that does not respond.
+# What stands behind a state is a sign of its own. A node with this one does not respond, and so gets no job; only later
+# it is DOWN.
+_SILENT = "*"
 _NO_WORD = re.compile(r"[^A-Z_+]")
 # Slurm adds who gave a reason, and when.
 _REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
@@ -62,14 +64,15 @@ def shown_nodes(output: str) -> list[SlurmNode]:
 
 def _node(line: str) -> SlurmNode:
     node = fields(line)
-    states = _NO_WORD.sub("", node.get("State", "UNKNOWN")).split("+")
+    state = node.get("State", "UNKNOWN")
+    states = _NO_WORD.sub("", state).split("+")
     given = _REASON.search(line)
     why = f": {one_line(given[1])} ({one_line(given[2])})" if given else ""
     features = node.get("ActiveFeatures", "(null)")
     return SlurmNode(
         name=node["NodeName"],
         address=node.get("NodeAddr", node["NodeName"]),
-        out=f"Slurm has it as {node.get('State', 'UNKNOWN')}{why}" if _OUT & set(states) else "",
+        out=f"Slurm has it as {state}{why}" if _OUT & set(states) or _SILENT in state else "",
         is_idle=states[0] == "IDLE",
         features=frozenset() if features == "(null)" else frozenset(features.split(",")),
     )
