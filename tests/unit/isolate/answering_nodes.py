@@ -45,6 +45,7 @@ def isolated(
     tools: Callable[[str, Sequence[str]], Answer] = has_none,
     said: list[str] | None = None,
     before: t.Mapping[str, str] | None = None,
+    gpu: str | None = None,
 ) -> Isolation:
     """Return what an isolation finds of nodes that answer so, and collect what it says."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
@@ -56,7 +57,7 @@ def isolated(
                 return accepted(PROBE, {**_WELL, **answer(node, needs["probe"])})
             if phase is TOOLS:
                 return accepted(TOOLS, {**_WELL, "found": tools(node, needs["tools"])})
-            return {}
+            return {"hardware": {"accelerators": {"name": gpu}}}
 
         return ask
 

@@ -120,3 +120,8 @@ def test_what_fails_between_all_nodes_accuses_nobody_and_calls_nobody_good(kind:
     assert "are good" not in head
     assert f"{probe} failed between all nodes" in head
     assert any(probe in line and "no route to host" in line for line in lines)
+
+
+def test_what_gpus_the_nodes_have_is_known_without_a_probe() -> None:
+    assert isolated(gpu="NVIDIA H200").get("gpus") == dict.fromkeys(NODES, "NVIDIA H200")
+    assert isolated().get("gpus") == {}
