@@ -66,7 +66,7 @@ def test_no_hold_begins_before_every_node_is_staged() -> None:
     asked = []
     of = Prober(
         dict.fromkeys("abcdef", HERE),
-        {node: lambda phase, node=node, **_more: asked.append((phase.name, node)) for node in "abcdef"},
+        {node: lambda phase, node=node, **_more: asked.append((phase.name, node)) or {} for node in "abcdef"},
         at_once=2,
         port=1,
     )
