@@ -231,25 +231,59 @@ def test_members_of_a_group_are_spans_of_ranks() -> None:
     assert group["members"] == [[0, 1024, 8]]
 
 
-def test_of_transfers_that_are_started_together_only_the_last_row_has_a_state() -> None:
-    def moved(number: int, name: str, state: str = "scheduled") -> dict[str, t.Any]:
-        return row(is_p2p=True, p2p_seq_id=number, profiling_name=f"nccl:{name}", state=state)
+def moved(number: int, name: str, **values: t.Any) -> dict[str, t.Any]:
+    return row(is_p2p=True, p2p_seq_id=number, profiling_name=f"nccl:{name}", **values)
 
-    done = [moved(1, "send 1->2"), moved(1, "recv 1<-0"), moved(1, "coalesced", "completed")]
+
+def batch(numbers: tuple[int, int], *names: str, state: str = "completed") -> list[dict[str, t.Any]]:
+    """Return the rows of transfers that are started as one: only the last has a state, and it is no transfer."""
+    of_batch = {"collective_seq_id": numbers[0], "p2p_seq_id": numbers[1]}
+    each = [row(is_p2p=True, profiling_name=f"nccl:{name}", **of_batch) for name in names]
+    return [*each, row(profiling_name="nccl:coalesced", input_sizes=[], state=state, **of_batch)]
+
+
+BETWEEN = ("send 1->2", "recv 1<-0")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param(((3, 1), (3, 2), (3, 3)), id="counted as transfers"),
+        # So did PyTorch 2.4.
+        pytest.param(((4, 0), (5, 0), (6, 0)), id="counted as collectives"),
+    ],
+)
+def test_of_transfers_that_are_started_together_only_their_end_has_a_state(
+    numbers: tuple[tuple[int, int], ...],
+) -> None:
+    first, second, third = numbers
+    done = [row(collective_seq_id=3, state="completed"), *batch(first, *BETWEEN), *batch(second, *BETWEEN)]
     (group,) = groups_in(dump(*done))
-    assert group["pending"] == []
-    (group,) = groups_in(dump(*done, moved(2, "recv 1<-0"), moved(2, "coalesced")))
-    assert [(one["operation"], one["peer"], one["is_transfer"]) for one in group["pending"]] == [("recv", 0, True)]
-    (group,) = groups_in(dump(*done, moved(2, "send 1->2")))
-    assert group["pending"][0]["peer"] == 16
+    assert (group["entered"], group["pending"]) == (3, [])
+    (group,) = groups_in(dump(*done, *batch(third, *BETWEEN, state="scheduled")))
+    assert [(one["operation"], one["peer"], one["is_transfer"]) for one in group["pending"]] == [
+        ("send", 16, True),
+        ("recv", 0, True),
+    ]
 
 
-def test_a_collective_that_is_done_by_the_group_s_status_is_not_pending() -> None:
-    rows = [row(collective_seq_id=number) for number in (7, 8, 9)]
-    (group,) = groups_in(dump(*rows, last_completed_collective=8))
+def test_transfers_with_several_ranks_are_done_in_any_order() -> None:
+    (group,) = groups_in(dump(moved(1, "send 1->2"), moved(2, "recv 1<-0", state="completed")))
+    assert [(one["operation"], one["peer"]) for one in group["pending"]] == [("send", 16)]
+
+
+def test_a_collective_is_pending_whatever_number_the_transfers_of_its_group_have_reached() -> None:
+    rows = [row(collective_seq_id=2), moved(9000, "send 1->2", collective_seq_id=1, state="completed")]
+    (group,) = groups_in(dump(*rows, last_completed_collective=9000))
+    assert [one["number"] for one in group["pending"]] == [2]
+
+
+def test_a_collective_that_is_retired_is_not_pending() -> None:
+    rows = [row(collective_seq_id=number, retired=number < 9) for number in (7, 8, 9)]
+    (group,) = groups_in(dump(*rows))
     assert (group["entered"], [one["number"] for one in group["pending"]]) == (9, [9])
     rows[2]["state"] = "started"
-    (group,) = groups_in(dump(*rows, last_completed_collective=8))
+    (group,) = groups_in(dump(*rows))
     assert group["pending"][0]["started"]
 
 
