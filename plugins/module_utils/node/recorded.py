@@ -40,7 +40,7 @@ def groups_in(dump: t.Any) -> list[GroupSeen]:
     for row in dump.get("entries", []):
         named = row.get("process_group") if isinstance(row, dict) else None
         if isinstance(named, (tuple, list)) and len(named) == 2:
-            name, description = (str(part)[:_CHARACTERS] for part in named)
+            name, description = (_text(part)[:_CHARACTERS] for part in named)
             rows.setdefault((name, description), []).append(row)
     return [_group(key, of_group, dump) for key, of_group in sorted(rows.items())[:_MOST_GROUPS]]
 
@@ -78,7 +78,7 @@ def _sorted(rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
     collectives, transfers = [], []
     end: _Row = {}
     for before, row in zip(reversed([{}, *rows[:-1]]), reversed(rows)):
-        is_end = _NAME_OF_END.fullmatch(str(row.get("profiling_name"))) is not None
+        is_end = _NAME_OF_END.fullmatch(_text(row.get("profiling_name"))) is not None
         if is_end and (row.get("is_p2p") or (before.get("is_p2p") and _numbers(before) == _numbers(row))):
             end = row
         elif not row.get("is_p2p"):
@@ -89,13 +89,13 @@ def _sorted(rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
 
 
 def _pending(row: _Row, number: int, members: list[int]) -> Pending:
-    named = _NAME.match(str(row.get("profiling_name", "")))
+    named = _NAME.match(_text(row.get("profiling_name")))
     peer = int(named["peer"]) if named and named["peer"] and len(named["peer"]) < 10 else None
     sizes = row.get("input_sizes") or row.get("output_sizes") or []
     return {
         "number": number,
         "operation": named["operation"][:_CHARACTERS] if named else "",
-        "sizes": ", ".join(str(size) for size in sizes)[:_CHARACTERS] if isinstance(sizes, list) else "",
+        "sizes": ", ".join(map(_size, sizes))[:_CHARACTERS] if isinstance(sizes, list) else "",
         "started": row.get("state") == "started",
         "is_transfer": bool(row.get("is_p2p")),
         "peer": members[peer] if peer is not None and peer < len(members) else None,
@@ -109,6 +109,15 @@ def _is_done(row: _Row) -> bool:
 
 def _numbers(row: _Row) -> tuple[int, int]:
     return _number(row, "collective_seq_id"), _number(row, "p2p_seq_id")
+
+
+def _text(value: t.Any) -> str:
+    """Return a text; nothing for other values, as writing out what is nested may take for ever."""
+    return value if isinstance(value, str) else ""
+
+
+def _size(size: t.Any) -> str:
+    return str([number for number in size if isinstance(number, int)]) if isinstance(size, list) else ""
 
 
 def _of(values: _Row, name: str) -> _Row:

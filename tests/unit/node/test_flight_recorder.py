@@ -287,6 +287,16 @@ def test_a_collective_that_is_retired_is_not_pending() -> None:
     assert group["pending"][0]["started"]
 
 
+@pytest.mark.parametrize("key", ["process_group", "profiling_name", "input_sizes"])
+def test_values_that_would_be_endless_as_text_are_left_out(key: str) -> None:
+    nested: t.Any = ()
+    for _level in range(60):
+        nested = (nested, nested)
+    value = [nested] if key == "input_sizes" else (nested, nested) if key == "process_group" else nested
+    (group,) = groups_in(dump(row(collective_seq_id=1, **{key: value})))
+    assert group["entered"] == 1
+
+
 @pytest.mark.parametrize("value", [{}, {"entries": [7, {"process_group": 7}]}])
 def test_a_dump_of_a_rank_without_collectives_has_no_groups(value: t.Any) -> None:
     assert groups_in(value) == []
