@@ -82,14 +82,18 @@ def _dumps_of(statuses: list[Status]) -> _Dumps:
     groups: dict[int, dict[_Key, GroupSeen]] = {}
     nodes: dict[int, str] = {}
     places: dict[int, int] = {}
+    unread: set[int] = set()
     for status in statuses:
         for seen in status.get("ranks_seen") or ():
             nodes[seen["rank"]] = status["node"]
             places |= {seen["rank"]: seen["local_rank"]} if "local_rank" in seen else {}
         for recorded in status.get("recorded") or ():
             nodes[recorded["rank"]] = status["node"]
-            groups[recorded["rank"]] = {_key(group): group for group in recorded["groups"]}
-    return _Dumps(groups, nodes, places, nodes.keys() - groups.keys())
+            if recorded["groups"] is None:
+                unread.add(recorded["rank"])
+            else:
+                groups[recorded["rank"]] = {_key(group): group for group in recorded["groups"]}
+    return _Dumps(groups, nodes, places, nodes.keys() - groups.keys() - unread)
 
 
 def _key(group: GroupSeen) -> _Key:

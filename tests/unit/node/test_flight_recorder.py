@@ -118,6 +118,22 @@ def test_a_rank_that_does_not_react_is_waited_for_only_so_long(tmp_path: Path, m
     os.close(reader)
 
 
+def test_an_old_dump_of_a_rank_that_is_asked_in_vain_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight_recorder, "_WAIT_SECONDS", 0.1)
+    os.mkfifo(tmp_path / f"{PREFIX}1.pipe")
+    reader = os.open(tmp_path / f"{PREFIX}1.pipe", os.O_RDONLY | os.O_NONBLOCK)
+    leave(tmp_path, 0, 1)
+    assert [one["rank"] for one in recorded_here(node(tmp_path), ask=True)] == [0]
+    os.close(reader)
+
+
+def test_what_takes_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(tmp_path, 0, 1)
+    monkeypatch.setattr(flight_recorder, "_SECONDS", -1.0)
+    found = recorded_here(node(tmp_path), ask=False)
+    assert [(one["rank"], one["groups"]) for one in found] == [(0, None), (1, None)]
+
+
 def test_what_is_no_pipe_and_no_dump_of_ours_is_left_alone(tmp_path: Path) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "run"
     folder.mkdir()
@@ -127,7 +143,7 @@ def test_what_is_no_pipe_and_no_dump_of_ours_is_left_alone(tmp_path: Path) -> No
     (folder / f"{PREFIX}3").symlink_to(REAL / "gloo_rank_3")
     (folder / f"{PREFIX}4").write_bytes(pickle.dumps([1, 2], protocol=2))
     (folder / f"{PREFIX}5").write_bytes((REAL / "gloo_rank_0").read_bytes()[:-200])
-    assert recorded_here(node(folder), ask=True) == []
+    assert [(one["rank"], one["groups"]) for one in recorded_here(node(folder), ask=True)] == [(4, None), (5, None)]
     assert (outside.read_text(), (folder / f"{PREFIX}2.pipe").read_text()) == ("not ours", "a file")
 
 

@@ -151,6 +151,13 @@ def test_the_only_rank_without_a_dump_may_be_the_one(silent: tuple[int, ...], na
     assert (found.silent is not None) is named
 
 
+def test_a_rank_whose_dump_could_not_be_read_is_not_one_without_a_dump() -> None:
+    statuses = run(dict.fromkeys(range(3), INSIDE), silent=(3,))
+    statuses[1]["recorded"].append({"rank": 3, "file": "", "groups": None})
+    found = missing_ranks(statuses)
+    assert (found.late, found.silent) == (None, None)
+
+
 def test_spans_of_a_hostile_node_cost_nothing() -> None:
     wide = [[0, 2**20, 2**20], [0, 2**20, 0]]
     ranks = {rank: [group(5, waits(5), name=str(number), members=wide) for number in range(64)] for rank in range(4)}
