@@ -122,6 +122,9 @@ def test_the_rank_that_others_wait_for_and_that_waits_for_nobody_is_named(
         {0: INSIDE, 1: [group(5, waits(5, "broadcast"))]},
         # The sizes of an all-to-all differ as they may.
         {rank: [group(5, waits(5, "all_to_allv", sizes=f"[{rank}]"))] for rank in range(4)},
+        # The same amount in another shape.
+        {rank: [group(5, waits(5, sizes="[]" if rank == 2 else "[1]"))] for rank in range(4)},
+        {rank: [group(5, waits(5, sizes="[8, 2], [1]" if rank == 2 else "[16], []"))] for rank in range(4)},
         # Both ends of a transfer have begun it.
         {0: [group(0, waits(3, "send", peer=1))], 1: [group(0, waits(3, "recv", peer=0))]},
         # Each waits for the other, in different groups.
