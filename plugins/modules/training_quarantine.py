@@ -22,7 +22,7 @@ attributes:
   idempotent:
     support: none
     details:
-      - The days begin anew with every call.
+      - The days count from the last call.
 options:
   output_dir:
     description: Folder on the controller with the isolation, C(isolation/NAME).

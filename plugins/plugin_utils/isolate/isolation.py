@@ -60,7 +60,7 @@ class Isolation(TypedDict):
     would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
     None where it could not be measured, and ``seconds`` how long it took by itself; ``links`` are the same for pairs,
     as lists of two nodes and the fraction. ``suspicion`` is what became of the nodes that were suspects before, and
-    ``telemetry`` what accelerators said of themselves meanwhile, by node.
+    ``telemetry`` what accelerators said of themselves meanwhile, by node, and ``gpus`` what they are.
     """
 
     suspects: list[Suspect]
@@ -77,6 +77,7 @@ class Isolation(TypedDict):
     node_minutes: float
     tests: t.NotRequired[PlannedTests]
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
+    gpus: t.NotRequired[dict[str, str]]
 
 
 def isolate(
@@ -147,6 +148,7 @@ def isolate(
         "node_minutes": prober.node_minutes,
         "tests": tests,
         "telemetry": prober.telemetry,
+        "gpus": prober.gpus,
     }
 
 

@@ -40,8 +40,9 @@ class ProbedNode:
 class Prober:
     """Tests nodes through ``ask`` with the probes that are ``chosen``; ``node_minutes`` is what this has cost so far.
 
-    ``telemetry`` is what the accelerators of each node said when it was last tested by itself. ``gone`` are nodes whose
-    hold ended before their tests did, each with how: nothing more is asked of them, and it is no fault of theirs.
+    ``telemetry`` is what the accelerators of each node said when it was last tested by itself, ``gpus`` the name of
+    their model. ``gone`` are nodes whose hold ended before their tests did, each with how: nothing more is asked of
+    them, and it is no fault of theirs.
 
     ``files`` come into the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is
     the first port on which nodes listen for partners.
@@ -58,13 +59,18 @@ class Prober:
     chosen: Chosen = BUILT_IN
     node_minutes: float = 0.0
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
+    gpus: dict[str, str] = field(default_factory=dict)
     gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
         """Hold all nodes, and return why some cannot be held; those are left alone."""
 
         def stage(node: str) -> None:
-            self.ask[node](STAGE, files=dict(self.files), given_secrets={}, secrets={}, keep=None)
+            answer = self.ask[node](STAGE, files=dict(self.files), given_secrets={}, secrets={}, keep=None)
+            hardware = answer.get("hardware")
+            gpus = hardware["accelerators"] if hardware else None
+            if gpus and gpus["name"]:
+                self.gpus[node] = gpus["name"]
 
         staged, refused = self._on_each(list(self.nodes), stage)
         # A hold lasts so long from its start on, and others may still have to pull their image.

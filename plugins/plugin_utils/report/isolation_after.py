@@ -11,8 +11,9 @@ from ..isolate.outcome import probes_against, proven_nodes, reasons_of
 from ..plan.config.words import listed
 from ..run.quarantine import Found, Quarantine
 from .files import ISOLATIONS, PROBES
+from .node_memory import memory_of, usual_drifts
 from .nodes_page import write_nodes_page
-from .probe_store import rows_of, write_probes
+from .probe_store import read_probes, rows_of, write_probes
 
 _MOST_NAMED = 8
 
@@ -40,8 +41,12 @@ def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: floa
 
 def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
     """Add what was measured to the nodes' history in a folder of runs, and write the page of nodes there."""
+    history = runs / ISOLATIONS / PROBES
     try:
-        write_probes(runs / ISOLATIONS / PROBES, rows_of(name, isolation, at))
-        return [f"All nodes: {write_nodes_page(runs)}"]
+        write_probes(history, rows_of(name, isolation, at))
+        drifts = usual_drifts(memory_of(read_probes(history)[0]), name, isolation["seconds"])
+        since = [f"{100 * by:+.1f} % ({probe})" for probe, by in drifts.items()]
+        compared = [f"Time against the same nodes' earlier isolations: {', '.join(since)}"] if since else []
+        return [*compared, f"All nodes: {write_nodes_page(runs)}"]
     except OSError as error:
         return [f"The nodes' history was not written: {error}"]

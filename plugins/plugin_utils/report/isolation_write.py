@@ -23,6 +23,7 @@ from ..isolate.outcome import (
 )
 from ..isolate.planned import PlannedTests, planned_in_words
 from ..isolate.readings import OF_SCALE
+from ..isolate.references import peaks_in_words
 from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
 from .files import json_text
@@ -68,7 +69,12 @@ def isolation_lines(isolation: Isolation) -> list[str]:
     # Slow nodes make larger groups slower, too.
     sizes = [] if suspects else _sizes(isolation)
     lines += [f"  {line}" for line in (*_at_scale(isolation), *sizes)]
+    lines += [f"  {line}" for line in _peaks(isolation)]
     return [*head, *lines, f"  {proof_in_words(isolation)}"]
+
+
+def _peaks(isolation: Isolation) -> list[str]:
+    return peaks_in_words(isolation.get("gpus", {}), isolation["seconds"])
 
 
 def _at_scale(isolation: Isolation) -> list[str]:
@@ -147,6 +153,7 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
         suspects=isolation["suspects"],
         good=_verdict(isolation) == "good",
         proof=proof_in_words(isolation),
+        peaks=_peaks(isolation),
         unproved=[unproved_in_words(one) for one in isolation["unproved"]],
         suspicion=[suspicion_in_words(one) for one in isolation["suspicion"]],
         untested=untested,

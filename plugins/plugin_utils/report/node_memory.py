@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import statistics
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from .probe_store import ProbeRow
@@ -57,6 +57,20 @@ def memory_of(rows: Sequence[ProbeRow]) -> list[NodeMemory]:
     ranked = [one._replace(rank=ranks.get(one.node)) for one in found]
     # Broken nodes have no rank, and come first.
     return sorted(ranked, key=lambda one: -(one.rank or len(ranked) + 1))
+
+
+def usual_drifts(nodes: Iterable[NodeMemory], isolation: str, probes: Collection[str]) -> dict[str, float]:
+    """Return how much longer the nodes of an isolation usually take by some probes than in their own earlier ones.
+
+    It is the median of their drifts, as a fraction: what changed for all of them, such as a driver or a limit of power,
+    shows only here.
+    """
+    found: dict[str, list[float]] = {}
+    for node in nodes:
+        for drift in node.drifts if node.isolation == isolation else ():
+            if drift.probe in probes:
+                found.setdefault(drift.probe, []).append(drift.by)
+    return {probe: statistics.median(by) for probe, by in sorted(found.items())}
 
 
 def _of_node(node: str, rows: Sequence[ProbeRow]) -> NodeMemory:

@@ -44,6 +44,7 @@ def isolated(
     named: Sequence[str] = (),
     tools: Callable[[str, Sequence[str]], Answer] = has_none,
     said: list[str] | None = None,
+    gpu: str | None = None,
 ) -> Isolation:
     """Return what an isolation finds of nodes that answer so, and collect what it says."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
@@ -55,7 +56,7 @@ def isolated(
                 return accepted(PROBE, {**_WELL, **answer(node, needs["probe"])})
             if phase is TOOLS:
                 return accepted(TOOLS, {**_WELL, "found": tools(node, needs["tools"])})
-            return {}
+            return {"hardware": {"accelerators": {"name": gpu}}}
 
         return ask
 

@@ -102,3 +102,8 @@ def test_gpus_that_no_probe_tests_are_not_called_good() -> None:
     assert "GPUs were not tested" in isolation_lines(isolated(answer))[0]
     assert "GPUs" not in isolation_lines(isolated(answer, ["cpu", "dcgm"], has_all))[0]
     assert "GPUs" not in isolation_lines(isolated())[0]
+
+
+def test_what_gpus_the_nodes_have_is_known_without_a_probe() -> None:
+    assert isolated(gpu="NVIDIA H200").get("gpus") == dict.fromkeys(NODES, "NVIDIA H200")
+    assert isolated().get("gpus") == {}

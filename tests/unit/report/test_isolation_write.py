@@ -155,6 +155,18 @@ def test_what_the_gpus_of_a_suspect_said_stands_beside_what_is_usual(tmp_path: P
     assert "telemetry" not in written(tmp_path, isolation())["report.html"]
 
 
+def test_how_near_the_gpus_come_to_their_peak_is_said_as_all_may_be_slow_alike(tmp_path: Path) -> None:
+    # 2 × 8192³ operations in 2.2 ms are 500 TFLOP/s, about a half of what a module of this model can do.
+    took = {f"{node} GPU {number}": 0.0022 for node in NODES for number in range(8)}
+    gpus = dict.fromkeys(NODES, "NVIDIA H100 80GB HBM3")
+    found = isolation() | {"seconds": {"torch_gemm": took}, "gpus": gpus}
+    for shown in (written(tmp_path, found)["report.html"], "\n".join(isolation_lines(found))):
+        assert "H100: usually 500 TFLOP/s in BF16 (torch_gemm), 51 % of the peak" in shown
+    # A card for PCIe has another peak, which is not known.
+    for other in ({}, dict.fromkeys(NODES, "NVIDIA H100 PCIe")):
+        assert "peak" not in "\n".join(isolation_lines(found | {"gpus": other}))
+
+
 def of_groups(slower_by: float | None) -> dict[str, t.Any]:
     probe, sizes = "torch_groups_all_reduce", ((4, 8, 0.0), (8, 1, slower_by))
     return {

@@ -49,6 +49,18 @@ def test_nodes_are_ranked_by_the_latest_isolation_and_drift_against_their_own_ea
     assert nodes["gpu2"].slowest == ("cpu", "", pytest.approx(0.021))
 
 
+def test_what_makes_all_nodes_slower_shows_against_their_own_earlier_isolations(tmp_path: Path) -> None:
+    first = dict.fromkeys(NODES, 1.0)
+    later = {node: 1.04 + 0.01 * place for place, node in enumerate(NODES)} | {"new": 5.0}
+    others = {"nodes": {node: {"verdict": "good"} for node in later}}
+    at = datetime(2026, 9, 1, tzinfo=UTC)
+    assert not any("cpu" in line for line in remembered(tmp_path, "first", measured(first), at))
+    found = t.cast("Isolation", measured(later) | others)
+    (said,) = (line for line in remembered(tmp_path, "later", found, at.replace(month=10)) if "cpu" in line)
+    # The median of the four that were there before.
+    assert "+5.5 % (cpu)" in said
+
+
 def test_a_node_that_was_replaced_or_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:
     pairs: dict[str, float | None] = dict.fromkeys(NODES, 0.0)
     before = measured(dict.fromkeys([*NODES, "gone"], 1.0), **pairs)
@@ -74,7 +86,7 @@ def test_the_page_has_a_row_for_each_node_and_the_index_leads_to_it(tmp_path: Pa
     for month, slow in ((1, 1.0), (2, 1.2)):
         found = measured({**dict.fromkeys(NODES, 1.0), "gpu<1>": slow})
         found["nodes"]["gpu<1>"] = found["nodes"]["gpu0"]
-        (said,) = remembered(tmp_path, f"night-{month}", found, datetime(2026, month, 1, tzinfo=UTC))
+        *_, said = remembered(tmp_path, f"night-{month}", found, datetime(2026, month, 1, tzinfo=UTC))
     assert said.endswith("nodes.html")
     page = (tmp_path / "nodes.html").read_text()
     rows = re.findall(r"<tr><th scope=.row.>.*?</tr>", page, re.DOTALL)

@@ -45,6 +45,15 @@ def accelerator_of(name: str) -> str | None:
     return next((known for known in PEAK_TFLOPS if letters in (known, known.removesuffix("x"))), None)
 
 
+def gpu_in(name: str) -> str | None:
+    """Return the accelerator in the table for the name of a device, such as NVIDIA H100 80GB HBM3, or None.
+
+    Cards for PCIe and NVL have other peaks than the modules in the table.
+    """
+    words = re.split(r"[^a-z0-9]+", name.casefold())
+    return None if {"pcie", "nvl"} & {*words} else next(filter(None, map(accelerator_of, words)), None)
+
+
 def peak_tflops(accelerator: str, precision: str) -> float | None:
     """Return the dense peak of one chip in TFLOP/s, or None if it is not in the table."""
     known = accelerator_of(accelerator)

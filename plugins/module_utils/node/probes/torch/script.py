@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 _SAMPLES = 5
 # A product of square matrices, copies within the GPU's memory, and copies between it and the host; the sizes are of a
 # GPU and of a CPU.
-_EDGE = (8192, 256)
+EDGE = (8192, 256)
 _COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
 # What GPUs of several nodes exchange: much, and so little that latency counts.
@@ -130,7 +130,7 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     # Many CPUs do not support BF16.
     kind = torch.bfloat16 if on_gpu else torch.float32
     torch.manual_seed(1)
-    one, other = (torch.randn(_EDGE[of], _EDGE[of], device=device, dtype=kind) for _matrix in range(2))
+    one, other = (torch.randn(EDGE[of], EDGE[of], device=device, dtype=kind) for _matrix in range(2))
     product = one @ other
     copied = torch.ones(_COPIED[of], device=device, dtype=torch.uint8)
     copy = torch.empty_like(copied)
