@@ -317,7 +317,7 @@ class Recorded(t.TypedDict):
 
     rank: int
     file: str
-    groups: list[GroupSeen]
+    groups: list[GroupSeen] | None
 
 
 class MachineFact(t.TypedDict):

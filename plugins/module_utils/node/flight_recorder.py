@@ -8,6 +8,7 @@ at once a second (DumpPipe and HeartbeatMonitor in torch/csrc/distributed/c10d/P
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import stat
@@ -18,7 +19,7 @@ from .plain_pickle import read_plain
 from .recorded import groups_in
 
 if t.TYPE_CHECKING:
-    from .contracts import Node, Recorded
+    from .contracts import GroupSeen, Node, Recorded
 
 # What PyTorch has called them, its latest name first.
 _DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
@@ -27,7 +28,11 @@ FUNCTION = "check_pipes"
 _MOST_RANKS = 64
 _MOST_BYTES = 64 << 20
 _WAIT_SECONDS = 8.0
+# For all of it; a dump of 20,000 collectives, which TorchTitan keeps, takes about 1 s.
+_SECONDS = 16.0
 _POLL_SECONDS = 0.2
+
+_READ_ONLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _Version = t.Tuple[int, int, int]
 
@@ -35,23 +40,24 @@ _Version = t.Tuple[int, int, int]
 def recorded_here(node: Node, ask: bool) -> list[Recorded]:
     """Return what the dumps of a node's ranks say, as ``rank``, ``file`` and ``groups`` (`recorded.groups_in`).
 
-    With ``ask``, ranks that run are asked for a new dump first, and waited for, at most 8 s.
+    With ``ask``, ranks that run are asked for a new dump first, and waited for, at most 8 s; an old dump of a rank that
+    leaves no new one is none. ``groups`` is None for what is no dump, is too large, or could not be read within 16 s.
     """
     dumps = _prefix(node, _DUMPS)
     if dumps is None:
         return []
     before = _versions(dumps)
-    missing = _ask(_prefix(node, _PIPES)) if ask else set()
-    deadline = time.monotonic() + _WAIT_SECONDS
+    asked = _ask(_prefix(node, _PIPES)) if ask else set()
+    begin = time.monotonic()
     found: dict[int, tuple[_Version, Recorded]] = {}
     while True:
         for rank, version in sorted(_versions(dumps).items())[:_MOST_RANKS]:
-            if rank not in found or found[rank][0] != version:
-                seen = _read(rank, f"{dumps}{rank}")
-                if seen:
-                    found[rank] = version, seen
-        missing = {rank for rank in missing if rank not in found or found[rank][0] == before.get(rank)}
-        if not missing or time.monotonic() > deadline:
+            is_old = rank in asked and version == before.get(rank)
+            if not is_old and (rank not in found or found[rank][0] != version):
+                path = f"{dumps}{rank}"
+                found[rank] = version, {"rank": rank, "file": path, "groups": _read(path, begin + _SECONDS)}
+        is_there = all(rank in found and found[rank][1]["groups"] is not None for rank in asked)
+        if is_there or time.monotonic() > begin + _WAIT_SECONDS:
             return [seen for _rank, (_version, seen) in sorted(found.items())]
         time.sleep(_POLL_SECONDS)
 
@@ -103,15 +109,24 @@ def _versions(prefix: str) -> dict[int, _Version]:
     return found
 
 
-def _read(rank: int, path: str) -> Recorded | None:
+class _InTime(io.FileIO):
+    """A file that can be read until a moment of the monotonic clock."""
+
+    limit = 0.0
+
+    def readinto(self, buffer: t.Any) -> int | None:
+        if time.monotonic() > self.limit:
+            raise TimeoutError
+        return super().readinto(buffer)
+
+
+def _read(path: str, limit: float) -> list[GroupSeen] | None:
     """Return what a dump says; None while it is being written, and for what is none."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            seen = os.fstat(stream.fileno())
-            if stat.S_ISREG(seen.st_mode) and seen.st_size <= _MOST_BYTES:
-                return {"rank": rank, "file": path, "groups": groups_in(read_plain(stream))}
-    except (OSError, ValueError):
-        pass
+    with contextlib.suppress(OSError, ValueError), _InTime(os.open(path, _READ_ONLY)) as file:
+        file.limit = limit
+        seen = os.fstat(file.fileno())
+        if stat.S_ISREG(seen.st_mode) and seen.st_size <= _MOST_BYTES:
+            return groups_in(read_plain(io.BufferedReader(file)))
     return None
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a dump of PyTorch's flight recorder says of one rank: which collectives it has entered, and which not finished.
 
-A dump has ``entries``, a row for each of the last collectives and transfers of the rank, ``pg_config`` and
-``pg_status``, by process group; see torch/csrc/distributed/c10d/FlightRecorder.hpp (version 2.10 of the format, in
-PyTorch 2.13) and FlightRecorderDetail.hpp. Collectives of a group are numbered from 1 on, alike on each of its ranks.
+A dump has ``entries``, a row for each of the last collectives and transfers of the rank, and ``pg_config``, by process
+group; see torch/csrc/distributed/c10d/FlightRecorder.hpp (version 2.10 of the format, in PyTorch 2.13) and
+FlightRecorderDetail.hpp. Collectives of a group are numbered from 1 on, alike on each of its ranks. ``pg_status`` is of
+no use: where a group has both, its last numbers are of collectives or of transfers.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ if t.TYPE_CHECKING:
 
 # "nccl:all_reduce", "nccl:send 1->2", "nccl:recv 3<-0"; the ranks are those within the group.
 _NAME = re.compile(r"(?:\w+:)?(?P<operation>\w+)(?: (?P<own>\d+)(?:->|<-)(?P<peer>\d+))?")
-_COALESCED = "coalesced"
-_DONE = "completed"
+_NAME_OF_END = re.compile(r"(?:\w+:)?coalesced")
 _MOST_GROUPS = 64
 _MOST_PENDING = 3
 _MOST_RANKS = 1 << 20
@@ -40,26 +40,22 @@ def groups_in(dump: t.Any) -> list[GroupSeen]:
     for row in dump.get("entries", []):
         named = row.get("process_group") if isinstance(row, dict) else None
         if isinstance(named, (tuple, list)) and len(named) == 2:
-            name, description = (str(part)[:_CHARACTERS] for part in named)
+            name, description = (_text(part)[:_CHARACTERS] for part in named)
             rows.setdefault((name, description), []).append(row)
     return [_group(key, of_group, dump) for key, of_group in sorted(rows.items())[:_MOST_GROUPS]]
 
 
 def _group(key: tuple[str, str], rows: list[_Row], dump: _Row) -> GroupSeen:
     name, description = key
-    config, status = (_of(_of(dump, part), of) for part, of in (("pg_config", name), ("pg_status", _id(rows[0]))))
-    members = _ranks(config.get("ranks"))
-    collectives = [row for row in rows if not row.get("is_p2p")]
-    transfers = [row for row in rows if row.get("is_p2p")]
+    members = _ranks(_of(_of(dump, "pg_config"), name).get("ranks"))
+    collectives, open_transfers = _sorted(rows)
     entered = max([0, *(_number(row, "collective_seq_id") for row in collectives)])
-    # Of several that are started as one, only the last row, "coalesced", has a state.
-    done = _last_done(collectives, "collective_seq_id", _number(status, "last_completed_collective"))
+    # Those of a group are done one after the other; of several started as one, only their end has a state.
+    done = max([0, *(_number(row, "collective_seq_id") for row in collectives if _is_done(row))])
     first: dict[int, _Row] = {}
     for row in collectives:
         if _number(row, "collective_seq_id") > done:
             first.setdefault(_number(row, "collective_seq_id"), row)
-    moved = _last_done(transfers, "p2p_seq_id", 0)
-    open_transfers = [row for row in transfers if _number(row, "p2p_seq_id") > moved and not _is_end(row)]
     return {
         "name": name,
         "description": "" if description == "undefined" else description,
@@ -72,31 +68,56 @@ def _group(key: tuple[str, str], rows: list[_Row], dump: _Row) -> GroupSeen:
     }
 
 
+def _sorted(rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
+    """Return the collectives of a group, and its transfers that are not done.
+
+    Transfers that are started as one have no state but that of their end, which is recorded as a collective with their
+    numbers (initWork and endCoalescing in ProcessGroupNCCL.cpp). Others are done in any order, as each pair of ranks
+    has a communicator of its own.
+    """
+    collectives, transfers = [], []
+    end: _Row = {}
+    for before, row in zip(reversed([{}, *rows[:-1]]), reversed(rows)):
+        is_end = _NAME_OF_END.fullmatch(_text(row.get("profiling_name"))) is not None
+        if is_end and (row.get("is_p2p") or (before.get("is_p2p") and _numbers(before) == _numbers(row))):
+            end = row
+        elif not row.get("is_p2p"):
+            collectives.append(row)
+        elif not _is_done(end if end and _numbers(end) == _numbers(row) else row):
+            transfers.append(row)
+    return collectives[::-1], transfers[::-1]
+
+
 def _pending(row: _Row, number: int, members: list[int]) -> Pending:
-    named = _NAME.match(str(row.get("profiling_name", "")))
+    named = _NAME.match(_text(row.get("profiling_name")))
     peer = int(named["peer"]) if named and named["peer"] and len(named["peer"]) < 10 else None
     sizes = row.get("input_sizes") or row.get("output_sizes") or []
     return {
         "number": number,
         "operation": named["operation"][:_CHARACTERS] if named else "",
-        "sizes": ", ".join(str(size) for size in sizes)[:_CHARACTERS] if isinstance(sizes, list) else "",
+        "sizes": ", ".join(map(_size, sizes))[:_CHARACTERS] if isinstance(sizes, list) else "",
         "started": row.get("state") == "started",
         "is_transfer": bool(row.get("is_p2p")),
         "peer": members[peer] if peer is not None and peer < len(members) else None,
     }
 
 
-def _is_end(row: _Row) -> bool:
-    return str(row.get("profiling_name", "")).endswith(_COALESCED)
+def _is_done(row: _Row) -> bool:
+    # What is recorded without events, as by Gloo, keeps its first state.
+    return row.get("state") == "completed" or row.get("retired") is True
 
 
-def _last_done(rows: list[_Row], numbered: str, known: int) -> int:
-    """Return the number of the last that is done: those of a group are done one after the other."""
-    return max([known, *(_number(row, numbered) for row in rows if row.get("state") == _DONE)])
+def _numbers(row: _Row) -> tuple[int, int]:
+    return _number(row, "collective_seq_id"), _number(row, "p2p_seq_id")
 
 
-def _id(row: _Row) -> str:
-    return str(row.get("pg_id"))
+def _text(value: t.Any) -> str:
+    """Return a text; nothing for other values, as writing out what is nested may take for ever."""
+    return value if isinstance(value, str) else ""
+
+
+def _size(size: t.Any) -> str:
+    return str([number for number in size if isinstance(number, int)]) if isinstance(size, list) else ""
 
 
 def _of(values: _Row, name: str) -> _Row:

@@ -231,7 +231,7 @@ class _Group(TypedDict):
 class _Recorded(TypedDict):
     rank: Count
     file: Line
-    groups: t.Annotated[list[_Group], Field(max_length=_MOST_LINES)]
+    groups: t.Annotated[list[_Group], Field(max_length=_MOST_LINES)] | None
 
 
 class _Fact(TypedDict):

@@ -7,15 +7,18 @@ is at the end of that chain: it is waited for, and waits for nobody.
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from math import prod
 
 from ...module_utils.node.contracts import GroupSeen, Pending
 from ..contracts import Status
 
 # Of these each rank gives as much as any other.
 _SAME_SIZES = frozenset({"all_reduce", "broadcast", "_allgather_base", "_reduce_scatter_base"})
+_SHAPE = re.compile(r"\[(\d+(?:, \d+)*)?\]")
 _MOST_LINES = 12
 _MOST_NAMED = 8
 
@@ -82,14 +85,18 @@ def _dumps_of(statuses: list[Status]) -> _Dumps:
     groups: dict[int, dict[_Key, GroupSeen]] = {}
     nodes: dict[int, str] = {}
     places: dict[int, int] = {}
+    unread: set[int] = set()
     for status in statuses:
         for seen in status.get("ranks_seen") or ():
             nodes[seen["rank"]] = status["node"]
             places |= {seen["rank"]: seen["local_rank"]} if "local_rank" in seen else {}
         for recorded in status.get("recorded") or ():
             nodes[recorded["rank"]] = status["node"]
-            groups[recorded["rank"]] = {_key(group): group for group in recorded["groups"]}
-    return _Dumps(groups, nodes, places, nodes.keys() - groups.keys())
+            if recorded["groups"] is None:
+                unread.add(recorded["rank"])
+            else:
+                groups[recorded["rank"]] = {_key(group): group for group in recorded["groups"]}
+    return _Dumps(groups, nodes, places, nodes.keys() - groups.keys() - unread)
 
 
 def _key(group: GroupSeen) -> _Key:
@@ -162,18 +169,28 @@ def _absent(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
 def _different(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
     """Return the ranks that are in another collective than most of their group, or give another size to it."""
     for one in stuck:
-        kinds = {
-            rank: (at["operation"], at["sizes"] if at["operation"] in _SAME_SIZES else "")
-            for rank, at in one.inside.items()
-        }
+        kinds = {rank: (at["operation"], _amount(at)) for rank, at in one.inside.items()}
         counted = Counter(kinds.values()).most_common()
         if len(counted) > 1 and 2 * counted[0][1] > len(kinds):
             usual = counted[0][0]
             node, named = _of_one_node({rank for rank, kind in kinds.items() if kind != usual}, dumps)
-            other, most = (" ".join(filter(None, kind)) for kind in (kinds[named[0]], usual))
+            as_usual = next(rank for rank, kind in kinds.items() if kind == usual)
+            other, most = (_with_size(one.inside[rank]) for rank in (named[0], as_usual))
             evidence = f"as number {one.number} of {_group(one.key)} {_is(named)} in {other}, most others in {most}"
             return Late(node, named[0], evidence, _who(named, dumps))
     return None
+
+
+def _amount(pending: Pending) -> str:
+    """Return how much a rank gives where all give as much: the same amount may have another shape on another rank."""
+    if pending["operation"] not in _SAME_SIZES:
+        return ""
+    return _SHAPE.sub(lambda shape: str(prod(map(int, (shape[1] or "1").split(", ")))), pending["sizes"])
+
+
+def _with_size(pending: Pending) -> str:
+    sizes = pending["sizes"] if pending["operation"] in _SAME_SIZES else ""
+    return f"{pending['operation']} {sizes}".rstrip()
 
 
 def _not_started(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:

@@ -328,12 +328,15 @@ def test_fio_goes_past_the_cache_where_it_can_and_its_readings_say_so(
     words = (tmp_path / "arguments").read_text().split()
     assert f"--direct={int(direct)}" in words
     assert [word for word in words if word.startswith("--rw")] == ["--rw=write", "--rw=read"] * 5
+    # So that a slow disk keeps within the time of the probe.
+    (limit,) = (float(word.partition("=")[2]) for word in words if word.startswith("--runtime="))
+    assert 10 * limit < PROBES["fio"].seconds
     assert list((tmp_path / "a").iterdir()) == []
 
 
 @pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
 def test_the_real_fio_measures_the_folder_of_the_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fio, "_SIZE", "8m")
+    monkeypatch.setattr(fio, "_SIZE", 8 << 20)
     found = fio.measure(t.cast("t.Any", {}), programs(tmp_path / "a"))
     assert [len(one.samples) for one in found] == [5, 5]
     assert list((tmp_path / "a").iterdir()) == []

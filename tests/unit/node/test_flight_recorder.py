@@ -118,6 +118,22 @@ def test_a_rank_that_does_not_react_is_waited_for_only_so_long(tmp_path: Path, m
     os.close(reader)
 
 
+def test_an_old_dump_of_a_rank_that_is_asked_in_vain_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flight_recorder, "_WAIT_SECONDS", 0.1)
+    os.mkfifo(tmp_path / f"{PREFIX}1.pipe")
+    reader = os.open(tmp_path / f"{PREFIX}1.pipe", os.O_RDONLY | os.O_NONBLOCK)
+    leave(tmp_path, 0, 1)
+    assert [one["rank"] for one in recorded_here(node(tmp_path), ask=True)] == [0]
+    os.close(reader)
+
+
+def test_what_takes_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(tmp_path, 0, 1)
+    monkeypatch.setattr(flight_recorder, "_SECONDS", -1.0)
+    found = recorded_here(node(tmp_path), ask=False)
+    assert [(one["rank"], one["groups"]) for one in found] == [(0, None), (1, None)]
+
+
 def test_what_is_no_pipe_and_no_dump_of_ours_is_left_alone(tmp_path: Path) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "run"
     folder.mkdir()
@@ -127,7 +143,7 @@ def test_what_is_no_pipe_and_no_dump_of_ours_is_left_alone(tmp_path: Path) -> No
     (folder / f"{PREFIX}3").symlink_to(REAL / "gloo_rank_3")
     (folder / f"{PREFIX}4").write_bytes(pickle.dumps([1, 2], protocol=2))
     (folder / f"{PREFIX}5").write_bytes((REAL / "gloo_rank_0").read_bytes()[:-200])
-    assert recorded_here(node(folder), ask=True) == []
+    assert [(one["rank"], one["groups"]) for one in recorded_here(node(folder), ask=True)] == [(4, None), (5, None)]
     assert (outside.read_text(), (folder / f"{PREFIX}2.pipe").read_text()) == ("not ours", "a file")
 
 
@@ -231,26 +247,70 @@ def test_members_of_a_group_are_spans_of_ranks() -> None:
     assert group["members"] == [[0, 1024, 8]]
 
 
-def test_of_transfers_that_are_started_together_only_the_last_row_has_a_state() -> None:
-    def moved(number: int, name: str, state: str = "scheduled") -> dict[str, t.Any]:
-        return row(is_p2p=True, p2p_seq_id=number, profiling_name=f"nccl:{name}", state=state)
+def moved(number: int, name: str, **values: t.Any) -> dict[str, t.Any]:
+    return row(is_p2p=True, p2p_seq_id=number, profiling_name=f"nccl:{name}", **values)
 
-    done = [moved(1, "send 1->2"), moved(1, "recv 1<-0"), moved(1, "coalesced", "completed")]
+
+def batch(numbers: tuple[int, int], *names: str, state: str = "completed") -> list[dict[str, t.Any]]:
+    """Return the rows of transfers that are started as one: only the last has a state, and it is no transfer."""
+    of_batch = {"collective_seq_id": numbers[0], "p2p_seq_id": numbers[1]}
+    each = [row(is_p2p=True, profiling_name=f"nccl:{name}", **of_batch) for name in names]
+    return [*each, row(profiling_name="nccl:coalesced", input_sizes=[], state=state, **of_batch)]
+
+
+BETWEEN = ("send 1->2", "recv 1<-0")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param(((3, 1), (3, 2), (3, 3)), id="counted as transfers"),
+        # So did PyTorch 2.4.
+        pytest.param(((4, 0), (5, 0), (6, 0)), id="counted as collectives"),
+    ],
+)
+def test_of_transfers_that_are_started_together_only_their_end_has_a_state(
+    numbers: tuple[tuple[int, int], ...],
+) -> None:
+    first, second, third = numbers
+    done = [row(collective_seq_id=3, state="completed"), *batch(first, *BETWEEN), *batch(second, *BETWEEN)]
     (group,) = groups_in(dump(*done))
-    assert group["pending"] == []
-    (group,) = groups_in(dump(*done, moved(2, "recv 1<-0"), moved(2, "coalesced")))
-    assert [(one["operation"], one["peer"], one["is_transfer"]) for one in group["pending"]] == [("recv", 0, True)]
-    (group,) = groups_in(dump(*done, moved(2, "send 1->2")))
-    assert group["pending"][0]["peer"] == 16
+    assert (group["entered"], group["pending"]) == (3, [])
+    (group,) = groups_in(dump(*done, *batch(third, *BETWEEN, state="scheduled")))
+    assert [(one["operation"], one["peer"], one["is_transfer"]) for one in group["pending"]] == [
+        ("send", 16, True),
+        ("recv", 0, True),
+    ]
 
 
-def test_a_collective_that_is_done_by_the_group_s_status_is_not_pending() -> None:
-    rows = [row(collective_seq_id=number) for number in (7, 8, 9)]
-    (group,) = groups_in(dump(*rows, last_completed_collective=8))
+def test_transfers_with_several_ranks_are_done_in_any_order() -> None:
+    (group,) = groups_in(dump(moved(1, "send 1->2"), moved(2, "recv 1<-0", state="completed")))
+    assert [(one["operation"], one["peer"]) for one in group["pending"]] == [("send", 16)]
+
+
+def test_a_collective_is_pending_whatever_number_the_transfers_of_its_group_have_reached() -> None:
+    rows = [row(collective_seq_id=2), moved(9000, "send 1->2", collective_seq_id=1, state="completed")]
+    (group,) = groups_in(dump(*rows, last_completed_collective=9000))
+    assert [one["number"] for one in group["pending"]] == [2]
+
+
+def test_a_collective_that_is_retired_is_not_pending() -> None:
+    rows = [row(collective_seq_id=number, retired=number < 9) for number in (7, 8, 9)]
+    (group,) = groups_in(dump(*rows))
     assert (group["entered"], [one["number"] for one in group["pending"]]) == (9, [9])
     rows[2]["state"] = "started"
-    (group,) = groups_in(dump(*rows, last_completed_collective=8))
+    (group,) = groups_in(dump(*rows))
     assert group["pending"][0]["started"]
+
+
+@pytest.mark.parametrize("key", ["process_group", "profiling_name", "input_sizes"])
+def test_values_that_would_be_endless_as_text_are_left_out(key: str) -> None:
+    nested: t.Any = ()
+    for _level in range(60):
+        nested = (nested, nested)
+    value = [nested] if key == "input_sizes" else (nested, nested) if key == "process_group" else nested
+    (group,) = groups_in(dump(row(collective_seq_id=1, **{key: value})))
+    assert group["entered"] == 1
 
 
 @pytest.mark.parametrize("value", [{}, {"entries": [7, {"process_group": 7}]}])

@@ -122,6 +122,9 @@ def test_the_rank_that_others_wait_for_and_that_waits_for_nobody_is_named(
         {0: INSIDE, 1: [group(5, waits(5, "broadcast"))]},
         # The sizes of an all-to-all differ as they may.
         {rank: [group(5, waits(5, "all_to_allv", sizes=f"[{rank}]"))] for rank in range(4)},
+        # The same amount in another shape.
+        {rank: [group(5, waits(5, sizes="[]" if rank == 2 else "[1]"))] for rank in range(4)},
+        {rank: [group(5, waits(5, sizes="[8, 2], [1]" if rank == 2 else "[16], []"))] for rank in range(4)},
         # Both ends of a transfer have begun it.
         {0: [group(0, waits(3, "send", peer=1))], 1: [group(0, waits(3, "recv", peer=0))]},
         # Each waits for the other, in different groups.
@@ -149,6 +152,13 @@ def test_the_only_rank_without_a_dump_may_be_the_one(silent: tuple[int, ...], na
     found = missing_ranks(run(ranks, silent))
     assert found.late is None
     assert (found.silent is not None) is named
+
+
+def test_a_rank_whose_dump_could_not_be_read_is_not_one_without_a_dump() -> None:
+    statuses = run(dict.fromkeys(range(3), INSIDE), silent=(3,))
+    statuses[1]["recorded"].append({"rank": 3, "file": "", "groups": None})
+    found = missing_ranks(statuses)
+    assert (found.late, found.silent) == (None, None)
 
 
 def test_spans_of_a_hostile_node_cost_nothing() -> None:

@@ -11,10 +11,10 @@ import os
 import typing as t
 
 
-def seconds_in(output: str) -> dict[str, list[float]]:
-    """Return the seconds that each job of a name took, in their order; ValueError for an output without results.
+def seconds_in(output: str, size: int) -> dict[str, list[float]]:
+    """Return the seconds in which the jobs of each name do ``size`` bytes, in their order; ValueError without results.
 
-    A job is named after what it does: ``read`` or ``write``.
+    A job is named after what it does: ``read`` or ``write``. One that ends before it is done counts by its speed.
     """
     # Lines about errors may stand before it.
     jobs = json.loads(output[output.find("{") :])["jobs"]
@@ -23,5 +23,5 @@ def seconds_in(output: str) -> dict[str, list[float]]:
         done: t.Mapping[str, t.Any] = job[job["jobname"]]
         if job["error"] or not done["io_bytes"]:
             raise ValueError(f"fio could not {job['jobname']}: {os.strerror(job['error'])}")
-        found.setdefault(job["jobname"], []).append(done["runtime"] / 1000)
+        found.setdefault(job["jobname"], []).append(done["runtime"] / 1000 * (size / done["io_bytes"]))
     return found

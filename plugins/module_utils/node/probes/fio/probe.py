@@ -23,7 +23,9 @@ if t.TYPE_CHECKING:
 
 NAME = PROGRAM = "fio"
 _LOOK_SECONDS = 10.0
-_SIZE, _BLOCK = "512m", "4m"
+_SIZE, _BLOCK = 512 << 20, "4m"
+# After that a job ends as it is: a slow disk is slow, and not one that fails.
+_SECONDS_OF_JOB = 4
 
 
 def found(_programs: Programs) -> Found:
@@ -44,7 +46,7 @@ def measure(_asked: Asked, programs: Programs) -> list[Reading]:
         direct = takes_direct(folder)
         output = programs.run_on_node(command(folder, direct=direct), PROBES[NAME].seconds, PROGRAM)
     try:
-        seconds = seconds_in(output)
+        seconds = seconds_in(output, _SIZE)
     except ValueError as error:
         raise NodeError(f"fio printed no results: {error}") from None
     through = "" if direct else "_cached"
@@ -67,5 +69,6 @@ def command(folder: str, *, direct: bool) -> list[str]:
     return [
         *(PROGRAM, "--output-format=json", f"--directory={folder}", "--filename=data", f"--size={_SIZE}"),
         *(f"--bs={_BLOCK}", "--ioengine=psync", f"--direct={int(direct)}", "--end_fsync=1"),
+        f"--runtime={_SECONDS_OF_JOB}",
         *(SAMPLES * once),
     ]
