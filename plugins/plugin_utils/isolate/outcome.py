@@ -16,7 +16,10 @@ _ACCEPTED = 0.1
 
 
 def blame_of(isolation: Isolation) -> dict[str, Blame]:
-    """Return why hosts are red: who is suspected, both ends of a suspected link, and who could not be tested."""
+    """Return why hosts are red: who is suspected, both ends of a suspected link, and who could not be tested.
+
+    What fails between all nodes is the fault of none, but none has shown that it works: all are red.
+    """
     blamed: dict[str, Blame] = {}
     for suspect in isolation["suspects"]:
         for node in filter(None, (suspect["node"], suspect["other"])):
@@ -25,6 +28,9 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
         if found["verdict"] == "untested":
             state = UNREACHABLE if found["unreachable"] else FAILED
             blamed.setdefault(node, Blame(state=state, reason=f"{node} was not tested: {found['reason']}."))
+    for probe, problem in isolation.get("unmeasured", {}).items():
+        for node in isolation["nodes"]:
+            blamed.setdefault(node, Blame(state=FAILED, reason=f"{unmeasured_in_words(probe, problem)}."))
     return blamed
 
 

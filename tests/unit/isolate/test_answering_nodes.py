@@ -8,7 +8,7 @@ import pytest
 from answering_nodes import NODES, has_all, has_none, healthy, isolated, reading
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import Telemetry
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import reasons_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of, reasons_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlanError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import isolation_lines
 
@@ -120,6 +120,10 @@ def test_what_fails_between_all_nodes_accuses_nobody_and_calls_nobody_good(kind:
     assert "are good" not in head
     assert f"{probe} failed between all nodes" in head
     assert any(probe in line and "no route to host" in line for line in lines)
+    blamed = blame_of(found)
+    assert list(blamed) == NODES
+    assert all("no route to host" in one["reason"] for one in blamed.values())
+    assert blame_of(isolated()) == {}
 
 
 def test_what_gpus_the_nodes_have_is_known_without_a_probe() -> None:
