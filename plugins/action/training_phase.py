@@ -85,7 +85,7 @@ class ActionModule(ControllerAction):
             return self._left_alone(error)
         finally:
             if self._asked:
-                self._asked.close(lambda name: phase == "finish" or bool(self._board.status(name).get("finished")))
+                self._asked.close(lambda name: phase == "finish" or self._board.has_finished(name))
         run_dir = str(self._board.run_dir)
         result: dict[str, t.Any] = {"changed": outcome.changed, "warnings": outcome.warnings, "run_dir": run_dir}
         if not self._task.check_mode:
@@ -119,9 +119,8 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"None of the play's hosts is a node of the run {self._plan['run_id']}.")
         if too_few := allow_open_files(len(self._nodes)):
             self._display.warning(f"{too_few}.")
-        known = {name: self._board.status(name) for name in self._nodes}
-        parts = [part for name, part in self._nodes.items() if phase != "finish" or not known[name].get("finished")]
-        programs = {name: status.get("program") for name, status in known.items()}
+        parts = [part for name, part in self._nodes.items() if phase != "finish" or not self._board.has_finished(name)]
+        programs = {name: self._board.status(name).get("program") for name in self._nodes}
         return AskedNodes(self, self._plan, parts, self._board.nonce(), lost, programs)
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:

@@ -30,6 +30,7 @@ from ...module_utils.node.contracts import Reading
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Sample, Status
+from .status import UNENDED
 from .whole_file import alone_in, write_new, write_whole, writing
 
 if t.TYPE_CHECKING:
@@ -134,6 +135,14 @@ class Board:
             return t.cast("Status", json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return {"node": node, "status": "not_started"}
+
+    def has_finished(self, node: str) -> bool:
+        """Return whether a node has nothing more to be asked: it has ended, and said how.
+
+        A controller may be killed between the two.
+        """
+        known = self.status(node)
+        return bool(known.get("finished")) and known["status"] not in UNENDED
 
     def append_steps(self, node: str, blocks: Iterable[StepBlock]) -> None:
         """Add steps of a node."""

@@ -26,7 +26,7 @@ from .follow import Follower, Patience
 from .news import News
 from .node_errors import NodeLostError
 from .on_each import Done, on_each
-from .status import has_failed
+from .status import UNENDED, has_failed
 
 # A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
 _COLLECTING = threading.Semaphore(8)
@@ -37,7 +37,6 @@ _TIE_POLL_SECONDS = 0.5
 # Of all ranks of a run; with 8,192 of them most stay on their nodes.
 _MOST_BYTES_OF_DUMPS = 512 << 20
 # Of a training that nobody has followed to its end.
-UNENDED = ("staged", "running")
 _UNFINISHED = ("not_started", *UNENDED)
 
 
@@ -186,7 +185,7 @@ class Phases:
         hears = not (together and any(has_failed(self.board.status(node)) for node in self.ask))
 
         def finish(node: str) -> dict[str, t.Any]:
-            if self.board.status(node).get("finished"):
+            if self.board.has_finished(node):
                 return {"changed": False}
             try:
                 stopped = self._stop(node, grace_seconds, began if hears else None)

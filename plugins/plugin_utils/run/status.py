@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 
 from ..contracts import Status
 
+# A node holds a training, of which it has not said that it ended.
+UNENDED = ("staged", "running")
 _WITHOUT_A_START = frozenset({"not_started", "staged", "unreachable"})
 
 

@@ -272,6 +272,16 @@ def test_a_node_that_finished_where_its_training_ended_is_not_asked_again_until_
     assert cluster.of("stop") == ["gpu00", "gpu00", "gpu01", "gpu02", "gpu02"]
 
 
+def test_a_node_whose_end_was_not_noted_before_the_controller_was_killed_is_asked_again(board):
+    cluster = Cluster(board, {("gpu01", "follow"): finished()})
+    cluster.phases.stage(lambda _node: {})
+    cluster.phases.train(PATIENCE, 1.0)
+    board.update("gpu01", status="running")
+    cluster.phases.finish(1.0)
+    assert "gpu01" in cluster.of("stop")
+    assert board.status("gpu01")["status"] == "exited"
+
+
 @pytest.mark.parametrize("ended", [{"status": "running", "exit_status": None}, {"exit_status": 1}])
 def test_a_node_that_says_it_finished_without_a_good_end_is_stopped_all_the_same(board, ended):
     lies = iter([finished() | ended])

@@ -11,7 +11,7 @@ from ...inventory.folded_names import folded
 from ...preflight.table import preflight_text
 from ..answers import Ask
 from ..board import Board
-from ..phases import UNENDED
+from ..status import UNENDED
 from .end import note_end
 from .job import SlurmJob
 from .launch import Needs, hand_over
