@@ -33,6 +33,6 @@ def unresponsive(statuses: Iterable[Status], nodes: Mapping[str, str]) -> tuple[
     lines = [f"{_PREFIX}{line.strip()}" for line in report]
     if len(found) != 1 or "" in found:
         return None, lines
-    ((node, gpus),) = found.items()
+    node, gpus = next(iter(found.items()))
     which = f"GPU {', '.join(sorted(gpus, key=int))}"
     return Late(node, None, "its process does not answer to NCCL's RAS", f"{which} of {node}"), lines
