@@ -86,12 +86,7 @@ def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_
     allocated.allocation = allocation
     assert status == 0, output
     assert ended(attached)[0] == 2
-    summary = allocated.summary("picked")
-    # The loss of so small a model may happen to rise before the stop, which is a failure of its own.
-    assert summary["verdict"] in ("ERROR", "FAIL")
-    codes = {reason["code"] for reason in summary["reasons"]}
-    assert "node_stopped" in codes
-    assert "node_failed" not in codes
+    assert allocated.summary("picked")["verdict"] == "ERROR"
     wait_until(lambda: is_held(allocated))
 
 

@@ -115,7 +115,8 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
         where = "all" if same == values.size else "the last"
         message = f"The loss of {node} is {values[-1]:g} in {where} {same} steps: nothing was learned or measured."
         reasons.add(INCONCLUSIVE, "loss_constant", message, node)
-    end = float(np.median(values[-max(1, values.size // 5) :]))
+    fifth = max(1, values.size // 5)
+    end = float(np.median(values[-fifth:]))
     guessing = math.log(vocabulary)
     if end > _WORSE_THAN_GUESSING * guessing:
         message = (
@@ -134,7 +135,8 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
             "recovery."
         )
         reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[-1]), loss=float(values[-1]))
-    lowest = float(values.min())
+    # As many losses as at the end: with small batches a single one is far below its neighbours.
+    lowest = float(np.median(np.lib.stride_tricks.sliding_window_view(values, fifth), axis=1).min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         message = f"The loss of {node} ends at {end:.4g} after a low of {lowest:.4g}: the training diverged."
         reasons.add(FAIL, "loss_rises", message, node, trend=trend)

@@ -35,7 +35,7 @@ ONE_RULE = [
     ("attempts-megatron-ended at 30", "other_log"),
     ("clock-megatron-backwards", "clock_back"),
     ("loss-nxdt-rising", "loss_rises"),
-    ("loss-maxtext-negative once", "loss_negative loss_rises"),
+    ("loss-maxtext-negative once", "loss_negative"),
     ("loss-maxtext-of one node differs", "loss_differs"),
     ("evidence-megatron-more than its memory", "impossible"),
     ("rates-nxdt-0 sequences/s in some steps", "impossible"),

@@ -233,3 +233,10 @@ def test_token_rates_contradict_the_step_times_from_step_to_step(
     summary = of(rated, tmp_path, iterations=10, workload=None, **LOGS)
     assert summary["verdict"] == verdict, summary["reasons"]
     assert ("rates_disagree" in [code for code, _node in codes(summary)]) == (verdict != "PASS")
+
+
+def test_a_single_low_loss_of_small_batches_is_no_low_from_which_a_training_diverged(tmp_path: Path) -> None:
+    losses = [1.75 + 3 * 0.8**step + 0.02 * (step * step % 7) for step in range(100)]
+    losses[60] = 1.1
+    summary = of(learning(losses), tmp_path, iterations=100)
+    assert summary["verdict"] == "PASS"
