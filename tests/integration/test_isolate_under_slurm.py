@@ -83,7 +83,7 @@ def test_a_slow_node_is_named_and_one_that_slurm_has_drained_is_untested(login: 
     assert found["nodes"]["gpu06"]["verdict"] == "untested"
     assert "broken fan (root)" in found["nodes"]["gpu06"]["reason"]
     failed = output.partition("PLAY [Fail these hosts]")[2]
-    assert "gpu02 (" in failed
+    assert f"gpu02 ({found['suspects'][0]['part']}) is" in failed
     assert "gpu06 was not tested" in failed
     assert (folder / "slurm_exclude.txt").read_text() == "gpu02\n"
     assert login.slurm.run("squeue", "--noheader") == ""

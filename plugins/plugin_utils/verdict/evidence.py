@@ -27,7 +27,7 @@ _ENDS: dict[str, tuple[Verdict | None, str, str]] = {
     "gone": (ERROR, "node_gone", "It is unknown how the training on {node} ended{message}."),
     "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
     "running": (ERROR, "node_running", "{node} was still training when it last answered."),
-    "stopped": (ERROR, "node_stopped", "{node} was stopped before its training finished{message}."),
+    "stopped": (ERROR, "node_stopped", "{node} was stopped before the training finished{message}."),
 }
 
 

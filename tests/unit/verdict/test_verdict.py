@@ -325,7 +325,7 @@ TEST_ENDS = [
         Node("gpu01", ALL, status="stopped"),
         "ERROR",
         "node_stopped",
-        "gpu01 was stopped before its training finished.",
+        "gpu01 was stopped before the training finished.",
     ),
     (
         Node("gpu01", ALL, status="running", seconds=None),
