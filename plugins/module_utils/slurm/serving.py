@@ -64,7 +64,7 @@ def serve(owned: str = "") -> int:
         for line in source:
             signal.alarm(_SILENCE_SECONDS)
             for number, request in json.loads(zlib.decompress(base64.b64decode(line))).get(node, ()):
-                last = request if request["phase"] != "stop" else None
+                last = request
                 answering -= _ended(answering)
                 answering.add(_answer(out, number, request))
     except _SilenceError:

@@ -5,6 +5,7 @@ What it says of a task that is gone is what srun has said of one that was killed
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -86,13 +87,15 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
         step.end()
 
 
-def ask(step: Step, node: str) -> dict[str, t.Any]:
+def ask(step: Step, node: str, phase: str = "stop", patience: float = 60.0, **needs: t.Any) -> dict[str, t.Any]:
     folder = str(step.job.run_dir / "node")
     plan, parts = held_nodes("isolation", dict.fromkeys(["gpu00", *NODES], ""), folder, 1.0)
     part = next(part for part in parts if part["node"] == node)
-    request = request_of(plan, part, "stop", identity_of(plan, part, "0" * 32))
-    needs = {"environment": {}, "check_mode": False, "grace_seconds": 0.0, "with_log": False}
-    return step.answer(node, t.cast("t.Any", {**request, **needs}), 60.0)
+    # What holds the node does not end by itself.
+    part["argv"] = ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]
+    request = request_of(plan, part, phase, identity_of(plan, part, "0" * 32))
+    needs = {"environment": {}, "check_mode": False, "grace_seconds": 0.0, "with_log": False, **needs}
+    return step.answer(node, t.cast("t.Any", {**request, **needs}), patience)
 
 
 def signal_task(step: Step, number: int, what: signal.Signals) -> None:
@@ -118,6 +121,18 @@ def test_the_end_of_the_step_is_no_fault_of_a_node(step: Step) -> None:
     with pytest.raises(RunGoneError, match="Slurm's job 7 ended as CANCELLED"):
         ask(step, "gpu01")
     assert not (step.job.run_dir / "cancelled").exists()
+
+
+def test_a_task_that_is_ended_while_it_frees_its_node_frees_it_all_the_same(step: Step) -> None:
+    """Slurm cancels the job at the moment at which the controller lets the nodes go."""
+    ask(step, "gpu01", "stage", files={}, given_secrets={}, secrets={}, keep=None)
+    assert ask(step, "gpu01", "start")["status"] == "running"
+    with pytest.raises(NodeEndedError):
+        ask(step, "gpu01", patience=0.5, grace_seconds=60.0)
+    signal_task(step, 0, signal.SIGTERM)
+    step.end()
+    (state,) = (step.job.run_dir / "node").glob("*/gpu01/state.json")
+    assert json.loads(state.read_text())["status"] == "stopped"
 
 
 def test_tasks_to_which_nobody_speaks_end_and_one_ends_the_job(step: Step) -> None:
