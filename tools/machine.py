@@ -31,6 +31,7 @@ PACKAGES: t.Final = {
     "curl": "curl",
     "ethtool": "ethtool",
     "faketime": "faketime",
+    "fio": "fio",
     "mkfs.ext4": "e2fsprogs",
     "shellcheck": "shellcheck",
     "su": "util-linux",

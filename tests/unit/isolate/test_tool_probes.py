@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import typing as t
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from fake_tools import with_adapters, with_agfhc, with_dcgm, with_gpus, with_rvs
 from local_nodes import prober
+from not_run import need
 from ports import free_port
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
@@ -334,8 +334,8 @@ def test_fio_goes_past_the_cache_where_it_can_and_its_readings_say_so(
     assert list((tmp_path / "a").iterdir()) == []
 
 
-@pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
 def test_the_real_fio_measures_the_folder_of_the_isolation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("fio")
     monkeypatch.setattr(fio, "_SIZE", 8 << 20)
     found = fio.measure(t.cast("t.Any", {}), programs(tmp_path / "a"))
     assert [len(one.samples) for one in found] == [5, 5]
