@@ -74,7 +74,7 @@ class ActionModule(ControllerAction):
         try:
             tests = planned_with(Chosen(tuple(known)) if known else BUILT_IN, arguments, hosts, len(left.suspects))
         except PlanError as error:
-            # Whatever else is wrong may leave too few hosts.
+            # Other errors may leave too few hosts.
             problems += [str(error)] if len(hosts) >= LEAST_NODES or not problems else []
         try:
             options.training = self._training(arguments["config"])

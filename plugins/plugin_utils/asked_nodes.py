@@ -18,7 +18,7 @@ from .run.answers import Ask
 from .run.asking import Asker, refusing
 from .ssh.kept_connections import KeptConnections
 
-# For how long a node may be away that is only tested.
+# The longest that a node under test may be away.
 LOST_SECONDS = 120.0
 
 

@@ -21,14 +21,14 @@ from .recorded import groups_in
 if t.TYPE_CHECKING:
     from .contracts import GroupSeen, Node, Recorded
 
-# What PyTorch has called them, its latest name first.
+# PyTorch's names for them, the latest first.
 _DUMPS = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 _PIPES = ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",)
 FUNCTION = "check_pipes"
 _MOST_RANKS = 64
 _MOST_BYTES = 64 << 20
 _WAIT_SECONDS = 8.0
-# For all of it; a dump of 20,000 collectives, which TorchTitan keeps, takes about 1 s.
+# The limit is for all dumps of a node; one of 20,000 collectives, which TorchTitan keeps, takes about 1 s.
 _SECONDS = 16.0
 _POLL_SECONDS = 0.2
 

@@ -11,7 +11,7 @@ import pickle
 import struct
 import typing as t
 
-# The one that is written in C takes memory for any number that a pickle names, and has no table of instructions.
+# The unpickler in C allocates memory for any number that a pickle names, and has no table of instructions.
 _UNPICKLER: t.Any = pickle._Unpickler
 # The keys of dictionaries are texts and numbers: the hash of nested tuples may take for ever.
 _KEYS = (str, int, float, bool, type(None))
@@ -23,7 +23,7 @@ _ALLOWED = (
     *(pickle.BINPUT, pickle.LONG_BINPUT, pickle.BINGET, pickle.LONG_BINGET),
 )
 
-# What unpickling raises where the bytes are others than it expects.
+# Unpickling raises these for bytes that it does not expect.
 _OF_OTHER_BYTES = (
     *(pickle.UnpicklingError, struct.error, EOFError),
     *(LookupError, TypeError, ValueError, AttributeError, OverflowError),

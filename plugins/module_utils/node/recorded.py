@@ -50,7 +50,7 @@ def _group(key: tuple[str, str], rows: list[_Row], dump: _Row) -> GroupSeen:
     members = _ranks(_of(_of(dump, "pg_config"), name).get("ranks"))
     collectives, open_transfers = _sorted(rows)
     entered = max([0, *(_number(row, "collective_seq_id") for row in collectives)])
-    # Those of a group are done one after the other; of several started as one, only their end has a state.
+    # Collectives of a group run one after the other; if several are started as one, only their end has a state.
     done = max([0, *(_number(row, "collective_seq_id") for row in collectives if _is_done(row))])
     first: dict[int, _Row] = {}
     for row in collectives:
@@ -103,7 +103,7 @@ def _pending(row: _Row, number: int, members: list[int]) -> Pending:
 
 
 def _is_done(row: _Row) -> bool:
-    # What is recorded without events, as by Gloo, keeps its first state.
+    # Gloo records no events, so the state of its rows stays the first one.
     return row.get("state") == "completed" or row.get("retired") is True
 
 

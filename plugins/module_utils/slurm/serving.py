@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
 
 # The first answer, which nobody asked for: the task has begun.
 BEGIN, ANSWER = "begin", "answer"
-# How often the controller says something at least, and after what silence it is gone: srun may be, without a sign.
+# The controller says something at least this often, and is gone after so much silence: srun may vanish without a sign.
 BEAT_SECONDS = 30
 _SILENCE_SECONDS = 180
 _GRACE_SECONDS = 1.0
@@ -47,10 +47,10 @@ def serve(owned: str = "") -> int:
 
     Where srun is gone, Slurm ends the step, but not the job: one that is ``owned``, only for this, is ended here.
     """
-    # Python's own object reads ahead, and so is the one that goes on reading.
+    # sys.stdin has read ahead, so reading goes on with it.
     source = t.cast("t.BinaryIO", sys.stdin)
     out = os.dup(1)
-    # What phases start prints among the errors of the task.
+    # Programs that a phase starts print to the errors of the task.
     os.dup2(2, 1)
     node = os.environ["SLURMD_NODENAME"]
     step = f"{os.environ['SLURM_JOB_ID']}.{os.environ['SLURM_STEP_ID']}"
@@ -72,7 +72,7 @@ def serve(owned: str = "") -> int:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        # Nobody waits for their answers, and what frees the node would be in them.
+        # Nobody waits for their answers any more.
         for pid in answering - _ended(answering):
             os.kill(pid, signal.SIGTERM)
         if last:

@@ -19,7 +19,7 @@ from .measured import Measured
 from .robust import Values, spread
 
 _MOST_SLOW = 16
-# What a group is compared with is a median, of one or of three others.
+# The variance of the median of one, two or three groups, as a share of that of a group.
 _OF_MEDIAN = {1: 1.0, 2: 0.5, 3: 0.449}
 
 
@@ -93,7 +93,7 @@ class Splits:
             if not stands_out(rest[worst] / error, values):
                 break
             slow[worst] = rest[worst]
-            # Each as if the others were as good as all.
+            # The effect of each is measured with those of the others taken out.
             for node in slow:
                 others = {other: by for other, by in slow.items() if other != node}
                 slow[node] = float(self._effects(self._without(costs, others))[node])

@@ -23,7 +23,7 @@ from ..plan.job.recorder import without_recording
 _MARGIN_SECONDS = 120
 # Nodes look for the tools of all probes before the tests; the planned time does not include it.
 _TOOLS_SECONDS = 240
-# What nodes are held for beside the tests.
+# Nodes are held for so long beside the tests.
 MOST_SECONDS_MORE = _TOOLS_SECONDS + _MARGIN_SECONDS
 
 

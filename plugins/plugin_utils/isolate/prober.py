@@ -88,7 +88,7 @@ class Prober:
         """Hold no node any longer, and return why some could not be asked for that."""
 
         def let_go(node: str) -> None:
-            # What held it may have ended before, as the step of Slurm does.
+            # The hold may have ended before, as a step of Slurm does.
             with contextlib.suppress(RunGoneError):
                 self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
 

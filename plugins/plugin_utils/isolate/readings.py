@@ -16,7 +16,7 @@ _MORE = {
     "torch_pairs": ("torch_send_recv",),
     "torch_groups": ("torch_groups_all_reduce_small", "torch_groups_all_to_all", "torch_groups_all_to_all_small"),
 }
-# What takes as long in groups of any size: with little data, latency adds up with every node.
+# These take as long in groups of any size. With little data, latency grows with every node.
 OF_SCALE = ("torch_groups_all_reduce", "torch_groups_all_to_all", "tcp_groups")
 OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs", "torch_groups"})
 

@@ -24,7 +24,7 @@ def peaks_in_words(gpus: Mapping[str, str], seconds: Mapping[str, Mapping[str, f
 
 
 def _in_words(model: str, seconds: float) -> str:
-    # A product of square matrices takes a multiplication and an addition for each three of their rows and columns.
+    # A product of n × n matrices takes n³ multiplications and as many additions.
     tflops = 2 * EDGE[0] ** 3 / seconds / 1e12
     peak = peak_tflops(model, _PRECISION)
     share = f", {100 * tflops / peak:.0f} % of the peak" if peak else ""

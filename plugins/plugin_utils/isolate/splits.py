@@ -20,7 +20,7 @@ LEAST_GROUP = 4
 # One group can be compared with nothing.
 LEAST_NODES_OF_GROUPS = 2 * LEAST_GROUP
 _PARTS = (2, 4)
-# Beyond those that keep any two nodes apart, so that one odd measurement makes no other node out of a slow one.
+# Splits beyond those that keep any two nodes apart: one odd measurement must not point to another node.
 _SPARE = 2
 # One split of neighbours, and one of nodes that are far from each other.
 _FOR_SIZE = 2
@@ -88,7 +88,7 @@ def with_proven(suspects: Sequence[str], proven: Sequence[str], size: int, count
     for number in range(count):
         for first in range(0, len(suspects), at_once):
             tested = suspects[first : first + at_once]
-            # Another step each time, so that a suspect is with others.
+            # The step differs each time, so that a suspect gets other partners.
             start = number * size % len(proven)
             left = [*proven[start:], *proven[:start]]
             groups = [[node, *left[place * (size - 1) :][: size - 1]] for place, node in enumerate(tested)]

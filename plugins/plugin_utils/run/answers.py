@@ -51,7 +51,7 @@ SettingName = t.Annotated[str, AfterValidator(_one_of(SETTINGS))]
 MetricName = t.Annotated[str, AfterValidator(_one_of((*METRICS, *EVIDENCE)))]
 FactName = t.Annotated[str, AfterValidator(_one_of(ROW_OF))]
 
-# Of a rank, and how many there are: a span of ranks is expanded.
+# The limit keeps a span of ranks, which is expanded, from filling the memory.
 Rank = t.Annotated[int, Field(ge=0, le=2**20)]
 
 Nonce = t.Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]

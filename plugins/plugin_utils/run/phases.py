@@ -34,7 +34,7 @@ _NAMED = 8
 # How long it may take another run, in seconds, to give back what it has staged.
 _TIE_SECONDS = 30.0
 _TIE_POLL_SECONDS = 0.5
-# Of all ranks of a run; with 8,192 of them most stay on their nodes.
+# The limit is for all ranks of a run; with 8,192 of them most dumps stay on their nodes.
 _MOST_BYTES_OF_DUMPS = 512 << 20
 # Of a training that nobody has followed to its end.
 _UNFINISHED = ("not_started", *UNENDED)
@@ -230,7 +230,7 @@ class Phases:
                 return self.ask[node](COLLECT, offset=offset, dump_of_rank=rank)
 
             left = _MOST_BYTES_OF_DUMPS - self._dumped
-            # What a dump says is known already; without it nothing else is missing.
+            # The verdict needs only what the node has read from the dump; the file itself is for people.
             with contextlib.suppress(NodeError):
                 self._dumped += collect_dump(part, self.board.dump_path(rank), left)
 

@@ -16,7 +16,7 @@ from math import prod
 from ...module_utils.node.contracts import GroupSeen, Pending
 from ..contracts import Status
 
-# Of these each rank gives as much as any other.
+# Every rank contributes the same amount to these.
 _SAME_SIZES = frozenset({"all_reduce", "broadcast", "_allgather_base", "_reduce_scatter_base"})
 _SHAPE = re.compile(r"\[(\d+(?:, \d+)*)?\]")
 _MOST_LINES = 12

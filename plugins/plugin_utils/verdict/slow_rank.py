@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
     from .reasons import Reasons
 
 _FEWEST_LINES = 10
-# Of ranks that are equally fast, each is named now and then.
+# Equally fast ranks are each named now and then.
 _SHARE = 0.5
 
 

@@ -32,7 +32,7 @@ def test_each_split_has_all_nodes_and_no_two_nodes_are_together_in_all_splits_of
     most = max(map(len, splits))
     smallest = [groups for groups in splits if len(groups) == most]
     together = Counter(pair for groups in smallest for group in groups for pair in combinations(group, 2))
-    # Where there is room for check digits, two other splits keep even those apart that are mostly together.
+    # If there is room for check digits, two more splits keep even those nodes apart that are mostly together.
     assert max(together.values()) <= len(smallest) - (2 if count in (16, 64, 256) else 1)
 
 

@@ -328,7 +328,7 @@ def test_fio_goes_past_the_cache_where_it_can_and_its_readings_say_so(
     words = (tmp_path / "arguments").read_text().split()
     assert f"--direct={int(direct)}" in words
     assert [word for word in words if word.startswith("--rw")] == ["--rw=write", "--rw=read"] * 5
-    # So that a slow disk keeps within the time of the probe.
+    # The limit keeps a slow disk within the time of the probe.
     (limit,) = (float(word.partition("=")[2]) for word in words if word.startswith("--runtime="))
     assert 10 * limit < PROBES["fio"].seconds
     assert list((tmp_path / "a").iterdir()) == []

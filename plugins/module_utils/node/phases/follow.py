@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 _POLL_SECONDS = 0.1
 # The state says also that somebody wants a stop, or removed the run's folder.
 _LOOK_SECONDS = 1.0
-# What looks at ranks has limits of its own, which are shorter.
+# Looking at ranks has limits of its own, which are shorter.
 _LOOK_AT_RANKS = 20.0
 # The most that is read of a log for one answer.
 _READ_BYTES = 8 << 20

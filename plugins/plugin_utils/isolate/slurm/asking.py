@@ -25,8 +25,8 @@ from .command import command_of, options_of_job
 from .nodes import Chosen
 from .step import Step
 
-# What all that a phase asks of a node takes at most, beside its tests. Only a stage, which fetches an image, is waited
-# for as long as the step lasts.
+# A phase takes at most so long on a node, beside its tests. Only a stage, which fetches an image, is waited for
+# as long as the step lasts.
 _PATIENCE_SECONDS = 420.0
 
 

@@ -17,7 +17,7 @@ from ...plan.config.words import counted, listed
 
 # States in which Slurm starts nothing on a node, until somebody or something brings it back.
 _OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "NOT_RESPONDING", "UNKNOWN"})
-# What stands behind a state is a sign of its own. A node with this one does not respond, and so gets no job; only later
+# A state may end with a sign. A node with this one does not respond, and so gets no job; only later
 # it is DOWN.
 _SILENT = "*"
 _NO_WORD = re.compile(r"[^A-Z_+]")

@@ -36,7 +36,7 @@ from ...run.slurm.launch import write_program
 from ..isolation import StoppedError
 
 # srun becomes this process. One that waits for an allocation does not notice the end of its input, so another process
-# ends it a while after whoever started it is gone.
+# ends it a while after the controller is gone.
 _WATCHED = """\
 exec 3<&0
 (
@@ -48,7 +48,7 @@ exec 3<&0
 ) </dev/null >/dev/null 2>&1 &
 exec "$@" <&3 3<&-
 """
-# As srun says it: of an allocation of its own, and of tasks that are no more.
+# srun's own words about its allocation, and about tasks that have ended.
 _OF_SRUN = b"srun: "
 _OF_JOB = re.compile(r"job (\d+) (?:queued|has been allocated)")
 _ERROR, _ABORTED = "error: ", "Job step aborted"
@@ -58,7 +58,7 @@ _LOOK_SECONDS, _KNOWN_SECONDS = 0.25, 10.0
 _MOST_OF_LINE, _LINES_SHOWN = 64 << 10, 3
 
 
-# Where the answer to a request goes, or nothing where there will be none.
+# The answer to a request goes here, or None if there will be none.
 _Box: t.TypeAlias = "queue.SimpleQueue[dict[str, t.Any] | None]"
 
 
@@ -166,7 +166,7 @@ class Step:
             self._cancel()
 
     def _cancel(self) -> None:
-        # It takes back what waits for an allocation, too.
+        # srun also takes back a job that waits for its allocation.
         self._srun.terminate()
         if self.job.id and not self.job.is_over(0.0):
             self.job.cancel()
@@ -205,7 +205,7 @@ class Step:
             if found := lines.add(line):
                 self._take(*found)
         self._srun.wait()
-        # What srun said last tells why, and Slurm itself a moment later.
+        # The last words of srun give the reason, and Slurm itself does a moment later.
         self._errors.join()
         deadline = time.monotonic() + _KNOWN_SECONDS
         while self.job.id and not (self._ends or self.job.is_over(0.0)) and time.monotonic() < deadline:

@@ -25,7 +25,7 @@ from .asking import UnderSlurm, allocation_of
 from .command import options_of_job, script_of
 from .nodes import Chosen, SlurmNode, Wanted, chosen_nodes, shown_nodes
 
-# Until all tasks have begun, and until they have ended.
+# Tasks take so long to begin and to end.
 _START_SECONDS = 180
 _SHOWN = 10
 _MORE_MINUTES = math.ceil((MOST_SECONDS_MORE + _START_SECONDS) / 60)
@@ -40,7 +40,7 @@ def under_slurm(
     cannot be asked.
     """
     problems: list[str] = []
-    # Whoever plans the tests refuses a budget that is no number of minutes.
+    # The plan of the tests refuses a budget that is no number of minutes.
     minutes = math.ceil(arguments["budget"] if math.isfinite(arguments["budget"]) else 0) + _MORE_MINUTES
     if arguments["quarantine_days"]:
         problems.append(
@@ -55,7 +55,7 @@ def under_slurm(
     chosen = chosen_nodes(there, of, wanted)
     problems += chosen.problems
     are_few = len(chosen.nodes) < LEAST_NODES
-    # Only of an allocation Slurm can say more than its nodes do.
+    # Slurm knows more than its nodes show only of an allocation.
     asks = settings.training_launcher == SRUN or not (problems or are_few)
     faults, warnings = _refused(settings, chosen, minutes, ask=asks)
     if are_few and not (problems or faults):

@@ -20,7 +20,7 @@ _VARIABLES = {
     _DUMPS: FILES,
     "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": FILES,
 }
-# Their names in later releases, which know the others too.
+# Later releases use these names, and still know the others.
 _LATER = {"TORCH_NCCL_TRACE_BUFFER_SIZE": "TORCH_FR_BUFFER_SIZE", _DUMPS: "TORCH_FR_DUMP_TEMP_FILE"}
 
 

@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
     from ..programs import Programs
 
 NAME = "agfhc"
-# Where its installer puts it, which is in no PATH.
+# The installer puts it there, which is in no PATH.
 _WITH_FOLDER = 'PATH="$PATH:/opt/amd/agfhc"; '
 _LOOK_SECONDS = 20.0
 _RECIPE = "all_lvl1"

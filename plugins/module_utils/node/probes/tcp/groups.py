@@ -59,7 +59,7 @@ def _ring(group: Group) -> t.Iterator[t.Callable[[bytes], bytes]]:
         return arriving.result()
 
     with contextlib.ExitStack() as streams, ThreadPoolExecutor(1) as beside:
-        # All of them have to serve one neighbour while they connect to the other.
+        # Every node serves one neighbour while it connects to the other.
         connected: t.Any = beside.submit(streams.enter_context, met(group["before"], NAME))
         after: socket.socket = streams.enter_context(met(group["after"], NAME))
         before: socket.socket = connected.result()

@@ -18,11 +18,11 @@ if t.TYPE_CHECKING:
     from ..programs import Programs
 
 NAME = "torch_groups"
-# Each with how often a byte passes a GPU of very many.
+# The factor is how often each byte passes a GPU when there are very many.
 _WORKS = {"all_reduce": 2, "all_reduce_small": 2, "all_to_all": 1, "all_to_all_small": 1}
 
 
-# The same look, so that it is taken once for all.
+# Sharing the function means that a node is looked at once for all probes of PyTorch.
 found = probe.found
 
 

@@ -18,7 +18,7 @@ NAME = "torch_pairs"
 _WORKS = ("all_reduce", "send_recv")
 
 
-# The same look, so that it is taken once for all.
+# Sharing the function means that a node is looked at once for all probes of PyTorch.
 found = probe.found
 
 

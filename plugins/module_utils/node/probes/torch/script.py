@@ -25,7 +25,7 @@ _SAMPLES = 5
 EDGE = (8192, 256)
 _COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
-# What GPUs of several nodes exchange: much, and so little that latency counts.
+# GPUs of several nodes exchange much, or so little that latency counts.
 _MUCH, _LITTLE = (256 << 20, 1 << 20), (1 << 20, 64 << 10)
 _SENT = (64 << 20, 1 << 20)
 _TIMES = 10
