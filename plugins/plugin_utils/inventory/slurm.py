@@ -7,10 +7,33 @@ Format: https://slurm.schedmd.com/scontrol.html and https://slurm.schedmd.com/to
 from __future__ import annotations
 
 import re
+import typing as t
 from collections.abc import Callable
+
+from ..plain_text import one_line
 
 _PAIR = re.compile(r"([A-Za-z:/_]+)=(\S*)")
 _NO_NODES = ("", "(null)")
+# Slurm adds to a reason who gave it, and when.
+_REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
+
+
+class ReasonGiven(t.NamedTuple):
+    """Why a node is out of service, who said so, and when: a time as Slurm prints it, whose order is that of texts."""
+
+    reason: str
+    by: str
+    at: str
+
+    def __str__(self) -> str:
+        """Return the reason and who gave it, as one line."""
+        return one_line(f"{self.reason} ({self.by})")
+
+
+def reason_given(line: str) -> ReasonGiven | None:
+    """Return why a node is out of service, by the line that ``scontrol --oneliner show node`` prints of it."""
+    found = _REASON.search(line)
+    return ReasonGiven(*found.groups()) if found else None
 
 
 def fields(line: str) -> dict[str, str]:

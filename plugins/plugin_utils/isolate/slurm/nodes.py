@@ -11,8 +11,7 @@ import typing as t
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ...inventory.slurm import fields
-from ...plain_text import one_line
+from ...inventory.slurm import fields, reason_given
 from ...plan.config.words import counted, listed
 
 # States in which Slurm starts nothing on a node, until somebody or something brings it back.
@@ -21,8 +20,6 @@ _OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAIL
 # it is DOWN.
 _SILENT = "*"
 _NO_WORD = re.compile(r"[^A-Z_+]")
-# Slurm adds who gave a reason, and when.
-_REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
 _FEATURES = re.compile(r"[\w.:-]+(?:&[\w.:-]+)*")
 _SHOWN = 10
 
@@ -66,8 +63,8 @@ def _node(line: str) -> SlurmNode:
     node = fields(line)
     state = node.get("State", "UNKNOWN")
     states = _NO_WORD.sub("", state).split("+")
-    given = _REASON.search(line)
-    why = f": {one_line(given[1])} ({one_line(given[2])})" if given else ""
+    given = reason_given(line)
+    why = f": {given}" if given else ""
     features = node.get("ActiveFeatures", "(null)")
     return SlurmNode(
         name=node["NodeName"],

@@ -22,7 +22,7 @@ from ....module_utils.node.files import write_text
 from ....module_utils.node.phase import NodeError
 from ....module_utils.slurm.desk import ID_NAME
 from ....module_utils.slurm.placement import MADE_NAME
-from ...inventory.slurm import fields
+from ...inventory.slurm import fields, reason_given
 from ...plain_text import one_line
 from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
 from ..board import PLAN_NAME
@@ -47,8 +47,6 @@ _IN_WORDS = {
 }
 _CANCELLER = re.compile(r"CANCELLED by (\d+)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
-# Slurm adds to a reason who gave it, and when.
-_REASON = re.compile(r" Reason=(.*?) \[(\S*)@(\S+)\]")
 # Of the variables of Slurm, what srun needs inside an allocation. The others are options of salloc, such as the CPUs of
 # a task.
 ALLOCATION = "SLURM_JOB_ID"
@@ -172,11 +170,10 @@ class SlurmJob:
             return {}
         out = {}
         for line in shown.splitlines():
-            node, given = fields(line), _REASON.search(line)
+            node, given = fields(line), reason_given(line)
             is_out = any(word in node.get("State", "") for word in _OUT)
-            # Times as Slurm prints them are in their order as texts, too.
-            if is_out and given and given[3] >= self._shown.get("StartTime", ""):
-                out[node["NodeName"]] = one_line(f"{given[1]} ({given[2]})")
+            if is_out and given and given.at >= self._shown.get("StartTime", ""):
+                out[node["NodeName"]] = str(given)
         return out
 
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
