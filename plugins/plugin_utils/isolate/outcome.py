@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...module_utils.node.probes.known import PROBES
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
@@ -52,8 +53,14 @@ def unproved_in_words(one: Unproved) -> str:
 
 
 def unmeasured_in_words(probe: str, problem: str) -> str:
-    """Return what could not be measured between any nodes."""
-    return f"{probe} failed between all nodes: {problem}"
+    """Return what could not be measured anywhere, and how that failed."""
+    return f"{failed_everywhere(probe)}: {problem}"
+
+
+def failed_everywhere(probe: str) -> str:
+    """Return that a probe failed on all nodes, or between them."""
+    known = PROBES.get(probe_of(probe))
+    return f"{probe} failed {'on' if known and known.of == 'nodes' else 'between'} all nodes"
 
 
 def suspicion_in_words(one: Suspicion) -> str:

@@ -44,11 +44,11 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
 
     Probes that are `unmeasured` have none: nobody stands out by what fails everywhere.
     """
-    of_stage = [one for one in measured if one.stage == stage and (one.samples or one.problem)]
+    of_stage = [one for one in measured if one.stage == stage]
     without = unmeasured(of_stage, stage)
     by_probe: dict[str, list[Measured]] = {}
     for one in of_stage:
-        if one.probe not in without:
+        if one.probe not in without and (one.samples or one.problem):
             by_probe.setdefault(one.probe, []).append(one)
     # A probe of pairs judges nodes and links.
     families = sum(2 if _of(found) == "pairs" else 1 for found in by_probe.values())
@@ -58,10 +58,17 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
 
 
 def unmeasured(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, str]:
-    """Return the probes that failed in all pairs or groups, each with the problem of the first one."""
-    together = [one for one in measured if one.stage == stage and len(one.nodes) > 1]
-    works = {one.probe for one in together if one.samples}
-    return {one.probe: one.problem for one in reversed(together) if one.problem and one.probe not in works}
+    """Return the probes that failed on all nodes, or in all pairs or groups, each with the problem of the first one."""
+    of_stage = [one for one in measured if one.stage == stage]
+    works = {one.probe for one in of_stage if not one.problem}
+    nodes: dict[str, set[str]] = {}
+    for one in of_stage:
+        nodes.setdefault(one.probe, set()).update(one.nodes)
+    return {
+        one.probe: one.problem
+        for one in reversed(of_stage)
+        if one.probe not in works and len(nodes[one.probe]) > 1
+    }
 
 
 def _of(found: Sequence[Measured]) -> Of:

@@ -11,6 +11,7 @@ from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
     at_scale_in_words,
+    failed_everywhere,
     failing_nodes,
     gpus_are_untested,
     in_words,
@@ -117,7 +118,7 @@ def _doubt(isolation: Isolation) -> str:
     if isolation["at_scale"]:
         return f"No node is slow, but {_lower(_at_scale(isolation)[0])}"
     if unmeasured := isolation.get("unmeasured"):
-        return f"Nothing is proved to be slow, but {', '.join(unmeasured)} failed between all nodes"
+        return f"Nothing is proved to be slow, but {', '.join(map(failed_everywhere, unmeasured))}"
     if isolation["unproved"]:
         return f"Nothing is proved to be slow, but {unproved_in_words(isolation['unproved'][0])}"
     if is_coarse(isolation):

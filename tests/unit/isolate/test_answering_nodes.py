@@ -104,21 +104,22 @@ def test_gpus_that_no_probe_tests_are_not_called_good() -> None:
     assert "GPUs" not in isolation_lines(isolated())[0]
 
 
-@pytest.mark.parametrize("kind", ["partner", "group"])
-def test_what_fails_between_all_nodes_accuses_nobody_and_calls_nobody_good(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["partner", "group", "node"])
+def test_what_fails_everywhere_accuses_nobody_and_calls_nobody_good(kind: str) -> None:
     def answer(node: str, asked: t.Any) -> t.Any:
-        if kind in asked:
+        if kind in asked or (kind == "node" and "cpu" in asked["probes"]):
             return {"measured": [], "problems": dict.fromkeys(asked["probes"], "no route to host")}
         return healthy(node, {"partner": {}, **asked})
 
     of_run = {"n3": "slow in the run"}
-    found = isolated(answer, ["cpu", "tcp_groups"] if kind == "group" else ["cpu", "tcp"], before=of_run)
+    probes = {"partner": ["cpu", "tcp"], "group": ["cpu", "tcp_groups"], "node": ["cpu", "tcp"]}
+    found = isolated(answer, probes[kind], before=of_run)
     (probe,) = found["unmeasured"]
     assert found["suspects"] == []
     assert not {probe} & {*found["proof"], *found["probes"], *found["links"], *found["groups"]}
     head, *lines = isolation_lines(found)
     assert "are good" not in head
-    assert f"{probe} failed between all nodes" in head
+    assert f"{probe} failed {'on' if kind == 'node' else 'between'} all nodes" in head
     assert any(probe in line and "no route to host" in line for line in lines)
     blamed = blame_of(found)
     assert list(blamed) == NODES
