@@ -16,10 +16,10 @@ from ..plugin_utils.controller_action import ControllerAction, needed_packages, 
 with needed_packages(__name__):
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.asked_nodes import LOST_SECONDS, AskedNodes
-    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.report.files import ISOLATIONS
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.slurm.job import SlurmJob
+    from ..plugin_utils.text.words import counted
 
 
 class ActionModule(ControllerAction):

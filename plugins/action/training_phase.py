@@ -33,7 +33,6 @@ with needed_packages(__name__):
     from ..module_utils.node.contracts import PhaseNeeds
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.asked_nodes import AskedNodes
-    from ..plugin_utils.inventory.folded_names import folded
     from ..plugin_utils.node_links import ENVIRONMENT, end_with_the_controller, environment_of
     from ..plugin_utils.plan.job.rehearsal import FOLDER_NAME
     from ..plugin_utils.run.asking import refusing
@@ -45,6 +44,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.progress import ProgressReader
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import NotWrittenError
+    from ..plugin_utils.text.nodes import folded
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.run.slurm.launch import Needs

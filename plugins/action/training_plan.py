@@ -19,7 +19,6 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 with needed_packages(__name__):
     from ..module_utils.node.identity import ADOPTS
     from ..plugin_utils.inventory.unknown_variables import misspelled_variables, unknown_variables
-    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.conversion import Conversion, convert, was_made_here
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
@@ -38,6 +37,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.sweep import FINISHED, Sweep, summary_of
     from ..plugin_utils.run.token import FILE, VALUE, given_token
     from ..plugin_utils.run.whole_file import write_whole
+    from ..plugin_utils.text.words import counted
 
 
 # The whole plan for people, in the run's folder beside plan.json.

@@ -12,13 +12,13 @@ from ansible.utils.color import stringc
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
-    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.preflight.cells import RED
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.quarantine import Quarantine
+    from ..plugin_utils.text.words import counted
 
 _COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
 

@@ -198,7 +198,7 @@ def _colour(counts: dict[str, int]) -> str:
 def _folded(hosts: Iterable[str]) -> str:
     """Return the names of hosts with their numbers folded, where the package for that is installed."""
     try:
-        from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import (  # noqa: PLC0415
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import (  # noqa: PLC0415
             folded,
         )
     except ImportError:
@@ -209,7 +209,7 @@ def _folded(hosts: Iterable[str]) -> str:
 def _folded_messages(texts: list[tuple[str, str]]) -> list[str]:
     """Return the texts of hosts, those that say the same together, where the package for that is installed."""
     try:
-        from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import (  # noqa: PLC0415
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import (  # noqa: PLC0415
             folded_messages,
         )
     except ImportError:

@@ -68,8 +68,8 @@ with needed_packages(__name__):
     from ..plugin_utils.inventory.cluster_file import read_cluster_file
     from ..plugin_utils.inventory_plugin import fill
     from ..plugin_utils.plan.config.findings import Findings
-    from ..plugin_utils.plan.config.words import counted
     from ..plugin_utils.plan.plan_text import findings_text
+    from ..plugin_utils.text.words import counted
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData

@@ -16,10 +16,10 @@ from ..module_utils.node.interfaces import AUTO, VARIABLES
 from .contracts import NodePlan, Plan
 from .controller_action import node_from, plain, reason_of
 from .plan.config.budget import text_of
-from .plan.config.words import nearest
 from .plan.job.ranks import Node
 from .plan.options import PLAN_ARGUMENTS
 from .plan.plan import make_plan
+from .text.words import nearest
 
 
 def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.Any) -> Plan:

@@ -554,13 +554,24 @@ class LedgerOfNode(t.TypedDict):
     rows: dict[LedgerRow, LedgerEntry]
 
 
+class Quantity(t.TypedDict):
+    """A measured value, its unit, and where it is known by how much it may be off (half of its interval)."""
+
+    value: float
+    unit: str
+    uncertainty: t.NotRequired[float]
+
+
 class Reason(t.TypedDict):
     """What argues for a verdict, or a note that argues for none: then it has no ``verdict``.
 
-    ``row`` is the row of the ledger that it is of, where it is of one.
+    ``case`` is which of its code's sentences it has, where there are several, and ``values`` are what fills it; see
+    `text.catalogue`. ``row`` is the row of the ledger that it is of, where it is of one.
     """
 
     code: str
+    case: t.NotRequired[str]
+    values: t.NotRequired[dict[str, t.Any]]
     message: str
     row: t.NotRequired[LedgerRow]
     verdict: t.NotRequired[Verdict]

@@ -17,7 +17,7 @@ from ..plan.config.findings import Findings
 from ..plan.config.json_config import read_json
 from ..plan.config.model import section, typed
 from ..plan.config.texts import USER_FIELD
-from ..plan.config.words import key_path, listed
+from ..text.words import key_path, listed
 from .hosts import Host
 
 _TO_FILL_IN = re.compile(r"\{[^{}]*\}|<changeme>", re.IGNORECASE)

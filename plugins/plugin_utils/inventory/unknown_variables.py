@@ -12,8 +12,8 @@ from pathlib import Path
 import yaml
 
 from ..contracts import Finding
-from ..plan.config.words import misspelled, nearest
-from .folded_names import folded
+from ..text.nodes import folded
+from ..text.words import misspelled, nearest
 
 PREFIXES = ("training_", "report_", "node_prep_", "isolate_")
 # Host variables that are not role arguments.

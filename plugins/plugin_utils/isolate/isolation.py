@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
-from ..plan.config.words import counted
 from ..run.node_errors import NodeLostError
+from ..text.words import counted
 from .answers import Telemetry
 from .judge import Verdict, suspects_of, unproved_of, verdicts_of
 from .measured import Measured, Score, Suspect, Unproved

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..contracts import Summary
-from ..plan.config.words import listed
 from ..run.blame import blame_of_verdict
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
+from ..text.words import listed
 
 # The node's kernel or counters, or the trainer, reported these; they need not have failed the run.
 _REPORTED = frozenset({"machine_fault", "machine_note", "low_traffic", "uneven_traffic", "slow_rank"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
-from ..plan.config.words import counted, listed
+from ..text.words import counted, listed
 from .rounds import Pair, rounds_of_pairs
 from .splits import LEAST_NODES_OF_GROUPS, Split, planned_splits
 

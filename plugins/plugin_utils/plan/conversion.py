@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..contracts import Finding
+from ..text.words import listed
 from .config.texts import USER_FIELD
-from .config.words import listed
 from .formats.known import FORMATS
 from .job.ranks import Node
 from .plan import make_plan

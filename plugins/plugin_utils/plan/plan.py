@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from ...module_utils.logs.grammars.known import grammar_of
 from ..contracts import Bound, OptionalPlan, Parameters, Plan, Workload
+from ..text.words import key_path, listed
 from .choice import Way, way_for
 from .config.budget import over_budget, too_long
 from .config.findings import Findings
 from .config.model import typed
-from .config.words import key_path, listed
 from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
 from .job.gke import launch_of

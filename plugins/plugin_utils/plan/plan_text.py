@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
-from .config.numbers import exact
-from .config.words import counted, printable
+from ..text.numbers import exact
+from ..text.words import counted, printable
 from .job.bounds import bound_in_words
 from .trainers.known import TRAINERS
 

@@ -13,8 +13,8 @@ import math
 import typing as t
 from collections.abc import Mapping
 
+from ..text.words import key_path, listed, nearest, shown
 from .config.findings import Findings
-from .config.words import key_path, listed, nearest, shown
 from .formats.face import ConfigT, Format
 from .job.sweep_cell import MOST_CELLS, Cell, cell_names
 

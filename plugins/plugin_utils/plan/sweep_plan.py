@@ -8,10 +8,10 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Finding, PlannedCell
+from ..text.words import counted, listed, printable
 from .choice import way_for
 from .config.budget import too_long
 from .config.findings import Findings
-from .config.words import counted, listed, printable
 from .job.ranks import Node
 from .plan import make_plan, typed_options
 from .plan_text import findings_text

@@ -22,9 +22,9 @@ from collections.abc import Mapping
 
 from ...module_utils.logs.record import canonical_metric
 from ..contracts import Bound
+from ..text.words import key_path, listed, nearest, shown
 from .config.findings import Findings
 from .config.json_config import read_json
-from .config.words import key_path, listed, nearest, shown
 from .job.bounds import KINDS
 from .job.branch import Branch
 from .job.known_models import KNOWN_MODELS, known_model

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..plan.config.words import counted, listed
+from ..text.words import counted, listed
 from .cells import Cell, by_hand, green, grey, red
 from .facts import Gpus, Process
 from .look import Look

@@ -6,8 +6,8 @@ from __future__ import annotations
 import textwrap
 import typing as t
 
-from ..inventory.folded_names import alike, folded, nameless
-from ..plan.config.words import counted
+from ..text.nodes import alike, folded, nameless
+from ..text.words import counted
 from .cells import GREEN, GREY, RED
 from .check_processors import NO_GPU
 from .checks import CHECKS

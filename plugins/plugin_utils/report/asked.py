@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Finding
-from ..plan.config.words import listed, nearest
+from ..text.words import listed, nearest
 from .dialects.known import DIALECTS
 from .query import query
 

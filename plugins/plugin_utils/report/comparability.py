@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..plan.config.words import listed
+from ..text.words import listed
 
 _SIZES = {
     "gpu": "GPU",

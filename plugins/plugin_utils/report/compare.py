@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..plan.config.words import counted
 from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
+from ..text.words import counted
 from .comparability import caveats_of, incomparable
 from .compare_write import folder_of
 from .files import PAGE

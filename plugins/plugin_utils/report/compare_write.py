@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..plan.config.words import counted
 from ..run.whole_file import write_whole
+from ..text.words import counted
 from .charts import scaling_chart
 from .comparability import verdict_of
 from .files import json_text, says

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from ..contracts import FirstFailure, NodeSummary, Reason, Summary
-from ..inventory.folded_names import folded
-from ..plan.config.words import counted
 from ..run.blame import nobody_is_blamed
+from ..text.nodes import folded
+from ..text.words import counted
 from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import causes_of_no_start
@@ -21,8 +21,8 @@ def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
     passed = summary["verdict"] == "PASS"
     text = _result(summary)
-    taken_up = (note["evidence"] for note in summary.get("notes", ()) if note.get("code") == "taken_up")
-    ended_at = next((evidence["ended_at"] for evidence in taken_up), None)
+    taken_up = (note["values"] for note in summary.get("notes", ()) if note.get("code") == "taken_up")
+    ended_at = next((values["ended_at"] for values in taken_up), None)
     return f"{text}; finished at {ended_at}, not started by this command" if passed and ended_at else text
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...module_utils.logs.record import METRICS
-from ..plan.config.words import counted
+from ..text.words import counted
 
 REAL, NOISE, UNKNOWN = "real change", "within noise", "not known"
 # With fewer the spread of runs is a guess.

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from ..plan.config.words import listed
 from ..run.whole_file import alone_in
+from ..text.words import listed
 from .history_row import MEASURED, NUMBERS, TEXTS
 
 if t.TYPE_CHECKING:

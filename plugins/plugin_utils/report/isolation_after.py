@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import probes_against, proven_nodes, reasons_of
-from ..plan.config.words import listed
 from ..run.quarantine import Found, Quarantine
+from ..text.words import listed
 from .files import ISOLATIONS, PROBES
 from .node_memory import memory_of, usual_drifts
 from .nodes_page import write_nodes_page

@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..inventory.folded_names import folded
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
     at_scale_in_words,
@@ -26,8 +25,9 @@ from ..isolate.outcome import (
 from ..isolate.planned import PlannedTests, planned_in_words
 from ..isolate.readings import OF_SCALE
 from ..isolate.references import peaks_in_words
-from ..plan.config.words import all_of, counted
 from ..run.whole_file import write_new, write_whole
+from ..text.nodes import folded
+from ..text.words import all_of, counted
 from .files import json_text
 from .isolation_charts import groups_map, links_map, probes_map
 from .isolation_telemetry import COLUMNS, telemetry_rows

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Summary
-from ..inventory.folded_names import folded
-from ..plan.config.words import counted
+from ..text.nodes import folded
+from ..text.words import counted
 from .failure_titles import failure_title
 from .notes import survived_faults
 from .proposal import in_words

@@ -7,10 +7,10 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerOfNode, LedgerRow, Verdict
-from ..inventory.folded_names import folded, named, nameless
-from ..plan.config.words import all_of, counted
+from ..text.nodes import folded, named, nameless
+from ..text.number_ranges import in_ranges
+from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
-from .number_ranges import in_ranges
 
 # How many groups of nodes are shown before they are only counted.
 _SHOWN = 6

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ...module_utils.node.contracts import Hardware, MachineChanges, Nic
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import Status
-from ..inventory.folded_names import folded
+from ..text.nodes import folded
 
 Row = dict[str, t.Any]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Summary
-from ..inventory.folded_names import folded
+from ..text.nodes import folded
 from .messages import messages_of
 
 # Notes that figures and leads tell, or that are true of every run that is judged from its logs.

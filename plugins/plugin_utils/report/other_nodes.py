@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from ..contracts import NodeSummary, Reason, Summary
-from ..inventory.folded_names import alike, folded, nameless
-from ..plan.config.words import all_of, counted
 from ..run.blame import nobody_is_blamed
 from ..run.status import none_began
+from ..text.nodes import alike, folded, nameless
+from ..text.words import all_of, counted
 from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
 from .messages import reasons_of

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Regression
-from ..plan.config.words import counted
+from ..text.words import counted
 from .history_change import NOISE, REAL
 from .readable import LABELS, measured, percent, with_unit
 

@@ -7,8 +7,8 @@ import math
 import typing as t
 
 from ..contracts import JudgedBound, Summary
-from ..inventory.folded_names import folded
-from ..plan.config.numbers import times
+from ..text.nodes import folded
+from ..text.numbers import times
 from ..verdict.thresholds import nearest_limit
 from .readable import exact, percent, scaled
 

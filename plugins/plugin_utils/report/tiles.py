@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import JudgedBound, Summary
-from ..plan.config.words import counted
+from ..text.words import counted
 from .charts import deviations_from_median, polyline
 from .history_change import NOISE, REAL
 from .readable import LABELS, in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of

@@ -18,7 +18,7 @@ from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.identity import ADOPTS
 from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
-from ..inventory.folded_names import folded, folded_messages
+from ..text.nodes import folded, folded_messages
 from .answers import COLLECT, FOLLOW, STAGE, STOP, Ask, BadAnswerError, Collected, Finished, Followed, Staged, Stopped
 from .board import Board
 from .collect import collect_dump, collect_log

@@ -11,7 +11,7 @@ import typing as t
 from collections.abc import Callable
 
 from ..contracts import Plan, Status
-from ..plan.config.words import all_of, counted
+from ..text.words import all_of, counted
 from .board import Board
 from .status import has_failed
 
@@ -68,7 +68,7 @@ def _of_failed(statuses: list[Status]) -> list[str]:
 
 def _folded(nodes: list[str]) -> str:
     # It needs packages that Ansible itself does not have; where a run is followed, they are installed.
-    from ..inventory.folded_names import folded  # noqa: PLC0415
+    from ..text.nodes import folded  # noqa: PLC0415
 
     return folded(nodes)
 

@@ -18,7 +18,7 @@ from ...module_utils.logs.clock import seconds_of_rfc3339
 from ...module_utils.logs.grammars.known import GRAMMARS
 from ...module_utils.logs.prefixes import Line, Prefix, PrefixReader, prefixes_of
 from ...module_utils.logs.reader import read_log
-from ..plan.config.words import counted
+from ..text.words import counted
 from .labels import Nodes, nodes_of
 from .packed import DAMAGED, is_packed, opened
 

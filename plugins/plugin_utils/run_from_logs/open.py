@@ -17,10 +17,10 @@ from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import UNKNOWN, grammar_name, grammar_of
 from ..contracts import Lack, Plan
 from ..plain_text import one_line
-from ..plan.config.words import counted
 from ..run.board import PLAN_NAME, Board
 from ..run.status import said_interval
 from ..run.whole_file import write_whole
+from ..text.words import counted
 from .forms import plain_logs
 from .log import Log, chosen, frameworks_of, read_file, step_lines, with_errors
 from .plan import config_plan, nodes_meant, plan_of_logs

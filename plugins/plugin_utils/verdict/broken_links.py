@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from ..contracts import Status
-from ..inventory.folded_names import folded_messages
+from ..text.nodes import folded_messages
 
 # Linux, Documentation/ABI/stable/sysfs-class-infiniband and Documentation/ABI/testing/sysfs-class-net.
 _WENT_DOWN = re.compile("(?:link_downed|link_error_recovery|carrier_changes)$")

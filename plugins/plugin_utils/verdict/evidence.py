@@ -7,10 +7,10 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
-from ..plan.config.words import all_of, counted
 from ..run.status import has_failed, none_began
+from ..text.durations import duration
+from ..text.words import counted
 from ..unreachable import unreachable_because
-from .durations import duration
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -58,7 +58,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
             evidence = {"exit_status": exit_status} if code == "node_failed" else {}
             reasons.add(verdict or failure, code, message, node, **evidence)
     if ended_well == len(seen.statuses):
-        reasons.add(PASS, "nodes", f"{all_of(len(seen.statuses), 'node')} took part and ended with exit status 0.")
+        reasons.argue(PASS, "nodes", nodes=len(seen.statuses))
 
 
 def note_taken_up(seen: Seen, reasons: Reasons) -> None:
@@ -68,7 +68,7 @@ def note_taken_up(seen: Seen, reasons: Reasons) -> None:
     ended_at = max(filter(None, (status.get("ended_at") for status in seen.statuses)), default=None)
     if ended_at is not None:
         when = f"{datetime.fromtimestamp(ended_at, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
-        reasons.note("taken_up", f"The training finished at {when}, not started by this command.", ended_at=when)
+        reasons.remark("taken_up", ended_at=when)
 
 
 def judge_outages(seen: Seen, reasons: Reasons) -> None:
@@ -145,17 +145,15 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
             reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
         elif reached.last_line is not None and step < reached.last_line:
             verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
-            message = f"{node} reached only step {step} of {reached.goal}."
-            reasons.add(verdict, "last_step_missing", message, node, last_step=step, goal=reached.goal)
+            reasons.argue(verdict, "last_step_missing", node, step=step, goal=reached.goal)
     for status in seen.statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
             message = f"The training on {node} restarted after step {step}, but its log has no step since."
             reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
     if reached.finished:
-        last = reached.last_line
-        which = f"step, {last}" if last == reached.goal else f"logged step, {last} of {reached.goal}"
-        reasons.add(PASS, "last_step", f"The last {which}, was reached.")
+        case = "" if reached.last_line == reached.goal else "logged"
+        reasons.argue(PASS, "last_step", case=case, step=reached.last_line, goal=reached.goal)
 
 
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:

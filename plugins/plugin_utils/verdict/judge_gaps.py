@@ -10,9 +10,9 @@ import numpy as np
 
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
-from ..plan.config.numbers import name_of
-from ..plan.config.words import counted
 from ..run.status import said_interval
+from ..text.numbers import name_of
+from ..text.words import counted
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:

@@ -14,8 +14,8 @@ from ...module_utils.logs.clock import NO_YEAR, seconds_of
 from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.ranks import ANOTHER_HOST
 from ..contracts import Status
-from ..plan.config.words import counted
-from .durations import duration
+from ..text.durations import duration
+from ..text.words import counted
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:

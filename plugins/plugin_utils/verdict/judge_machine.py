@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import FirstFailure, Status
-from ..inventory.folded_names import folded
-from ..plan.config.words import counted
 from ..plan.job.rdma import device_names, devices_of
+from ..text.durations import duration
+from ..text.nodes import folded
+from ..text.words import counted
 from .broken_links import broken_links
-from .durations import duration
 from .reasons import FAIL, Reasons
 
 if t.TYPE_CHECKING:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..contracts import Interval, LossTrend
-from ..plan.config.numbers import in_words, number, unit_of
-from ..plan.config.words import counted
 from ..plan.job.impossible_bounds import tflops_behind
+from ..text.numbers import in_words, number, unit_of
+from ..text.words import counted
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons

@@ -11,10 +11,10 @@ from statistics import median
 from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
-from ..inventory.folded_names import folded_messages
-from ..plan.config.words import counted
 from ..plan.job.gradient_traffic import least_bytes_sent
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
+from ..text.nodes import folded_messages
+from ..text.words import counted
 from .facts import trains_on_cpus
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons

@@ -9,7 +9,7 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.record import METRICS, OTHER_FIELDS
-from ..plan.config.numbers import name_of, number
+from ..text.numbers import name_of, number
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typing as t
 import numpy as np
 
 from ..contracts import Workload
-from ..plan.config.numbers import number
+from ..text.numbers import number
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:

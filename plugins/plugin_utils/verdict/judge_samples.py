@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plan.config.numbers import name_of, number
-from ..plan.config.words import counted
 from ..plan.job.steps import MIN_SAMPLES
+from ..text.numbers import name_of, number
+from ..text.words import counted
 from .reasons import INCONCLUSIVE, PASS, Reasons
 from .statistics import samples_of
 

@@ -8,7 +8,7 @@ import typing as t
 
 import numpy as np
 
-from ..plan.config.words import counted
+from ..text.words import counted
 from .frame import WARM_UP
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Interval, JudgedBound
-from ..plan.config.numbers import exact, in_words, margin, name_of, number, scale_of, unit_of
 from ..plan.job.bounds import threshold_in_words
+from ..text.numbers import exact, in_words, margin, name_of, number, scale_of, unit_of
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met, nearest_limit
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import JudgedBound, Pause, TimeSpent
-from ..inventory.folded_names import folded
-from ..plan.config.numbers import in_words, name_of, number
-from .durations import duration
+from ..text.durations import duration
+from ..text.nodes import folded
+from ..text.numbers import in_words, name_of, number
 from .reasons import INCONCLUSIVE, Reasons
 from .statistics import samples_of
 from .thresholds import is_met

@@ -14,9 +14,9 @@ import numpy as np
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import LedgerOfNode, LedgerRow, Status
-from ..plan.config.numbers import number
-from ..plan.config.words import counted
 from ..run.blame import nobody_is_blamed
+from ..text.numbers import number
+from ..text.words import counted
 from .checks import ROWS
 from .first_cause import texts_of
 from .judge_network import is_asked, rdma_traffic, traffic_in_words

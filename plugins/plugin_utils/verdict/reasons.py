@@ -7,6 +7,8 @@ import math
 import typing as t
 
 from ..contracts import LedgerRow, Reason, Verdict
+from ..text.catalogue import VERDICT
+from ..text.sentences import filled
 from .checks import CHECK_OF_CODE, CHECKS, ERROR, FAIL, INCONCLUSIVE
 
 __all__ = ("ERROR", "FAIL", "GRAVITY", "INCONCLUSIVE", "PASS", "Reasons")
@@ -57,6 +59,23 @@ class Reasons:
             return
         self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
 
+    def argue(
+        self, verdict: Verdict, code: str, node: str | None = None, /, *, case: str = "", **values: t.Any
+    ) -> None:
+        """Note a finding that argues for a verdict: its code and case, its node, and the values of its sentence.
+
+        What the check may not argue for, or what the facts of the run outrank, becomes a note.
+        """
+        check = CHECK_OF_CODE.get(code)
+        if verdict != PASS and check and (not check.effects or (check.outranked and self._complete)):
+            self.remark(code, node, case=case, **values)
+            return
+        self._reasons.append({**_finding(code, case, node, values), "verdict": verdict})
+
+    def remark(self, code: str, node: str | None = None, /, *, case: str = "", **values: t.Any) -> None:
+        """Note a finding that is shown whatever the verdict is."""
+        self._notes.append(_finding(code, case, node, values))
+
     def add_missing(self, row: LedgerRow, node: str) -> None:
         """Note that a ledger row of a node has no evidence."""
         reason = _reason("evidence_missing", f'{node} has no evidence for "{row}".', node, {})
@@ -104,6 +123,16 @@ def _reason(code: str, message: str, node: str | None, evidence: dict[str, t.Any
     if evidence:
         reason["evidence"] = {name: _json(value) for name, value in evidence.items()}
     return reason
+
+
+def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -> Reason:
+    message = filled(VERDICT[code][case].one, {**values, "node": node or ""})
+    finding = _reason(code, message, node, {})
+    if case:
+        finding["case"] = case
+    if values:
+        finding["values"] = {name: _json(value) for name, value in values.items()}
+    return finding
 
 
 def _json(value: t.Any) -> t.Any:

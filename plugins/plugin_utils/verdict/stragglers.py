@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..contracts import Statistics, Straggler, Stragglers
-from ..inventory.folded_names import folded
-from ..plan.config.numbers import in_words, number
-from ..plan.config.words import all_of
+from ..text.nodes import folded
+from ..text.numbers import in_words, number
+from ..text.words import all_of
 from .intervals import CONFIDENCE, robust_deviation, sign_interval
 from .slow_steps import SlowSteps, slow_steps
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..inventory.folded_names import folded
-from ..plan.config.numbers import in_words
-from ..plan.config.words import counted
 from ..plan.job.steps import ASSUMED_WARM_UP
+from ..text.nodes import folded
+from ..text.numbers import in_words
+from ..text.words import counted
 from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:

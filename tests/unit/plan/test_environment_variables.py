@@ -7,8 +7,8 @@ from maxtext_configs import filled as filled_maxtext
 from maxtext_configs import planned as planned_maxtext
 from training_configs import DISTRIBUTED, filled, keys, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.words import misspelled
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.environment_variables import known_variables
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.words import misspelled
 
 PATH = "config.container_config.env_dict"
 

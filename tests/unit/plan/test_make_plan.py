@@ -34,7 +34,6 @@ from training_configs import (
     planned,
 )
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.words import key_path, shown
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
 )
@@ -42,6 +41,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks im
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.words import key_path, shown
 
 T = t.TypeVar("T")
 GOLDEN = ROOT / "tests/data/plans"

@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from ....module_utils.slurm.desk import STARTER
-from ...inventory.folded_names import folded
 from ...plan.slurm.options import SRUN, SlurmOptions
 from ...plan.slurm.script import SBATCH
+from ...text.nodes import folded
 
 # The task of a node measures all of its processors, and the others go on without it.
 _TASKS = ("--label", "--cpu-bind=none", "--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--chdir=/")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...inventory.slurm import fields, reason_given
-from ...plan.config.words import counted, listed
+from ...text.words import counted, listed
 
 # States in which Slurm starts nothing on a node, until somebody or something brings it back.
 _OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "NOT_RESPONDING", "UNKNOWN"})

@@ -12,12 +12,12 @@ from ...contracts import Finding
 from ...inventory.hostlist import expand_hostlist
 from ...inventory.slurm import fields
 from ...plan.config.findings import Findings
-from ...plan.config.words import counted, listed
 from ...plan.slurm.cluster import seconds_of
 from ...plan.slurm.options import SRUN, SlurmOptions
 from ...plan.slurm.script import nodes_to_come
 from ...run.slurm.cluster import refused
 from ...run.slurm.job import SlurmError, run_slurm
+from ...text.words import counted, listed
 from ..holding import MOST_SECONDS_MORE
 from ..left_behind import LeftBehind
 from ..planned import LEAST_NODES

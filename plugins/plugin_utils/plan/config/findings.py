@@ -12,8 +12,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ...contracts import Finding, FoundFindings
+from ...text.words import printable
 from .secret_names import without_secrets
-from .words import printable
 
 _LONG_WORD = re.compile(r"\S{200,}")
 # Nobody reads more than this.

@@ -8,10 +8,10 @@ import json
 import math
 import typing as t
 
+from ...text.words import key_path, shown
 from .budget import MOST_VALUES, TOO_DEEP, over_budget
 from .findings import Findings
 from .secret_names import line_without_secrets
-from .words import key_path, shown
 
 _SHOWN = 500
 # Objects with duplicate keys, by identity, with these keys.

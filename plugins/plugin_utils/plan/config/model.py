@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from ...text.words import key_path, listed, nearest, shown
 from .fields import key_of, may_be_null, nested_model, remedy_for
 from .findings import Findings
 from .kinds import PLACEHOLDER, Switch, is_placeholder
 from .secret_names import without_secrets
-from .words import key_path, listed, nearest, shown
 
 if t.TYPE_CHECKING:
     from pydantic.fields import FieldInfo

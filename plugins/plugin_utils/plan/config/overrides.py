@@ -7,9 +7,9 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
+from ...text.words import key_path
 from .budget import DEEPEST
 from .findings import Findings
-from .words import key_path
 
 # The section of a file whose config is in Python, with the values that replace it.
 OVERRIDES = "overrides"

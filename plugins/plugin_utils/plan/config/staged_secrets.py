@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ...text.words import key_path
 from .findings import Findings
 from .secret_names import is_secret_name, without_secrets
-from .words import key_path
 
 
 def check_secrets(values: t.Any, path: str, findings: Findings) -> None:

@@ -7,8 +7,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ...text.words import shown
 from .kinds import Kind, is_placeholder, plain, text_schema
-from .words import shown
 
 USER_FIELD = "{user-id}"
 

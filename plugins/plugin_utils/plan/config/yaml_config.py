@@ -16,11 +16,11 @@ import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ...text.words import key_path
 from .budget import DEEPEST, LONGEST_TEXT, MOST_VALUES, TOO_DEEP, TOO_LONG_A_TEXT, over_budget, too_many_values
 from .findings import Findings
 from .overrides import fault_no_place, within_depth
 from .secret_names import line_without_secrets
-from .words import key_path
 
 _UNREADABLE = object()
 _SHOWN = 500

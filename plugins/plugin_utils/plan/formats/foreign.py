@@ -9,8 +9,8 @@ import tomllib
 import typing as t
 from collections.abc import Callable, Sequence
 
+from ...text.words import listed, shown
 from ..config.findings import Findings
-from ..config.words import listed, shown
 from .cvs2.frameworks import FRAMEWORKS
 from .launch_scripts import kind_of_script
 

@@ -7,8 +7,8 @@ import dataclasses
 import math
 import typing as t
 
+from ...text.words import counted
 from ..config.findings import Findings
-from ..config.words import counted
 from .options import RunOptions
 from .reading import ConfigReading
 from .sizes import Sizes, multiples_near

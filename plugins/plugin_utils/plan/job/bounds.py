@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 from ....module_utils.logs.record import ALL_METRICS
 from ...contracts import Bound
-from ..config.numbers import exact, name_of, scale_of, unit_of
+from ...text.numbers import exact, name_of, scale_of, unit_of
 
 KINDS = ("min", "max", "within", "ratio", "info")
 

@@ -7,8 +7,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ...text.words import shown
 from ..config.findings import Findings
-from ..config.words import shown
 
 MODES = ("single_node", "multi_node")
 _OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60

@@ -8,11 +8,11 @@ import typing as t
 from collections.abc import Collection, Mapping
 
 from ....module_utils.node.contracts import ContainerOptions
+from ...text.words import key_path, listed
 from ..config.field_types import DeviceList, Environment, Mounts
 from ..config.fields import ConfigSection, key
 from ..config.findings import Findings
 from ..config.secret_names import is_secret_name
-from ..config.words import key_path, listed
 from .container_limits import HARDENED, check_targets
 from .environment_variables import check_values, known_variables, warn_of_typos
 

@@ -8,8 +8,8 @@ import re
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ...text.words import key_path, listed
 from ..config.findings import Findings
-from ..config.words import key_path, listed
 from .options import RunOptions
 
 HARDENED = "hardened"

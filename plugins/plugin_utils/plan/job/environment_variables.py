@@ -27,10 +27,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...text.words import key_path, listed, misspelled, nearest, shown
 from ..config.field_types import LINE
 from ..config.findings import Findings
 from ..config.kinds import Kind, Real, Switch
-from ..config.words import key_path, listed, misspelled, nearest, shown
 from .rdma import number_of_nccl
 
 _WHOLE = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
+from ...text.words import listed, nearest
 from ..config.findings import Findings
-from ..config.words import listed, nearest
 from .job import Job
 from .peak_tflops import PEAK_TFLOPS, accelerator_of, peak_tflops
 from .workload import number_format

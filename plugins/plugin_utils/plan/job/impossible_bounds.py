@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...contracts import Bound, Workload
+from ...text.numbers import exact, number
+from ...text.words import key_path
 from ..config.findings import Findings
-from ..config.numbers import exact, number
-from ..config.words import key_path
 from .bounds import bound_in_words, limits
 
 

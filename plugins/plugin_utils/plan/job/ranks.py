@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ...text.words import counted, listed, nearest
 from ..config.findings import Findings
-from ..config.words import counted, listed, nearest
 
 # Unknown hosts that are reported one by one, each with the closest name.
 _MOST_NAMED = 40

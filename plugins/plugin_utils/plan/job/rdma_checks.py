@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...text.words import counted, listed, misspelled
 from ..config.findings import Findings
-from ..config.words import counted, listed, misspelled
 from .job import Job
 from .nic_types import NIC_TYPES, nic_type_of
 from .rdma import DEVICES, SWITCHED_OFF, device_names, number_of_nccl

@@ -7,10 +7,10 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...text.words import key_path, shown
 from ..config.findings import Findings
 from ..config.kinds import Kind, Whole
 from ..config.overrides import OVERRIDES
-from ..config.words import key_path, shown
 from .options import RunOptions
 from .ranks import Node, master_address
 

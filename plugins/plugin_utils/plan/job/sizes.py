@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...text.words import counted, listed
 from ..config.findings import Findings
-from ..config.words import counted, listed
 
 
 @dataclass(frozen=True)

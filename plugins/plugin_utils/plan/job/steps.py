@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from ...text.words import counted
 from ..config.findings import Findings
-from ..config.words import counted
 
 # A mean of fewer says nothing.
 MIN_SAMPLES = 3

@@ -7,10 +7,10 @@ import typing as t
 
 from ....module_utils.logs.record import METRICS, canonical_metric
 from ...contracts import Bound
+from ...text.words import key_path
 from ..config.fields import ConfigSection
 from ..config.findings import Findings
 from ..config.key_tables import read_tables, with_keys
-from ..config.words import key_path
 from .reading import ConfigReading
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ...text.words import counted, listed
 from ..config.findings import Findings
-from ..config.words import counted, listed
 from .options import RunOptions
 from .ranks import Node
 

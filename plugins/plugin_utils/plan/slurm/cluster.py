@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
+from ...text.words import counted, listed
 from ..config.findings import Findings
-from ..config.words import counted, listed
 from .options import SRUN
 
 Fields = Mapping[str, str]

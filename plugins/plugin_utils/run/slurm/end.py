@@ -11,9 +11,9 @@ from ....module_utils.logs.find import Piece
 from ....module_utils.logs.signature import Failure
 from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.desk import SECRETS_NAME
-from ...inventory.folded_names import folded_messages
 from ...plain_text import one_line
 from ...plan.slurm.script import SCRIPT_NAME
+from ...text.nodes import folded_messages
 from ..board import Board
 from .job import RESTARTED, SlurmJob
 

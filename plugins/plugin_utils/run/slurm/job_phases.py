@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from ....module_utils.node.phase import NodeError
 from ...contracts import NodePlan, Plan
-from ...inventory.folded_names import folded
 from ...preflight.table import preflight_text
+from ...text.nodes import folded
 from ..answers import Ask
 from ..board import Board
 from ..status import UNENDED

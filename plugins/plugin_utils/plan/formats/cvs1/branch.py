@@ -7,9 +7,9 @@ import re
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
+from ....text.words import key_path, listed, shown
 from ...config.findings import Findings
 from ...config.model import flag_in, refuse_unknown_keys, section
-from ...config.words import key_path, listed, shown
 from ...job.branch import MODES, Branch, check_name
 from ...job.options import RunOptions
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ....text.words import counted, listed
 from ...config.kinds import AUTO, is_placeholder
 from ...config.model import flag_in
-from ...config.words import counted, listed
 from ...job.batch_scaling import check_scaling, scales_batch
 from ...job.branch import MODES
 from ...job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container

@@ -7,9 +7,9 @@ import copy
 import typing as t
 from collections.abc import Collection
 
+from ....text.words import shown
 from ...config.findings import Findings
 from ...config.overrides import fault_no_place, within_depth
-from ...config.words import shown
 from ...job.options import RunOptions
 from .branch import choose_branch, mode_of
 

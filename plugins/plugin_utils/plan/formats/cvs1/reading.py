@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...config.words import key_path
+from ....text.words import key_path
 from ...job.branch import Branch
 from ...job.reading import ConfigReading, ConfigT, OptionsT, value_at
 

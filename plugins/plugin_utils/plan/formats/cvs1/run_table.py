@@ -6,9 +6,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ....text.words import counted
 from ...config.findings import Findings
 from ...config.kinds import AUTO
-from ...config.words import counted
 from ...job.batch_scaling import scales_batch
 from ...job.container import variables_of_user
 from .reading import CvsReading

@@ -10,8 +10,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 
+from ....text.words import key_path, listed, nearest, shown
 from ...config.findings import Findings
-from ...config.words import key_path, listed, nearest, shown
 from ...job.sweep_cell import MOST_CELLS, Cell, cell_names
 
 BLOCKS = ("sweep", "sweeps", "runs")

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ....text.words import key_path, shown
 from ...config.findings import Findings
-from ...config.words import key_path, shown
 from ...job.options import RunOptions
 from ..cvs1.dialect import CvsFile, Dialect
 from .places import words_of

@@ -6,10 +6,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import flag_in, section, typed
-from ...config.words import key_path, shown
 from ...job.options import RunOptions
 from ..cvs1.maxtext.dialect import DIALECT
 from .container import CHECKED_THERE, MOVES, move_container

@@ -6,10 +6,10 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ....text.words import key_path, listed, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
-from ...config.words import key_path, listed, shown
 from ...job.options import RunOptions
 from ..cvs1.megatron.dialect import DIALECT
 from .config import MegatronFile

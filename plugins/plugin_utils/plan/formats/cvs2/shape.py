@@ -7,9 +7,9 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.placed_findings import PlacedFindings
-from ...config.words import key_path
 from ...job.options import RunOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.dialect import CvsFile, Dialect

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...config.words import key_path
 from ...job.options import RunOptions
 from ..cvs1.branch import canonical_model
 from ..cvs1.torchtitan.dialect import DIALECT

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
-from ...config.words import key_path, shown
 from ...job.branch import MODES
 from ...job.options import RunOptions
 from ..cvs1.maxtext.dialect import DIALECT

@@ -6,9 +6,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...config.words import key_path
 from ...job.branch import MODES
 from ...job.options import RunOptions
 from ..cvs1.megatron.dialect import DIALECT

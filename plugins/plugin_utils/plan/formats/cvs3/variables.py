@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ...config.words import key_path
+from ....text.words import key_path
 from ..cvs2.file import FirstFormat
 from ..cvs2.places import value_at
 

@@ -8,9 +8,9 @@ import typing as t
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
+from ....text.words import shown
 from ...config.findings import Findings
 from ...config.model import typed
-from ...config.words import shown
 from ...config.yaml_config import YamlConfig, values_of
 from ...job.batch_scaling import scales_batch
 from ...job.options import RunOptions

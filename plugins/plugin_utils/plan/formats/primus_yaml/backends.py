@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ....text.words import listed, shown
 from ...config.findings import Findings
-from ...config.words import listed, shown
 from ..face import Choice
 
 BACKENDS = {

@@ -7,10 +7,10 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import Kind, OneOf, Real, Switch, Whole
 from ...config.texts import OneLine
-from ...config.words import key_path, shown
 from .reading import value_at
 
 COUNT = Whole(1, strict=True)

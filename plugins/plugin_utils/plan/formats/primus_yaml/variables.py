@@ -11,9 +11,9 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.secret_names import is_secret_name
-from ...config.words import key_path
 
 VARIABLE = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
 _REAL = re.compile(r"-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")

@@ -7,8 +7,8 @@ import math
 import typing as t
 from dataclasses import dataclass
 
+from ....text.words import counted, listed, nearest
 from ...config.kinds import Switch, Whole, is_placeholder
-from ...config.words import counted, listed, nearest
 from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
 from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import AXES, MODELS, missing_in

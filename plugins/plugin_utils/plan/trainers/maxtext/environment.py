@@ -10,9 +10,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Mapping
 
+from ....text.words import key_path
 from ...config.kinds import AUTO, Whole, is_placeholder
 from ...config.secret_names import is_secret_name
-from ...config.words import key_path
 from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import ELSEWHERE, KEYS
 from ...formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS

@@ -15,9 +15,9 @@ import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 
+from ....text.words import counted, listed
 from ...config.kinds import Whole
 from ...config.texts import USER_FIELD
-from ...config.words import counted, listed
 from ...formats.cvs1.maxtext.models import DIMENSIONS, WITHOUT_PRESET
 from ...job.gke import LONGEST_NAME, workload_name
 from ...job.ranks import Node

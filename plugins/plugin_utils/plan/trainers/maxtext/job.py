@@ -14,7 +14,7 @@ import typing as t
 import yaml
 
 from ....contracts import Bound, OptionalParameters
-from ...config.words import counted, listed
+from ....text.words import counted, listed
 from ...formats.cvs1.form import CvsForm
 from ...formats.cvs1.maxtext.branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
 from ...formats.cvs1.maxtext.config import MaxTextConfig

@@ -15,8 +15,8 @@ import typing as t
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ....text.words import key_path, nearest, shown
 from ...config.findings import Findings
-from ...config.words import key_path, nearest, shown
 from ...formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 
 XLA, LIBTPU = "XLA_FLAGS", "LIBTPU_INIT_ARGS"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
+from ....text.words import counted, listed, nearest, shown
 from ...config.staged_secrets import check_secrets
-from ...config.words import counted, listed, nearest, shown
 from ...formats.bridge_yaml.reading import RUN
 from ...job.batch_scaling import check_scaling
 from ...job.branch import check_name

@@ -13,8 +13,8 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ....contracts import Bound, OptionalParameters, Parameters
+from ....text.words import listed
 from ...config.findings import Findings
-from ...config.words import listed
 from ...formats.bridge_yaml.config import RecipeConfig, RunConfig
 from ...formats.bridge_yaml.reading import RUN, RecipeFile, mode_of, overrides_of
 from ...formats.bridge_yaml.recipe_name import read_name

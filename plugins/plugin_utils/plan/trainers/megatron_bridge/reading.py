@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ....text.words import key_path
 from ...config.kinds import Switch
-from ...config.words import key_path
 from ...formats.bridge_yaml.config import RecipeConfig
 from ...formats.bridge_yaml.reading import RecipeFile
 from ...formats.bridge_yaml.recipe_name import RecipeName

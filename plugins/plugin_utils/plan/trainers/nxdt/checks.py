@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...config.words import counted, key_path, listed, shown
+from ....text.words import counted, key_path, listed, shown
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.model_config import MEGATRON_KEYS
 from ...formats.nxdt_yaml.precision import MANUAL_KEYS

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ...config.words import counted
+from ....text.words import counted
 from ...job.sizes import Sizes, multiples_near
 from .reading import NxdtReading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from ...config.words import listed, nearest
+from ....text.words import listed, nearest
 from ...job.steps import warn_of_short_sequences
 from .reading import NxdtReading
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.secret_names import is_secret_name, without_secrets
-from ...config.words import key_path
 from ...formats.primus_yaml.run import RUN
 from ...formats.primus_yaml.variables import VARIABLE
 from ...job.branch import check_name

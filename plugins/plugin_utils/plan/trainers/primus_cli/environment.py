@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ....text.words import listed
 from ...config.findings import Findings
-from ...config.words import listed
 
 # primus-cli uses this port unless MASTER_PORT is set.
 MASTER_PORT = 1234

@@ -11,7 +11,7 @@ import math
 import typing as t
 from dataclasses import dataclass
 
-from ...config.words import counted
+from ....text.words import counted
 from ...formats.primus_yaml.keys import COUNT, FLAG, INTEGER, POSITIVE, Keys
 from ...job.sizes import Sizes, check_sizes
 from .reading import PrimusReading

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from .....module_utils.logs.record import METRICS
 from ....contracts import Bound, NodePlan, Plan
+from ....text.words import shown
 from ...config.fields import variable_of
-from ...config.words import shown
 from ...formats.cvs1.megatron.config import MegatronConfig, MegatronModelParameters
 from ...formats.cvs1.megatron.primus_models import model_in_primus
 from ...formats.cvs1.megatron.script_options import ScriptOptions

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import posixpath
 
+from ....text.words import counted, key_path, listed, nearest, shown
 from ...config.patterns import is_found
-from ...config.words import counted, key_path, listed, nearest, shown
 from ...job.known_models import KNOWN_MODELS
 from ...job.sizes import ModelDimensions
 from .generations import (

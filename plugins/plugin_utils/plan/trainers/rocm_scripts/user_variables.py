@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ....text.words import key_path, shown
 from ...config.fields import variable_of
 from ...config.findings import Findings
 from ...config.model import typed
-from ...config.words import key_path, shown
 from ...formats.cvs1.megatron.config import MegatronModelParameters
 from ...formats.cvs1.megatron.script_options import ScriptOptions
 from ...job.container import variables_of_user

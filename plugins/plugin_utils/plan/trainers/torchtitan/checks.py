@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from ....text.words import shown
 from ...config.findings import Findings
-from ...config.words import shown
 from ...job.batch_scaling import check_scaling
 from .launch import check_run
 from .options import TorchTitanOptions

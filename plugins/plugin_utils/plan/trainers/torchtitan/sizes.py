@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ...config.words import counted
+from ....text.words import counted
 from ...job.architecture import Architecture
 from ...job.sizes import ModelDimensions, Sizes
 from ...job.sizes import check_sizes as check_division

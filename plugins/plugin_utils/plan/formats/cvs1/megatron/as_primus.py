@@ -11,9 +11,9 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from .....text.words import key_path, listed, shown
 from ....config.findings import Findings
 from ....config.placed_findings import PlacedFindings
-from ....config.words import key_path, listed, shown
 from ....job.branch import Branch
 from ....job.options import RunOptions
 from ...face import Sections

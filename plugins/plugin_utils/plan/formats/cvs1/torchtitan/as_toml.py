@@ -12,11 +12,11 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from .....text.words import key_path, listed, shown
 from ....config.findings import Findings
 from ....config.kinds import AUTO
 from ....config.placed_findings import PlacedFindings
 from ....config.toml_config import written
-from ....config.words import key_path, listed, shown
 from ....job.branch import Branch
 from ....job.options import RunOptions
 from ...face import Sections

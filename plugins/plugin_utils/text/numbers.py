@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from ....module_utils.logs.record import ALL_METRICS
+from ...module_utils.logs.record import ALL_METRICS
+from ..contracts import Quantity
 
 _MINUS = "\N{MINUS SIGN}"
 _DIGITS, _ALL_DIGITS = 4, 10
@@ -95,3 +96,17 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
     """Return a measured value of a metric with its unit: ``8,725 tokens/s per GPU``."""
     scale = scale_of(metric)
     return number(scale * value, scale * uncertainty) + unit_of(metric)
+
+
+def quantity_of(metric: str, value: float, uncertainty: float = 0.0) -> Quantity:
+    """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
+    scale = scale_of(metric)
+    found = Quantity(value=scale * value, unit=unit_of(metric).strip())
+    if uncertainty:
+        found["uncertainty"] = scale * uncertainty
+    return found
+
+
+def quantity_in_words(quantity: Quantity) -> str:
+    """Return a quantity with its unit: ``8,725 tokens/s per GPU``."""
+    return f"{number(float(quantity['value']), quantity.get('uncertainty', 0.0))} {quantity['unit']}".rstrip()

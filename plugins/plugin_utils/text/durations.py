@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..plan.config.words import counted
+from .words import counted
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 # A log may claim any time; no calendar has more days than this.

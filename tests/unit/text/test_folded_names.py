@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.folded_names import folded, folded_messages
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import folded, folded_messages
 
 
 @pytest.mark.parametrize(

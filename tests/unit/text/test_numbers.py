@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.numbers import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.numbers import (
     exact,
     in_words,
     margin,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.words import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.words import (
     counted,
     key_path,
     listed,

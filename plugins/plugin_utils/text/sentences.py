@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a finding becomes a sentence: the form of its code and case, filled with its values.
+
+A form is a text with fields, as ``str.format`` takes them, such as ``{node} reached only step {step} of {goal}.``
+After a colon a field names how its value reads: one of `WAYS`, or a format of Python's own. A value that is a
+`Quantity` reads with its unit.
+"""
+
+from __future__ import annotations
+
+import string
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from ..contracts import Quantity, Reason
+from .durations import duration
+from .nodes import folded
+from .numbers import exact, in_words, margin, name_of, number, quantity_in_words
+from .words import all_of, counted, listed
+
+# More pairs of a node and what it has are not read one by one.
+MOST_PAIRS: t.Final = 8
+
+
+class Form(t.NamedTuple):
+    """How a finding reads for one node and for many.
+
+    ``many`` has the names of all nodes as ``{node}``; without it ``one`` is taken. Where nodes differ in what they
+    have, ``each`` is what stands for each of them, as ``{each}`` within ``many``.
+    """
+
+    one: str
+    many: str = ""
+    each: str = ""
+
+
+class Several(t.NamedTuple):
+    """The values that a number has on several nodes: a range where they were measured, else a list."""
+
+    values: Sequence[t.Any]
+    measured: bool
+
+    def joined(self, texts: Sequence[str]) -> str:
+        """Return the texts of the values as one: ``420.6 – 423.8 ms``, or ``3, 5 and 7``."""
+        *others, last = dict.fromkeys(texts)
+        if not others:
+            return last
+        unit = last[last.find(" ") :] if " " in last else ""
+        if unit and all(text.endswith(unit) for text in others):
+            others = [text.removesuffix(unit) for text in others]
+        if self.measured or len(others) >= MOST_PAIRS:
+            return f"{others[0]} – {last}"
+        return f"{', '.join(others)} and {last}"
+
+
+def _each(value: t.Any) -> list[str]:
+    return [str(one) for one in value]
+
+
+# How a value reads; what stands after the name in a field is handed on.
+WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
+    "all": lambda value, what: all_of(int(value), what),
+    "and": lambda value, _more: " and ".join(_each(value)),
+    "count": lambda value, what: counted(int(value), what),
+    "duration": lambda value, _more: duration(float(value)),
+    "exact": lambda value, _more: exact(float(value)),
+    "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
+    "margin": lambda value, _more: margin(float(value)),
+    "metric": lambda value, _more: name_of(str(value)),
+    "nodes": lambda value, _more: folded(_each(value)),
+    "number": lambda value, _more: number(float(value)),
+    "value": lambda value, metric: in_words(metric, float(value)),
+}
+
+
+class _Sentences(string.Formatter):
+    def format_field(self, value: t.Any, format_spec: str) -> str:
+        """Return a value as its field wants it."""
+        if isinstance(value, Several):
+            return value.joined([self.format_field(one, format_spec) for one in value.values])
+        way, _space, more = format_spec.partition(" ")
+        if way in WAYS:
+            return WAYS[way](value, more)
+        if isinstance(value, dict) and "unit" in value:
+            return quantity_in_words(t.cast(Quantity, value))
+        # A value of a summary that was read again: JSON has no NaN.
+        if isinstance(value, str) and format_spec[-1:] in ("f", "g"):
+            return value
+        return str(super().format_field(value, format_spec))
+
+
+_SENTENCES = _Sentences()
+_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
+
+
+def filled(text: str, values: Mapping[str, t.Any]) -> str:
+    """Return a form's text with its values."""
+    return _SENTENCES.vformat(text, (), values)
+
+
+def of_many(form: Form) -> str:
+    """Return the text of a form for many nodes: the verb after their names is plural."""
+    if form.many:
+        return form.many
+    head, verb, *rest = form.one.split(" ", 2) if form.one.count(" ") > 1 else (form.one, "")
+    return " ".join([head, _OF_MANY[verb], *rest]) if head == "{node}" and verb in _OF_MANY else form.one
+
+
+def sentence(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> str:
+    """Return what a finding says, by the forms of its code and case."""
+    form = forms[finding["code"]][finding.get("case", "")]
+    return filled(form.one, {**finding.get("values", {}), "node": finding.get("node", "")})
