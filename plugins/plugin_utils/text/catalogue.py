@@ -11,7 +11,7 @@ import typing as t
 
 from .sentences import Form
 
-VERDICT: t.Final[dict[str, dict[str, Form]]] = {
+_OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     # Row "exit status".
     "nodes": {"": Form("{nodes:all node} took part and ended with exit status 0.")},
     "taken_up": {"": Form("The training finished at {ended_at}, not started by this command.")},
@@ -22,3 +22,7 @@ VERDICT: t.Final[dict[str, dict[str, Form]]] = {
     },
     "last_step_missing": {"": Form("{node} reached only step {step} of {goal}.")},
 }
+
+_OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {}
+
+VERDICT: t.Final = {**_OF_ENDS_AND_LOGS, **_OF_NUMBERS_AND_NETWORK}
