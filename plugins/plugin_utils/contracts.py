@@ -540,10 +540,17 @@ LedgerRow = t.Literal[
 
 
 class LedgerEntry(t.TypedDict):
-    """What is known of one row of a node: the verdict that it argues for, and the evidence in words."""
+    """What is known of one row of a node: the verdict that it argues for, and the evidence in words.
+
+    With a ``code`` it is that of a reason against a pass, see `Reason`; without, ``case`` and ``values`` are of what
+    proves the row.
+    """
 
     verdict: Verdict
     evidence: str
+    code: t.NotRequired[str]
+    case: t.NotRequired[str]
+    values: t.NotRequired[dict[str, t.Any]]
 
 
 class LedgerOfNode(t.TypedDict):

@@ -6,9 +6,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ..contracts import LedgerOfNode, LedgerRow, Verdict
+from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Verdict
+from ..text.catalogue import PROOFS, VERDICT
+from ..text.folding import frozen, ranges, without_numbers
 from ..text.nodes import folded, named, nameless
-from ..text.number_ranges import in_ranges
+from ..text.sentences import Form, filled, of_many
 from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
 
@@ -35,34 +37,55 @@ class Row(t.NamedTuple):
     more: int
 
 
-def ledger_rows(ledger: Sequence[LedgerOfNode], told: Mapping[tuple[str, LedgerRow], str] | None = None) -> list[Row]:
+def ledger_rows(ledger: Sequence[LedgerOfNode], known: Mapping[tuple[str, LedgerRow], str] | None = None) -> list[Row]:
     """Return the rows of a ledger in their order.
 
-    ``told`` is what is known, by node and row, where the ledger itself has no evidence. Evidence that differs in its
+    ``known`` is what is known, by node and row, where the ledger itself has no evidence. Evidence that differs in its
     numbers only is one group, with the range of each number.
     """
     rows = []
     for row in ledger[0]["rows"] if ledger else ():
-        found: dict[tuple[Verdict, str], list[str]] = {}
-        for of_node in ledger:
-            entry, node = of_node["rows"][row], of_node["node"]
-            evidence = (told or {}).get((node, row), entry["evidence"]) if entry["verdict"] != "PASS" else None
-            text = nameless(entry["evidence"] if evidence is None else evidence, node)
-            found.setdefault((entry["verdict"], text), []).append(node)
-        groups = [Group(verdict, named(text, nodes), folded(nodes)) for verdict, text, nodes in _in_ranges(found)]
+        entries = {of_node["node"]: of_node["rows"][row] for of_node in ledger}
+        instead = {} if known is None else {node: known[node, row] for node in entries if (node, row) in known}
+        groups = _groups(row, entries, instead)
         groups.sort(key=lambda group: GRAVITY.index(group.verdict))
-        passed = sum(len(nodes) for (verdict, _evidence), nodes in found.items() if verdict == "PASS")
+        passed = sum(entry["verdict"] == "PASS" for entry in entries.values())
         rows.append(Row(row, groups[0].verdict, passed, len(ledger), groups[:_SHOWN], len(groups[_SHOWN:])))
     return rows
 
 
-def _in_ranges(found: Mapping[tuple[Verdict, str], list[str]]) -> list[tuple[Verdict, str, list[str]]]:
-    """Return groups of nodes whose evidence differs only in numbers as one, each number as the range of its values."""
-    shared = in_ranges(text for _verdict, text in found)
-    merged: dict[tuple[Verdict, str], list[str]] = {}
-    for (verdict, text), nodes in found.items():
-        merged.setdefault((verdict, shared[text]), []).extend(nodes)
-    return [(verdict, text, nodes) for (verdict, text), nodes in merged.items()]
+def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping[str, str]) -> list[Group]:
+    """Return nodes with the same evidence together, each number as the range of its values."""
+    alike: dict[t.Any, list[str]] = {}
+    kind: tuple[Form | None, str]
+    for node, entry in entries.items():
+        form = _form_of(row, entry)
+        if node in instead and entry["verdict"] != "PASS":
+            kind = (None, nameless(instead[node], node))
+        elif form is None:
+            kind = (None, nameless(entry["evidence"], node))
+        else:
+            kind = (form, "" if form.many else frozen(without_numbers(entry.get("values", {}))))
+        alike.setdefault((entry["verdict"], kind), []).append(node)
+    found = []
+    for (verdict, (form, text)), nodes in alike.items():
+        values = [entries[node].get("values", {}) for node in nodes]
+        evidence = _evidence_of(form, values, nodes) if form else named(text, nodes)
+        found.append(Group(verdict, evidence, folded(nodes)))
+    return found
+
+
+def _form_of(row: LedgerRow, entry: LedgerEntry) -> Form | None:
+    """Return the form of an entry's sentence; None for one of a run that an earlier version judged."""
+    forms = VERDICT.get(entry["code"], {}) if "code" in entry else PROOFS.get(row, {})
+    return forms.get(entry.get("case", "")) if "code" in entry or "values" in entry or "case" in entry else None
+
+
+def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Sequence[str]) -> str:
+    different = {frozen(one) for one in values}
+    if form.many and len(different) > 1:
+        return filled(form.many, {**values[0], "node": folded(nodes), "others": len(different) - 1})
+    return filled(of_many(form) if nodes[1:] else form.one, {**ranges(values), "node": folded(nodes)})
 
 
 def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:

@@ -48,11 +48,11 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
         return [_one(group)]
     alike: dict[str, list[Reason]] = {}
     for finding in group:
-        alike.setdefault(_frozen(finding.get("values", {})), []).append(finding)
+        alike.setdefault(frozen(finding.get("values", {})), []).append(finding)
     if len(alike) > 1 and form.each:
         return [_many(of_many(form), group, {"each": _pairs(form.each, group)})]
     if len(alike) >= _FEWEST:
-        return [_many(of_many(form), group, _ranges([finding.get("values", {}) for finding in group]))]
+        return [_many(of_many(form), group, ranges([finding.get("values", {}) for finding in group]))]
     return [_many(of_many(form), same, {}) if same[1:] else _one(same) for same in alike.values()]
 
 
@@ -70,8 +70,8 @@ def _many(text: str, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
 def _pairs(text: str, group: Sequence[Reason]) -> str:
     alike: dict[str, list[str]] = {}
     for finding in group:
-        alike.setdefault(_frozen(finding.get("values", {})), []).append(finding["node"])
-    first = {_frozen(finding.get("values", {})): finding.get("values", {}) for finding in group}
+        alike.setdefault(frozen(finding.get("values", {})), []).append(finding["node"])
+    first = {frozen(finding.get("values", {})): finding.get("values", {}) for finding in group}
     shown = [filled(text, {**first[key], "node": folded(nodes)}) for key, nodes in alike.items()]
     more = f" and {len(shown) - MOST_PAIRS} more" if shown[MOST_PAIRS:] else ""
     return ", ".join(shown[:MOST_PAIRS]) + more
@@ -85,20 +85,21 @@ def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
     form = forms.get(code, {}).get(case)
     if form is None:
         return (code, nameless(finding["message"], finding["node"]))
-    return (code, case, "" if form.each else _frozen(_without_numbers(values)))
+    return (code, case, "" if form.each else frozen(without_numbers(values)))
 
 
-def _without_numbers(value: t.Any) -> t.Any:
+def without_numbers(value: t.Any) -> t.Any:
+    """Return values without their numbers: what is left is the same where one sentence can say all of it."""
     if isinstance(value, dict):
-        return {name: _without_numbers(one) for name, one in value.items()}
+        return {name: without_numbers(one) for name, one in value.items()}
     return 0 if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def _ranges(values: Sequence[t.Any]) -> t.Any:
+def ranges(values: Sequence[t.Any]) -> t.Any:
     """Return values of the same shape as one, each number as all that it is."""
     first = values[0]
     if isinstance(first, dict) and "unit" not in first:
-        return {name: _ranges([one[name] for one in values]) for name in first}
+        return {name: ranges([one[name] for one in values]) for name in first}
     if isinstance(first, dict):
         return Several(sorted(values, key=lambda one: float(one["value"])), measured=True)
     if isinstance(first, (int, float)) and not isinstance(first, bool):
@@ -107,5 +108,6 @@ def _ranges(values: Sequence[t.Any]) -> t.Any:
     return first
 
 
-def _frozen(values: t.Any) -> str:
+def frozen(values: t.Any) -> str:
+    """Return values as a key of a dictionary."""
     return json.dumps(values, sort_keys=True, default=str)

@@ -110,3 +110,12 @@ def quantity_of(metric: str, value: float, uncertainty: float = 0.0) -> Quantity
 def quantity_in_words(quantity: Quantity) -> str:
     """Return a quantity with its unit: ``8,725 tokens/s per GPU``."""
     return f"{number(float(quantity['value']), quantity.get('uncertainty', 0.0))} {quantity['unit']}".rstrip()
+
+
+def bytes_in_words(size: float) -> str:
+    """Return a number of bytes with three digits: ``8.51 GB``."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            value = size / factor
+            return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
+    return f"{size:.0f} B"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Quantity, Reason
 from .durations import duration
 from .nodes import folded
-from .numbers import exact, in_words, margin, name_of, number, quantity_in_words
+from .numbers import bytes_in_words, exact, in_words, margin, name_of, number, quantity_in_words
 from .words import all_of, counted, listed
 
 # More pairs of a node and what it has are not read one by one.
@@ -60,7 +60,9 @@ def _each(value: t.Any) -> list[str]:
 # How a value reads; what stands after the name in a field is handed on.
 WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all": lambda value, what: all_of(int(value), what),
+    "all_listed": lambda value, _more: ", ".join(_each(value)),
     "and": lambda value, _more: " and ".join(_each(value)),
+    "bytes": lambda value, _more: bytes_in_words(float(value)),
     "count": lambda value, what: counted(int(value), what),
     "duration": lambda value, _more: duration(float(value)),
     "exact": lambda value, _more: exact(float(value)),

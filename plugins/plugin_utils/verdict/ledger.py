@@ -13,13 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import METRICS
-from ..contracts import LedgerOfNode, LedgerRow, Status
+from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Reason, Status, Verdict
 from ..run.blame import nobody_is_blamed
-from ..text.numbers import number
-from ..text.words import counted
+from ..text.catalogue import PROOFS
+from ..text.sentences import filled
 from .checks import ROWS
 from .first_cause import texts_of
-from .judge_network import is_asked, rdma_traffic, traffic_in_words
+from .judge_network import is_asked, rdma_traffic
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -35,6 +35,17 @@ _OF_STEPS: tuple[LedgerRow, ...] = ("steps", "gaps", "numbers", "skipped", "loss
 _OUTRANKED: tuple[LedgerRow, ...] = ("sign of life", "failures")
 
 
+class Proof(t.NamedTuple):
+    """What shows that a row of a node is fulfilled: the case and the values of its sentence in `text.catalogue`."""
+
+    case: str
+    values: dict[str, t.Any]
+
+
+def _proof(case: str = "", **values: t.Any) -> Proof:
+    return Proof(case, values)
+
+
 def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> list[LedgerOfNode]:
     """Return the ledger; if nothing else keeps a run from a PASS, note each row without evidence.
 
@@ -42,37 +53,62 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
     """
     against, passes = reasons.of_rows(), reasons.verdict() == PASS
     failures, stopped = _failures_of(seen), _stopped(seen)
-    none_of_its_own = _none_of_its_own(seen)
+    elsewhere = _printed_elsewhere(seen)
     ledger: list[LedgerOfNode] = []
     for status in seen.statuses:
         node = status["node"]
-        rows, agreed = seen.attempts.get(node), ", ".join(agrees[node])
-        evidence = _evidence(seen, status) | (
-            dict.fromkeys(_OF_STEPS, none_of_its_own) if rows is None else _evidence_of_steps(seen, node, rows)
+        rows, agreed = seen.attempts.get(node), agrees[node]
+        proofs = _proofs(seen, status) | (
+            dict.fromkeys(_OF_STEPS, elsewhere) if rows is None else _proofs_of_steps(seen, node, rows)
         )
         if agreed:
-            evidence["workload"] = agreed
+            proofs["workload"] = _proof("agrees", agrees=agreed)
         entries: LedgerOfNode = {"node": node, "node_rank": status.get("node_rank"), "rows": {}}
         for row in ROWS:
-            reason, found = against.get((row, node)) or against.get((row, None)), evidence[row]
+            reason, found = against.get((row, node)) or against.get((row, None)), proofs[row]
             if row == "failures" and node in failures:
-                entries["rows"][row] = {"verdict": FAIL, "evidence": failures[node]}
+                entries["rows"][row] = _entry(row, FAIL, failures[node])
             elif reason:
-                entries["rows"][row] = {"verdict": reason["verdict"], "evidence": reason["message"]}
+                entry: LedgerEntry = {
+                    "verdict": reason["verdict"],
+                    "code": reason["code"],
+                    "evidence": reason["message"],
+                }
+                for name in ("case", "values"):
+                    if name in reason:
+                        entry[name] = reason[name]
+                entries["rows"][row] = entry
             elif row == "exit status" and node in stopped:
-                entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": stopped[node]}
+                entries["rows"][row] = _entry(row, INCONCLUSIVE, stopped[node])
             elif found or (row in _OUTRANKED and reasons.complete):
-                found = found or "none of its own; the run was seen to train to its end"
-                entries["rows"][row] = {"verdict": PASS, "evidence": found}
+                entries["rows"][row] = _entry(row, PASS, found or _proof("outranked"))
             else:
-                entries["rows"][row] = {"verdict": INCONCLUSIVE, "evidence": "no evidence"}
+                entries["rows"][row] = _entry(row, INCONCLUSIVE, _proof("no_evidence"))
                 if passes:
                     reasons.add_missing(row, node)
         ledger.append(entries)
     return ledger
 
 
-def _failures_of(seen: Seen) -> dict[str, str]:
+def _of_reason(reason: Reason) -> LedgerEntry:
+    entry: LedgerEntry = {"verdict": reason["verdict"], "evidence": reason["message"], "code": reason["code"]}
+    if "case" in reason:
+        entry["case"] = reason["case"]
+    if "values" in reason:
+        entry["values"] = reason["values"]
+    return entry
+
+
+def _entry(row: LedgerRow, verdict: Verdict, proof: Proof) -> LedgerEntry:
+    entry: LedgerEntry = {"verdict": verdict, "evidence": filled(PROOFS[row][proof.case].one, proof.values)}
+    if proof.case:
+        entry["case"] = proof.case
+    if proof.values:
+        entry["values"] = proof.values
+    return entry
+
+
+def _failures_of(seen: Seen) -> dict[str, Proof]:
     """Return by node, with its class, what the first failure and its echoes found in logs and in the kernel's."""
     first = seen.first
     if not first:
@@ -80,81 +116,98 @@ def _failures_of(seen: Seen) -> dict[str, str]:
     found = {echo["node"]: (echo["class"], echo["message"]) for echo in first["echoes"]}
     found[first["node"]] = (first["class"], first["message"])
     lines = {status["node"]: {text["line"] for text in texts_of(status)} for status in seen.statuses}
-    return {node: f"{name}: {line}" for node, (name, line) in found.items() if line in lines[node]}
+    return {
+        node: Proof("failed", {"class": name, "line": line})
+        for node, (name, line) in found.items()
+        if line in lines[node]
+    }
 
 
-def _stopped(seen: Seen) -> dict[str, str]:
+def _stopped(seen: Seen) -> dict[str, Proof]:
     """Return by node that it was stopped, if another one failed first."""
     first = seen.first
     if not first or not seen.together or nobody_is_blamed(first):
         return {}
     return {
-        status["node"]: f"stopped because {first['node']} failed"
+        status["node"]: _proof("stopped", other=first["node"])
         for status in seen.statuses
         if status["status"] == "stopped" and status["node"] != first["node"]
     }
 
 
-def _none_of_its_own(seen: Seen) -> str | None:
-    """Return in words which rank prints the steps for all nodes; None if every node prints its own, or none does."""
+def _printed_elsewhere(seen: Seen) -> Proof | None:
+    """Return which rank prints the steps for all nodes; None if every node prints its own, or none does."""
     if not seen.together or not seen.attempts:
         return None
-    printed_by = seen.grammar.printed_by.replace("_", " ")
-    return f"printed by the {printed_by}, on {', '.join(seen.attempts)}"
+    return _proof("printed_elsewhere", printed_by=seen.grammar.printed_by.replace("_", " "), nodes=list(seen.attempts))
 
 
-def _evidence(seen: Seen, status: Status) -> dict[LedgerRow, str | None]:
-    """Return by row the evidence from a node's end and its log, without its steps; None for no evidence."""
+def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
+    """Return by row what a node's end and its log prove, without its steps; None for no evidence."""
     plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
     ended_well = status["status"] == "exited" and status.get("exit_status") == 0
-    log = f"its first line names run {run_id}" if run_id == plan["run_id"] else None
-    sign_of_life = f"prints {signs[0].strip()}" if signs else None
+    log = _proof(run_id=run_id) if run_id == plan["run_id"] else None
+    sign_of_life = _proof("line", line=signs[0].strip()) if signs else None
     lines = [line.strip() for line in status.get("last_lines", []) if line.strip()]
     return {
-        "exit status": "0" if ended_well else None,
-        "log": "named by the user, unlike any other node's log" if plan.get("logs") else log,
-        "sign of life": sign_of_life if status.get("last_step") is None else "prints steps",
-        "failures": "none after the last step" if status.get("failures_at_end") == [] else None,
+        "exit status": _proof(exit_status=0) if ended_well else None,
+        "log": _proof("named_by_user") if plan.get("logs") else log,
+        "sign of life": sign_of_life if status.get("last_step") is None else _proof(),
+        "failures": _proof() if status.get("failures_at_end") == [] else None,
         "network": _network(seen, status),
-        "last line": lines[-1][:_MOST_CHARACTERS] if lines else None,
+        "last line": _proof(line=lines[-1][:_MOST_CHARACTERS]) if lines else None,
     }
 
 
-def _network(seen: Seen, status: Status) -> str | None:
+def _network(seen: Seen, status: Status) -> Proof | None:
     """Return which network a node used, by its counters and its log; None if that is not known and has to be."""
     moved = rdma_traffic(seen.plan, status, seen.attempts)
-    said = [*([traffic_in_words(moved)] if moved and moved.suffices else []), *(status.get("transports") or ())]
-    if said:
-        return " and ".join(said)
+    transports = list(status.get("transports") or ())
+    if moved and moved.suffices:
+        values = {"sent": moved.sent, "devices": len(moved.by_device), "least": moved.least}
+        return (
+            _proof("counters_and_log", transports=transports, **values) if transports else _proof("counters", **values)
+        )
+    if transports:
+        return _proof("log", transports=transports)
     if is_asked(seen.plan, seen.statuses):
-        return "the logs do not show it" if seen.plan.get("logs") else None
-    return "no RDMA is needed"
+        return _proof("unknown") if seen.plan.get("logs") else None
+    return _proof("not_needed")
 
 
-def _evidence_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, str | None]:
-    """Return by row the evidence from a node's steps; None for no evidence."""
-    first, last = rows["step"].iloc[0], rows["step"].iloc[-1]
+def _proofs_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, Proof | None]:
+    """Return by row what a node's steps prove; None for no evidence."""
+    first, last = int(rows["step"].iloc[0]), int(rows["step"].iloc[-1])
     values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
-    skipped = "this trainer does not report them"
+    skipped = _proof("not_reported")
     if "skipped_iterations" in rows:
-        skipped = f"{rows['skipped_iterations'].sum():g} of {counted(len(rows), 'iteration')}"
+        skipped = _proof(skipped=float(rows["skipped_iterations"].sum()), steps=len(rows))
     trend, loss = seen.trends.get(node), None
     if trend:
-        loss = f"{trend['direction']}: {trend['first_loss']:.4g} to {trend['last_loss']:.4g}"
+        of_loss: dict[str, t.Any] = {
+            "direction": trend["direction"],
+            "first": trend["first_loss"],
+            "last": trend["last_loss"],
+        }
+        loss = _proof(**of_loss)
         if trend["last_step"] != last:
-            loss += f", none after step {trend['last_step']}"
-    time = seen.times.get(node)
-    times: str | None = "fewer than two counted step times"
-    if time:
-        wall = f", wall clock {number(time['wall_clock'])}" if time["wall_clock"] else ""
-        is_known = np.isfinite(time["mean"])
-        times = f"median {number(time['median'])}, mean {number(time['mean'])}{wall} ms" if is_known else None
+            loss = _proof("ends_early", **of_loss, step=trend["last_step"])
     return {
-        "steps": f"{first} to {last} of {seen.reached.goal}",
-        "gaps": f"{counted(len(rows), 'step')} in a row, with their losses",
-        "numbers": f"{values} values, all finite",
+        "steps": _proof(first=first, last=last, goal=seen.reached.goal),
+        "gaps": _proof(steps=len(rows)),
+        "numbers": _proof(values=int(values)),
         "skipped": skipped,
         "loss": loss,
-        "workload": "no sizes in the log",
-        "time": times,
+        "workload": _proof(),
+        "time": _time(seen, node),
     }
+
+
+def _time(seen: Seen, node: str) -> Proof | None:
+    time = seen.times.get(node)
+    if not time:
+        return _proof("too_few")
+    if not np.isfinite(time["mean"]):
+        return None
+    of_steps: dict[str, t.Any] = {"median": time["median"], "mean": time["mean"]}
+    return _proof("wall_clock", **of_steps, wall_clock=time["wall_clock"]) if time["wall_clock"] else _proof(**of_steps)

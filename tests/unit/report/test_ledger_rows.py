@@ -58,23 +58,27 @@ def test_many_different_ones_are_counted() -> None:
     assert (len(row.groups), row.more) == (6, 1018)
 
 
+def proven(row: str, case: str, *values: dict[str, t.Any]) -> list[dict[str, t.Any]]:
+    entry = {"verdict": "PASS", "case": case, "evidence": "in words"}
+    return [
+        {"node": f"gpu{rank}", "node_rank": rank, "rows": {row: {**entry, "values": own}}}
+        for rank, own in enumerate(values)
+    ]
+
+
 def test_evidence_that_differs_in_numbers_only_is_one_group_with_their_ranges() -> None:
-    told = {f"gpu{n}": ("PASS", f"median {420 + n}.5, batch 16 at 20:44:0{n} on rocm/v25.{n}") for n in range(3)}
-    row, _loss = ledger_rows(ledger(**told))
-    # What is part of a time of day, or of a name, is no number.
-    assert len(row.groups) == 3
-    short = {node: (verdict, text.partition(" at")[0]) for node, (verdict, text) in told.items()}
-    row, _loss = ledger_rows(ledger(**short))
-    assert [tuple(group) for group in row.groups] == [("PASS", "median 420.5 – 422.5, batch 16", "gpu[0-2]")]
+    (row,) = ledger_rows(proven("time", "", *({"median": 998.5 + 690.5 * n, "mean": 1.0} for n in range(2))))
+    assert [tuple(group) for group in row.groups] == [("PASS", "median 998.5 – 1,689, mean 1 ms", "gpu[0-1]")]
 
 
-def test_numbers_with_thousands_and_signs_are_whole() -> None:
-    told = {
-        f"gpu{n}": ("PASS", f"{times} ms, {change} %")
-        for n, (times, change) in enumerate((("1,689", "−3.1"), ("998.5", "2.4")))
-    }
-    row, _loss = ledger_rows(ledger(**told))
-    assert [tuple(group) for group in row.groups] == [("PASS", "998.5 – 1,689 ms, −3.1 – 2.4 %", "gpu[0-1]")]
+def test_evidence_that_differs_in_words_stays_apart() -> None:
+    (row,) = ledger_rows(proven("network", "log", {"transports": ["NET/IB"]}, {"transports": ["NET/OFI"]}))
+    assert [group.evidence for group in row.groups] == ["NET/IB", "NET/OFI"]
+
+
+def test_last_lines_are_one_example_and_how_many_others_there_are() -> None:
+    (row,) = ledger_rows(proven("last line", "", *({"line": f"iteration {n}"} for n in range(64))))
+    assert [tuple(group) for group in row.groups] == [("PASS", "iteration 0 and 63 other lines", "gpu[0-63]")]
 
 
 def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:
