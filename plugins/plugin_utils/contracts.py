@@ -592,6 +592,7 @@ FirstFailure = t.TypedDict(
         "node": str,
         "node_rank": "int | None",
         "class": str,
+        "origin": "t.Literal['node', 'unknown']",
         "message": str,
         "evidence": "list[str]",
         "rank": "int | None",

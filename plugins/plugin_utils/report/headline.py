@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..contracts import FirstFailure, NodeSummary, Reason, Summary
 from ..run.blame import nobody_is_blamed
 from ..text.nodes import folded
@@ -17,44 +19,59 @@ from .thresholds import margin_in_words, missed_bounds
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 
+class Headline(t.NamedTuple):
+    """What a run came to, in one sentence without a full stop, and what of it that sentence tells.
+
+    ``tells`` are metrics, and of ``fleet``, ``model``, ``steps`` and ``reason`` (the first one) those that it has.
+    """
+
+    text: str
+    tells: frozenset[str] = frozenset()
+
+
 def headline(summary: Summary) -> str:
     """Return what the run came to, in one sentence without a full stop."""
+    return headline_of(summary).text
+
+
+def headline_of(summary: Summary) -> Headline:
+    """Return the headline of a run and what it tells."""
     passed = summary["verdict"] == "PASS"
-    text = _result(summary)
+    found = _result(summary)
     taken_up = (note["values"] for note in summary.get("notes", ()) if note.get("code") == "taken_up")
     ended_at = next((values["ended_at"] for values in taken_up), None)
-    return f"{text}; finished at {ended_at}, not started by this command" if passed and ended_at else text
+    if passed and ended_at:
+        return Headline(f"{found.text}; finished at {ended_at}, not started by this command", found.tells)
+    return found
 
 
-def _result(summary: Summary) -> str:
+def _result(summary: Summary) -> Headline:
     failure, passed = telling_failure(summary), summary["verdict"] == "PASS"
     if causes := causes_of_no_start(summary):
-        return causes[0][0].rstrip(".")
+        return Headline(causes[0][0].rstrip("."), frozenset({"reason"}))
     several = summary.get("mode") == "single_node" and len(summary["nodes"]) > 1
     if several and (passed or 0 < len(_not_passed(summary)) < len(summary["nodes"])):
         return _qualification(summary)
     if passed:
         return _speed(summary)
     if failure:
-        return _failed(summary, failure)
+        return Headline(_failed(summary, failure))
     message, _code = next(iter(reasons_of(_untold(summary))), ("Nothing is known of this run.", ""))
-    return message.rstrip(".")
+    return Headline(message.rstrip("."), frozenset({"reason"}))
 
 
 def numbers(summary: Summary) -> list[str]:
     """Return the numbers of a run that its headline does not tell, short enough to stand in one line."""
-    metrics, told = summary["metrics"], headline(summary)
+    metrics, tells = summary["metrics"], headline_of(summary).tells
     found = [
-        f"{label}{text}"
+        f"{label}{with_unit(metrics[metric]['value'], metric)}"
         for metric, label in (
             ("tokens_per_sec_per_gpu", ""),
             ("tflops_per_gpu", ""),
             ("step_time_ms", "step time "),
             ("loss", "loss "),
         )
-        if metric in metrics
-        and not is_nothing(metrics[metric]["value"], metric)
-        and (text := with_unit(metrics[metric]["value"], metric)) not in told
+        if metric in metrics and not is_nothing(metrics[metric]["value"], metric) and metric not in tells
     ]
     if summary.get("mfu") is not None:
         found.insert(0, f"MFU {measured(summary['mfu'], 'mfu')} %")
@@ -89,19 +106,19 @@ def open_reasons(summary: Summary) -> list[tuple[str, str]]:
     """Return the reasons against a PASS, each with its code, that do not follow from the headline; none for a PASS."""
     if summary["verdict"] == "PASS":
         return []
-    told = headline(summary)
-    if causes := causes_of_no_start(summary):
-        return causes[1:]
-    return [(message, code) for message, code in reasons_of(_untold(summary)) if message.rstrip(".") != told]
+    tells_first = "reason" in headline_of(summary).tells
+    found = causes_of_no_start(summary) or reasons_of(_untold(summary))
+    return found[1:] if tells_first else found
 
 
-def _speed(summary: Summary) -> str:
+def _speed(summary: Summary) -> Headline:
     """Return what a run that passed achieved."""
     model = summary["model"]
     metric, value = _of_speed(summary)
     who = f"{fleet(summary)} trained{' ' + model if model else ''}"
     if not metric:
-        return f"{who} for {steps_told(summary)}" if steps_told(summary) else who
+        text = f"{who} for {steps_told(summary)}" if steps_told(summary) else who
+        return Headline(text, frozenset({"fleet", "model", "steps"}))
     how = "at" if metric == "tokens_per_sec_per_gpu" else "with a step time of"
     text = f"{who} {how} {with_unit(value, metric)}"
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one.get("met")), None)
@@ -110,10 +127,10 @@ def _speed(summary: Summary) -> str:
         limit = bound["least"] if bound["greatest"] is None else bound["greatest"]
         side, asked = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
         text += f", {f'{margin} {side}' if margin.endswith('%') else margin} the {exact(scaled(limit, metric))} {asked}"
-    return text
+    return Headline(text, frozenset({"fleet", "model", metric}))
 
 
-def _qualification(summary: Summary) -> str:
+def _qualification(summary: Summary) -> Headline:
     """Return how many nodes passed, where each trains by itself, which failed and why, and which are slow."""
     missed = {bound["node"] for bound in missed_bounds(summary) if bound["node"]}
     bad = _not_passed(summary)
@@ -128,10 +145,11 @@ def _qualification(summary: Summary) -> str:
         named = ", ".join(f"{node}, {percent(100 * by)} slower" for node, by in slow.items())
         parts.append(f"{len(slow)} slow ({named})")
     metric, value = _of_speed(summary)
-    if metric and not bad:
-        worst = summary["metrics"][metric].get("value_node")
-        parts.append(f"the slowest{f', {worst},' if worst else ''} at {with_unit(value, metric)}")
-    return ", ".join(parts)
+    if not metric or bad:
+        return Headline(", ".join(parts))
+    worst = summary["metrics"][metric].get("value_node")
+    parts.append(f"the slowest{f', {worst},' if worst else ''} at {with_unit(value, metric)}")
+    return Headline(", ".join(parts), frozenset({metric}))
 
 
 def _not_passed(summary: Summary) -> set[str]:

@@ -16,11 +16,11 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
-from ..run.blame import nobody_is_blamed, what_happened
+from ..run.blame import nobody_is_blamed
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
 from .failure_titles import failure_title
-from .headline import fleet, headline, open_reasons, steps_told
+from .headline import fleet, headline, headline_of, open_reasons, steps_told
 from .history import charts_of
 from .leads import leads_of
 from .ledger_rows import ledger_rows, whole_in_words
@@ -32,7 +32,7 @@ from .pages import page_of
 from .plots import Bound, draw
 from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
-from .text import decisive_lines
+from .text import decisive_lines, has_line
 from .thresholds import threshold_rows
 from .tiles import FIGURES, tiles_of
 
@@ -90,6 +90,7 @@ def render(
     of_history = charts_of(history) if history else {}
     nodes, failure = plan["nodes"], summary["first_failure"]
     nobody = failure is not None and nobody_is_blamed(failure)
+    decisive = decisive_lines(failure) if failure and not nobody else []
     heat = next(filter(None, (heat_map(steps, metric) for metric in _COMPARED)), None) if plots else None
     # As in the heat map, where a node that is slow now and then comes first, too.
     first = [*(heat.nodes if heat else ()), *deviation_of, *(node["node"] for node in summary["nodes"])]
@@ -111,10 +112,9 @@ def render(
         survived=survived_faults(summary),
         unusual=unusual_lines(summary),
         failure_title=failure_title,
-        decisive=decisive_lines(failure) if failure and not nobody else [],
-        message_told=not failure or bool(causes) or failure["message"].rstrip(".") in headline(summary),
+        decisive=decisive,
+        message_told=not failure or bool(causes) or has_line(decisive, failure["message"]),
         nobody_is_blamed=nobody,
-        what_happened=what_happened(failure) if failure else "",
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
         began=began,
@@ -155,15 +155,15 @@ def render(
 def _subtitle(summary: Summary, plan: Plan) -> str:
     """Return what was run, how far it came, for how long and when, as far as the headline does not say so."""
     workload = summary.get("workload")
-    told, where = headline(summary), fleet(summary)
+    tells, first = headline_of(summary).tells, summary["first_failure"]
     step, lasted = steps_told(summary), duration(summary["started_at"], summary["ended_at"])
     parts = [
         summary["run_id"],
         summary["framework"],
-        summary["model"] if summary["model"] and summary["model"] not in told else None,
-        where if where not in told else None,
+        None if "model" in tells else summary["model"],
+        None if "fleet" in tells else fleet(summary),
         (workload["precision"] if workload else plan["parameters"].get("precision") or "").upper(),
-        step if step and step not in told and not summary["first_failure"] else None,
+        step if not first and not tells & {"steps", "reason"} else None,
         lasted,
         instant(summary["started_at"]) if summary["started_at"] else None,
     ]

@@ -7,7 +7,6 @@ import typing as t
 from pathlib import Path
 from urllib.parse import quote
 
-from ..run.blame import what_happened
 from ..run.sweep import summary_of
 from .essence import essence
 from .files import PAGE
@@ -32,7 +31,7 @@ def notification(run_dir: Path, problem: str, runs_url: str) -> dict[str, t.Any]
     failure = telling_failure(summary)
     lines = [title_line(summary)]
     if failure:
-        lines += [what_happened(failure), f"What to do: {failure['remedy']}"]
+        lines += [failure["message"], f"What to do: {failure['remedy']}"]
     lines += [f"{lead.strong} {lead.rest}".rstrip() for lead in leads_of(summary)]
     lines += [message for message, _code in open_reasons(summary)]
     if found := numbers(summary):

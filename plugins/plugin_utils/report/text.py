@@ -7,12 +7,13 @@ import json
 import re
 import textwrap
 import typing as t
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..contracts import FirstFailure, Summary
-from ..run.blame import nobody_is_blamed, what_happened
+from ..run.blame import nobody_is_blamed
 from .files import HISTORY, SUMMARY
-from .headline import fleet, headline, numbers, open_reasons, telling_failure
+from .headline import fleet, headline, headline_of, numbers, open_reasons, telling_failure
 from .leads import leads_of
 from .ledger_rows import ledger_lines, whole_in_words
 from .messages import echoes_of, messages_of
@@ -70,7 +71,7 @@ def title_line(summary: Summary) -> str:
 
 def _numbers(summary: Summary) -> list[str]:
     where = fleet(summary)
-    found = [*numbers(summary), *([where] if where not in headline(summary) else [])]
+    found = [*numbers(summary), *([] if "fleet" in headline_of(summary).tells else [where])]
     lasted = duration(summary["started_at"], summary["ended_at"])
     return [", ".join([*found, *([lasted] if lasted else [])])]
 
@@ -80,15 +81,19 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     blamed = not nobody_is_blamed(failure)
     shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if blamed else []
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
-    told = [headline(summary), *(" ".join(line.split()) for line in shown)]
-    if not causes_of_no_start(summary) and not any(failure["message"].rstrip(".") in text for text in told):
-        lines.insert(0, f"  {what_happened(failure)}")
+    if not causes_of_no_start(summary) and not has_line(shown, failure["message"]):
+        lines.insert(0, f"  {failure['message']}")
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
     lines += [f"  {others}"] if others else []
     if verbose and blamed and not never_began(summary):
         lines += [f"  Followed by: {nodes}, {name}: {text}" for nodes, name, text in _echoes(failure)]
     return lines
+
+
+def has_line(lines: Sequence[str], line: str) -> bool:
+    """Return whether lines of a log have a line, which may be a part of one, with other blanks."""
+    return bool(line) and any(line.rstrip(".") in " ".join(one.split()) for one in lines)
 
 
 def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[str]:

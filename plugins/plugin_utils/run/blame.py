@@ -14,8 +14,6 @@ from .retry import second_faults
 
 FAILED: t.Final = "failed"
 UNREACHABLE: t.Final = "unreachable"
-# How the message of a hang ends if nothing shows which rank blocks the others.
-NOBODY_NAMED: t.Final = "Which rank is blocking the others is unknown."
 _SPEEDS = ("tokens_per_sec_per_gpu", "tflops_per_gpu")
 _WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
 
@@ -37,12 +35,7 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
     """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them."""
-    return failure["class"] == "stalled" and failure["message"].endswith(NOBODY_NAMED)
-
-
-def what_happened(failure: FirstFailure) -> str:
-    """Return the message of a failure without what a headline says of a hang: that nothing shows its origin."""
-    return failure["message"].removesuffix(NOBODY_NAMED).rstrip()
+    return failure.get("origin") == "unknown"
 
 
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:

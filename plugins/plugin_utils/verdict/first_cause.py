@@ -28,7 +28,6 @@ from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import FirstFailure, Status
-from ..run.blame import NOBODY_NAMED
 from ..run.status import has_failed, stops_short
 from ..unreachable import why_unreachable
 from .broken_links import broken_links, broken_links_in_words
@@ -101,6 +100,7 @@ def first_failure(
         "node": first["node"],
         "node_rank": first["node_rank"],
         "class": first["class"],
+        "origin": "unknown" if first["class"] == "stalled" and not held_up else "node",
         "message": first["message"],
         "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],
@@ -120,6 +120,7 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
         "node": first["node"],
         "node_rank": first.get("node_rank"),
         "class": "not_ready",
+        "origin": "node",
         "message": _sentence(first.get("message")),
         "evidence": [],
         "rank": None,
@@ -245,7 +246,7 @@ def _end_of(status: Status, held_up: str) -> _End:
     elif status["status"] == "stalled":
         failure_class, blame = "stalled", _STALLED
         message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()
-        remedy = _REMEDY_WITHOUT_A_NAME if held_up == NOBODY_NAMED else _REMEDY_OF_HANG
+        remedy = _REMEDY_OF_HANG if held_up else _REMEDY_WITHOUT_A_NAME
     else:
         failure_class, blame = "exit_status", _EXIT_STATUS
         message = f"The training ended with {_exit_in_words(status)}."
@@ -272,8 +273,9 @@ def _rank_in_words(rank: RankSeen) -> str:
 
 
 def _held_up_by(last: Lagging | Late | None) -> str:
+    """Return who keeps the other ranks waiting; empty where nothing shows it."""
     if last is None:
-        return NOBODY_NAMED
+        return ""
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
     who = last.who if isinstance(last, Late) else who
     verb = "hold" if who.startswith("Ranks ") else "holds"

@@ -114,6 +114,7 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
         "node": node,
         "node_rank": status.get("node_rank"),
         "class": "node_failure",
+        "origin": "node",
         "message": message,
         "evidence": [text for _when, other, text in ordered if other["node"] == node],
         "rank": None,

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.essence import essence
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import NOBODY_NAMED
 
 SUMMARY = {
     "run_id": "r1",
@@ -51,7 +50,7 @@ def test_a_run_without_a_failure_has_none() -> None:
 
 
 def test_a_hang_of_which_nothing_shows_the_origin_names_no_node_that_one_could_react_to() -> None:
-    hung = SUMMARY["first_failure"] | {"class": "stalled", "message": f"It hung. {NOBODY_NAMED}"}
+    hung = SUMMARY["first_failure"] | {"class": "stalled", "origin": "unknown", "message": "It hung."}
     found = essence({**SUMMARY, "first_failure": hung}, "page")["first_failure"]
     assert "node" not in found
     assert found["class"] == "stalled"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import NOBODY_NAMED, blame_of_verdict
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import blame_of_verdict
 
 HOSTS = ("node0", "node1", "node2")
 
@@ -53,7 +53,7 @@ OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
             {"node0": "failed", "node1": "unreachable"},
         ),
         (summary("ERROR", [], FIRST | {"node": "of Slurm"}), True, {}),
-        (summary("FAIL", [], FIRST | {"class": "stalled", "message": f"It hung. {NOBODY_NAMED}"}), True, {}),
+        (summary("FAIL", [], FIRST | {"class": "stalled", "origin": "unknown", "message": "It hung."}), True, {}),
         (
             summary("FAIL", [], FIRST | {"class": "stalled", "message": "It is rank 8."}),
             True,

@@ -328,7 +328,7 @@ TEST_ENDS = [
     (
         Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
         "stalled",
-        "The training hung: its log has not grown for 60 s. Which rank is blocking the others is unknown.",
+        "The training hung: its log has not grown for 60 s.",
         [],
     ),
 ]

@@ -11,7 +11,6 @@ from training_logs import WATCHDOG, Node, judged
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.flight_recorder import recorded_here
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.left_behind import suspects_of_run
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import NOBODY_NAMED
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.missing_ranks import missing_ranks
 
 REAL = Path(__file__).parents[2] / "data/flight_recorder"
@@ -182,7 +181,7 @@ def test_the_verdict_of_a_hang_names_the_rank_and_an_isolation_begins_with_its_n
     first = summary["first_failure"]
     assert (first["node"], first["class"]) == ("gpu1", "stalled")
     assert "Rank 3 on gpu1 holds the others up" in first["message"]
-    assert NOBODY_NAMED not in first["message"]
+    assert first["origin"] == "node"
     assert any("rank 3 not, on gpu1" in line for line in first["evidence"])
     assert list(suspects_of_run(summary)) == ["gpu1"]
 
