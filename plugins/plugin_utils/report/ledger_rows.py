@@ -82,9 +82,10 @@ def _form_of(row: LedgerRow, entry: LedgerEntry) -> Form | None:
 
 
 def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Sequence[str]) -> str:
-    different = {frozen(one) for one in values}
-    if form.many and len(different) > 1:
-        return filled(form.many, {**values[0], "node": folded(nodes), "others": len(different) - 1})
+    others = len({frozen(one) for one in values}) - 1
+    if "{others" in form.many:
+        text = form.many if others else form.one
+        return filled(text, {**values[0], "node": folded(nodes), "others": others})
     return filled(of_many(form) if nodes[1:] else form.one, {**ranges(values), "node": folded(nodes)})
 
 

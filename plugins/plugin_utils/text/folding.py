@@ -39,11 +39,11 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
 
 
 def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> list[Told]:
-    form = forms.get(group[0]["code"], {}).get(group[0].get("case", ""))
+    form = forms.get(group[0].get("code", ""), {}).get(group[0].get("case", ""))
     if form is None and group[1:]:
         nodes = [finding["node"] for finding in group]
         text = named(nameless(group[0]["message"], nodes[0]), nodes)
-        return [Told(text, group[0]["code"], tuple(nodes), len(group))]
+        return [Told(text, group[0].get("code", ""), tuple(nodes), len(group))]
     if form is None or "node" not in group[0]:
         return [_one(group)]
     alike: dict[str, list[Reason]] = {}
@@ -58,13 +58,13 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
 
 def _one(same: list[Reason]) -> Told:
     nodes = tuple(finding["node"] for finding in same if "node" in finding)
-    return Told(same[0]["message"], same[0]["code"], nodes, len(same))
+    return Told(same[0]["message"], same[0].get("code", ""), nodes, len(same))
 
 
 def _many(text: str, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
     nodes = tuple(finding["node"] for finding in group)
     message = filled(text, {**group[0].get("values", {}), **values, "node": folded(nodes)})
-    return Told(message, group[0]["code"], nodes, len(group))
+    return Told(message, group[0].get("code", ""), nodes, len(group))
 
 
 def _pairs(text: str, group: Sequence[Reason]) -> str:
@@ -79,7 +79,7 @@ def _pairs(text: str, group: Sequence[Reason]) -> str:
 
 def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
     """Return what findings share that may become one sentence."""
-    code, case, values = finding["code"], finding.get("case", ""), finding.get("values", {})
+    code, case, values = finding.get("code", ""), finding.get("case", ""), finding.get("values", {})
     if "node" not in finding:
         return (code, finding["message"])
     form = forms.get(code, {}).get(case)
