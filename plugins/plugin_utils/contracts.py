@@ -555,11 +555,15 @@ class LedgerOfNode(t.TypedDict):
 
 
 class Quantity(t.TypedDict):
-    """A measured value, its unit, and where it is known by how much it may be off (half of its interval)."""
+    """A measured value, its unit, and where it is known by how much it may be off (half of its interval).
+
+    ``digits`` is how many significant digits are shown of one without an uncertainty, where it has more than others.
+    """
 
     value: float
     unit: str
     uncertainty: t.NotRequired[float]
+    digits: t.NotRequired[int]
 
 
 class Reason(t.TypedDict):

@@ -74,6 +74,23 @@ def times(factor: float) -> str:
     return f"{number(factor, digits=2)} times"
 
 
+def byte_size(size: float) -> str:
+    """Return a number of bytes with three digits: ``8.00 GB``."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            value = size / factor
+            return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
+    return f"{size:.0f} B"
+
+
+def billions(value: float) -> str:
+    """Return a number of parameters, given in billions: ``8.03 billion``, ``70 million``, ``1,200``."""
+    for size, word in ((1.0, "billion"), (1e-3, "million")):
+        if value >= size:
+            return f"{value / size:.3g} {word}"
+    return f"{value * 1e9:,.0f}"
+
+
 def name_of(metric: str) -> str:
     """Return the name of a metric, or of another field of a step line, in a sentence."""
     return _NAMES.get(metric, metric.replace("_", " "))
@@ -98,15 +115,23 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
     return number(scale * value, scale * uncertainty) + unit_of(metric)
 
 
-def quantity_of(metric: str, value: float, uncertainty: float = 0.0) -> Quantity:
+def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: bool = False) -> Quantity:
     """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
     scale = scale_of(metric)
     found = Quantity(value=scale * value, unit=unit_of(metric).strip())
     if uncertainty:
         found["uncertainty"] = scale * uncertainty
+    if exact:
+        found["digits"] = _ALL_DIGITS
     return found
+
+
+def number_of(quantity: Quantity) -> str:
+    """Return the number of a quantity, as exact as it is known, without its unit."""
+    digits = quantity.get("digits", _DIGITS)
+    return number(float(quantity["value"]), quantity.get("uncertainty", 0.0), digits)
 
 
 def quantity_in_words(quantity: Quantity) -> str:
     """Return a quantity with its unit: ``8,725 tokens/s per GPU``."""
-    return f"{number(float(quantity['value']), quantity.get('uncertainty', 0.0))} {quantity['unit']}".rstrip()
+    return f"{number_of(quantity)} {quantity['unit']}".rstrip()

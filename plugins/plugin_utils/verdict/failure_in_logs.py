@@ -118,7 +118,7 @@ def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
 
 
 def _nan(reason: Reason) -> Failure:
-    of_model = reason.get("evidence", {}).get("metric", reason["code"]) in _OF_THE_MODEL
+    of_model = reason.get("values", {}).get("metric", reason["code"]) in _OF_THE_MODEL
     return {
         "class": "nan",
         "blame": BLAME["nan"],

@@ -136,4 +136,6 @@ def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -
 
 
 def _json(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {name: _json(one) for name, one in value.items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
