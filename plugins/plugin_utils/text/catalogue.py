@@ -25,4 +25,8 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
 
 _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {}
 
-VERDICT: t.Final = {**_OF_ENDS_AND_LOGS, **_OF_NUMBERS_AND_NETWORK}
+# A code may have cases in both.
+VERDICT: t.Final[dict[str, dict[str, Form]]] = {
+    code: {**_OF_ENDS_AND_LOGS.get(code, {}), **_OF_NUMBERS_AND_NETWORK.get(code, {})}
+    for code in (*_OF_ENDS_AND_LOGS, *_OF_NUMBERS_AND_NETWORK)
+}

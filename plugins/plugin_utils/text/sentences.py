@@ -3,11 +3,12 @@
 
 A form is a text with fields, as ``str.format`` takes them, such as ``{node} reached only step {step} of {goal}.``
 After a colon a field names how its value reads: one of `WAYS`, or a format of Python's own. A value that is a
-`Quantity` reads with its unit.
+`Quantity` reads with its unit. A part of a value is named in brackets, such as ``{pause[seconds]:duration}``.
 """
 
 from __future__ import annotations
 
+import re
 import string
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Quantity, Reason
 from .durations import duration
 from .nodes import folded
-from .numbers import exact, in_words, margin, name_of, number, quantity_in_words
+from .numbers import DIGITS, exact, in_words, margin, name_of, number, quantity_in_words
 from .words import all_of, counted, listed
 
 # More pairs of a node and what it has are not read one by one.
 MOST_PAIRS: t.Final = 8
+
+# The way of a value that is shown for the first of many nodes only.
+EXAMPLE: t.Final = "example"
 
 
 class Form(t.NamedTuple):
@@ -57,18 +61,27 @@ def _each(value: t.Any) -> list[str]:
     return [str(one) for one in value]
 
 
+def _number_of(value: t.Any) -> int:
+    return len(value) if isinstance(value, list) else int(value)
+
+
 # How a value reads; what stands after the name in a field is handed on.
 WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all": lambda value, what: all_of(int(value), what),
     "and": lambda value, _more: " and ".join(_each(value)),
-    "count": lambda value, what: counted(int(value), what),
+    "count": lambda value, what: counted(_number_of(value), what),
     "duration": lambda value, _more: duration(float(value)),
+    EXAMPLE: lambda value, _more: f"for example {value}",
     "exact": lambda value, _more: exact(float(value)),
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
+    "lines": lambda value, _more: " / ".join(_each(value)),
     "margin": lambda value, _more: margin(float(value)),
     "metric": lambda value, _more: name_of(str(value)),
+    "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
     "nodes": lambda value, _more: folded(_each(value)),
     "number": lambda value, _more: number(float(value)),
+    "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
+    "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
     "value": lambda value, metric: in_words(metric, float(value)),
 }
 
@@ -96,6 +109,13 @@ _OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
 def filled(text: str, values: Mapping[str, t.Any]) -> str:
     """Return a form's text with its values."""
     return _SENTENCES.vformat(text, (), values)
+
+
+def fields_of(text: str) -> frozenset[str]:
+    """Return the names of the values that a form's text shows of every node; an example is that of one."""
+    return frozenset(
+        re.split(r"[.\[]", name)[0] for _before, name, way, _to in _SENTENCES.parse(text) if name and way != EXAMPLE
+    )
 
 
 def of_many(form: Form) -> str:
