@@ -70,8 +70,8 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "machine_fault": {
         "": Form(
             "{node}: {fact:fact}{details:details}.",
-            many="{each}.",
-            each="{node}: {fact:fact}{details:details}",
+            many="{node}: {fact:fact}: {each}.",
+            each="{node}{details:details in brackets}",
         ),
     },
     "machine_note": {
@@ -337,4 +337,8 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     },
 }
 
-VERDICT: t.Final = {**_OF_ENDS_AND_LOGS, **_OF_NUMBERS_AND_NETWORK}
+# A code may have cases in both.
+VERDICT: t.Final[dict[str, dict[str, Form]]] = {
+    code: {**_OF_ENDS_AND_LOGS.get(code, {}), **_OF_NUMBERS_AND_NETWORK.get(code, {})}
+    for code in (*_OF_ENDS_AND_LOGS, *_OF_NUMBERS_AND_NETWORK)
+}

@@ -28,11 +28,15 @@ def fact_in_words(name: str) -> str:
     return ROW_OF[name].means if name in ROW_OF else _MEASURED[name]
 
 
-def details_in_words(details: Iterable[Mapping[str, t.Any]]) -> str:
-    """Return what the details of a fact say, behind a colon; of more than 4 the first ones. Without any, nothing."""
+def details_in_words(details: Iterable[Mapping[str, t.Any]], *, brackets: bool = False) -> str:
+    """Return what the details of a fact say, behind a colon or in brackets; of more than 4 the first ones.
+
+    Without any, nothing.
+    """
     known = [_detail(one) for one in details]
     more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
-    return f": {'; '.join([*known[:_NAMED], *more])}" if known else ""
+    text = "; ".join([*known[:_NAMED], *more])
+    return "" if not known else f" ({text})" if brackets else f": {text}"
 
 
 def _detail(one: Mapping[str, t.Any]) -> str:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+import typing as t
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Quantity
 
 _MINUS = "\N{MINUS SIGN}"
-_DIGITS, _ALL_DIGITS = 4, 10
+DIGITS: t.Final = 4
+_ALL_DIGITS = 10
 # Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
 _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
@@ -29,7 +31,7 @@ _NAMES = {
 }
 
 
-def number(value: float, uncertainty: float = 0.0, digits: int = _DIGITS) -> str:
+def number(value: float, uncertainty: float = 0.0, digits: int = DIGITS) -> str:
     """Return a number with thousands separators, as exact as its uncertainty (half of an interval) supports.
 
     Without an uncertainty it has so many significant digits. Digits before the decimal point all stay.
@@ -128,7 +130,7 @@ def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: b
 
 def number_of(quantity: Quantity) -> str:
     """Return the number of a quantity, as exact as it is known, without its unit."""
-    digits = quantity.get("digits", _DIGITS)
+    digits = quantity.get("digits", DIGITS)
     return number(float(quantity["value"]), quantity.get("uncertainty", 0.0), digits)
 
 

@@ -3,11 +3,12 @@
 
 A form is a text with fields, as ``str.format`` takes them, such as ``{node} reached only step {step} of {goal}.``
 After a colon a field names how its value reads: one of `WAYS`, or a format of Python's own. A value that is a
-`Quantity` reads with its unit.
+`Quantity` reads with its unit. A part of a value is named in brackets, such as ``{pause[seconds]:duration}``.
 """
 
 from __future__ import annotations
 
+import re
 import string
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from .durations import duration
 from .machine import details_in_words, fact_in_words
 from .nodes import folded
 from .numbers import (
+    DIGITS,
     billions,
     byte_size,
     exact,
@@ -34,6 +36,9 @@ from .words import all_of, counted, every, listed
 
 # More pairs of a node and what it has are not read one by one.
 MOST_PAIRS: t.Final = 8
+
+# The way of a value that is shown for the first of many nodes only.
+EXAMPLE: t.Final = "example"
 
 
 class Form(t.NamedTuple):
@@ -71,8 +76,8 @@ def _each(value: t.Any) -> list[str]:
     return [str(one) for one in value]
 
 
-def _count(value: t.Any, what: str) -> str:
-    return counted(len(value) if isinstance(value, (list, tuple)) else int(value), what)
+def _number_of(value: t.Any) -> int:
+    return len(value) if isinstance(value, list) else int(value)
 
 
 def _number(value: t.Any, _more: str) -> str:
@@ -92,9 +97,10 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "and": lambda value, _more: " and ".join(_each(value)),
     "billions": lambda value, _more: billions(float(value)),
     "bytes": lambda value, _more: byte_size(float(value)),
-    "count": _count,
-    "details": lambda value, _more: details_in_words(value),
+    "count": lambda value, what: counted(_number_of(value), what),
+    "details": lambda value, how: details_in_words(value, brackets=how == "in brackets"),
     "duration": lambda value, _more: duration(float(value)),
+    EXAMPLE: lambda value, _more: f"for example {value}",
     "exact": lambda value, _more: exact(float(value)),
     "every": lambda value, _more: every(int(value)),
     "exacts": lambda value, _more: " and ".join(exact(float(one)) for one in value),
@@ -102,11 +108,15 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "field": lambda value, _more: field(str(value)),
     "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
+    "lines": lambda value, _more: " / ".join(_each(value)),
     "margin": lambda value, _more: f" ({margin(float(value))})" if value is not None else "",
     "metric": lambda value, _more: name_of(str(value)),
+    "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
     "nodes": lambda value, _more: folded(_each(value)),
     "number": _number,
+    "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
     "part": lambda value, _more: part(str(value)),
+    "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
     "sizes": _sizes,
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
     "texts": lambda value, _more: " and ".join(str(one) or "nothing" for one in value),
@@ -145,6 +155,13 @@ _OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
 def filled(text: str, values: Mapping[str, t.Any]) -> str:
     """Return a form's text with its values."""
     return _SENTENCES.vformat(text, (), values)
+
+
+def fields_of(text: str) -> frozenset[str]:
+    """Return the names of the values that a form's text shows of every node; an example is that of one."""
+    return frozenset(
+        re.split(r"[.\[]", name)[0] for _before, name, way, _to in _SENTENCES.parse(text) if name and way != EXAMPLE
+    )
 
 
 def of_many(form: Form) -> str:
