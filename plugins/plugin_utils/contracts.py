@@ -361,6 +361,14 @@ class JudgedBound(Bound, total=False):
     unit: str
 
 
+class Margin(t.TypedDict):
+    """How far a value is from its threshold, as a ``share`` of it, on which ``side``, and whether that is ``met``."""
+
+    share: float
+    side: t.Literal["above", "below"]
+    met: bool
+
+
 class Interval(t.TypedDict):
     """Where a value lies with a confidence of 95 %, in its unit."""
 

@@ -7,13 +7,30 @@ import typing as t
 from collections.abc import Mapping
 
 from ...module_utils.logs.record import ALL_METRICS
-from .numbers import exact, name_of, scale_of, unit_of
+from ..contracts import Margin
+from .numbers import exact, name_of, scale_of, share_in_words, times, unit_of
+
+_ASKED = {"max": "allowed", "within": "expected"}
+# A factor is easier to read than a percentage from here on.
+_TWICE = 2.0
 
 
 def threshold_in_words(bound: Mapping[str, t.Any]) -> str:
     """Return the value of a bound after "the threshold is": ``8,800``, ``at most 500 ms``, ``400 ± 2.5 %``."""
     least = "" if ALL_METRICS[bound["metric"]].better == "higher" else "at least "
     return {"max": "at most ", "min": least, "ratio": least}.get(bound["kind"], "") + wanted(bound)
+
+
+def asked(bound: Mapping[str, t.Any]) -> str:
+    """Return what a bound asks for: ``the required 9,000``, ``the allowed 500 ms``, ``the expected 400 ± 2.5 %``."""
+    return f"the {_ASKED.get(bound['kind'], 'required')} {wanted(bound)}"
+
+
+def margin_in_words(margin: Margin) -> str:
+    """Return how far a value is from what is asked: ``3.1 % below``, ``exactly``, and from twice on ``2.4 times``."""
+    if margin["side"] == "above" and 1 + margin["share"] >= _TWICE:
+        return times(1 + margin["share"])
+    return f"{share_in_words(margin['share'])} {margin['side']}" if margin["share"] else "exactly"
 
 
 def wanted(bound: Mapping[str, t.Any]) -> str:

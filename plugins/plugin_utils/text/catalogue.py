@@ -39,16 +39,16 @@ _DID = {
     "tokens_per_sec_per_gpu": "reached {value}",
     "memory_fraction": "used {value} of its GPU memory",
     "loss": "ended with a loss of {value}",
-    "steps_to_target_loss": "came to the target loss at step {value}",
+    "steps_to_target_loss": "came to the target loss at step {value:number}",
     "time_to_target_loss": "came to the target loss after {value}",
     "checkpoint_save_seconds": "took up to {value} to write a checkpoint",
 }
 
 
 def _of_threshold(end: str = "") -> dict[str, Form]:
-    wanted = "the threshold is {bound:threshold}{margin:margin}"
+    wanted = "{margin:margin} {bound:asked}"
     return {
-        case: Form(f"{{bound[node]}} {did}{{bound[statistic]:statistic}}; {wanted}{end}.") for case, did in _DID.items()
+        case: Form(f"{{bound[node]}} {did}{{bound[statistic]:statistic}}, {wanted}{end}.") for case, did in _DID.items()
     }
 
 

@@ -63,12 +63,9 @@ def percent(share: float) -> str:
     return f"{'+' if share > 0 else _MINUS}{value:,.{min(places, _ALL_DIGITS)}f} %"
 
 
-def margin(share: float) -> str:
-    """Return by how much a value is off its threshold, given as a fraction of it, in percent with its sign.
-
-    From twice the threshold on, a factor is easier to read: ``575 times``.
-    """
-    return times(1 + share) if math.isfinite(share) and share >= 1 else percent(share)
+def share_in_words(share: float) -> str:
+    """Return a fraction without a sign in percent, exact enough for a small one: ``12.0 %``, ``0.04 %``."""
+    return percent(abs(share)).lstrip("+±")
 
 
 def times(factor: float) -> str:

@@ -14,7 +14,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Quantity, Reason
-from .bounds import threshold_in_words
+from .bounds import asked, margin_in_words, threshold_in_words
 from .durations import duration
 from .machine import details_in_words, fact_in_words
 from .nodes import folded
@@ -24,7 +24,6 @@ from .numbers import (
     byte_size,
     exact,
     in_words,
-    margin,
     name_of,
     number,
     number_of,
@@ -94,6 +93,7 @@ _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": 
 # How a value reads; what stands after the name in a field is handed on.
 WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all": lambda value, what: all_of(int(value), what),
+    "asked": lambda value, _more: asked(value),
     "and": lambda value, _more: " and ".join(_each(value)),
     "billions": lambda value, _more: billions(float(value)),
     "bytes": lambda value, _more: byte_size(float(value)),
@@ -109,7 +109,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
     "lines": lambda value, _more: " / ".join(_each(value)),
-    "margin": lambda value, _more: f" ({margin(float(value))})" if value is not None else "",
+    "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
     "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
     "nodes": lambda value, _more: folded(_each(value)),

@@ -8,7 +8,7 @@ import typing as t
 from ..contracts import Interval, JudgedBound, Quantity
 from ..text.numbers import in_words, quantity_of
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
-from .thresholds import is_met, nearest_limit
+from .thresholds import is_met, margin_of, nearest_limit
 
 if t.TYPE_CHECKING:
     from .seen import Seen
@@ -48,7 +48,7 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
                 reasons.remark("metric_missing", case="optional", metric=metric)
             continue
         case = metric if metric in _OWN_SENTENCE else ""
-        values = {"value": _value(bound), "margin": _margin(bound), "bound": bound}
+        values = {"value": _value(bound), "margin": margin_of(bound), "bound": bound}
         if is_met(measured, bound["least"], bound["greatest"]):
             reasons.argue(PASS, "threshold_met", case=case, **values)
         elif bound["statistic"] == "last" and not seen.reached.finished:
@@ -67,12 +67,6 @@ def _value(bound: JudgedBound) -> Quantity:
     if limit is not None and value != limit and in_words(metric, value) == in_words(metric, limit):
         return quantity_of(metric, value, exact=True)
     return quantity_of(metric, value, _uncertainty(bound["interval"]))
-
-
-def _margin(bound: JudgedBound) -> float | None:
-    """Return by how much the value is above the threshold, as a fraction of it."""
-    against = bound["value"] if bound["kind"] == "within" else nearest_limit(bound)
-    return t.cast(float, bound["measured"]) / against - 1 if against else None
 
 
 def _note_noise(bound: JudgedBound, reasons: Reasons) -> None:

@@ -502,7 +502,8 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "uneven_traffic",
         "",
         {"idle": {"mlx5_0": 1_200_000, "mlx5_3": 5}, "median": 123.4e12},
-        "The RDMA devices of gpu01 shared the traffic unevenly: mlx5_0 1.20 MB, mlx5_3 5 B, against a median of 123 TB.",
+        "The RDMA devices of gpu01 shared the traffic unevenly: mlx5_0 1.20 MB, mlx5_3 5 B, against a median of "
+        "123 TB.",
     ),
     (
         "transport_unknown",
@@ -537,14 +538,22 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
     (
         "threshold_missed",
         "step_time_ms",
-        {"value": _quantity(100.0, "ms", uncertainty=0.2), "margin": 0.0101, "bound": SLOW},
-        "gpu01 took 100.00 ms per step at the 95th percentile; the threshold is at most 99 ms (+1.0 %).",
+        {
+            "value": _quantity(100.0, "ms", uncertainty=0.2),
+            "margin": {"share": 0.0101, "side": "above", "met": False},
+            "bound": SLOW,
+        },
+        "gpu01 took 100.00 ms per step at the 95th percentile, 1.0 % above the allowed 99 ms.",
     ),
     (
         "threshold_met",
         "tokens_per_sec_per_gpu",
-        {"value": _quantity(12000.0, "tokens/s per GPU"), "margin": 1.4, "bound": RATE},
-        "gpu01 reached 12,000 tokens/s per GPU; the threshold is 5,000 (2.4 times).",
+        {
+            "value": _quantity(12000.0, "tokens/s per GPU"),
+            "margin": {"share": 1.4, "side": "above", "met": True},
+            "bound": RATE,
+        },
+        "gpu01 reached 12,000 tokens/s per GPU, 2.4 times the required 5,000.",
     ),
     (
         "threshold_open",
@@ -554,18 +563,18 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
             "margin": None,
             "bound": {"metric": "loss", "kind": "max", "value": 0.0, "node": "gpu01", "statistic": "last"},
         },
-        "gpu01 ended with a loss of 3.5; the threshold is at most 0, but the training did not finish.",
+        "gpu01 ended with a loss of 3.5, against the allowed 0, but the training did not finish.",
     ),
     *(
         (
-            "threshold_missed",
+            "threshold_met",
             metric if text[:8] != "reported" else "",
             {
                 "value": _quantity(95.0, unit),
-                "margin": -0.05,
+                "margin": {"share": 0.05, "side": "below", "met": True},
                 "bound": {"metric": metric, "kind": "max", "value": 100.0, "node": "gpu01", "statistic": "mean"},
             },
-            f"gpu01 {text} on average; the threshold is at most {wanted} (−5.0 %).",
+            f"gpu01 {text} on average, 5.0 % below the allowed {wanted}.",
         )
         for metric, unit, text, wanted in (
             ("tflops_per_gpu", "TFLOP/s per GPU", "reached 95 TFLOP/s per GPU", "100"),
