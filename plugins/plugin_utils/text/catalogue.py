@@ -116,7 +116,7 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
             "{first_step}: they trained nothing."
         ),
         "updates": Form(
-            "{node} counts {updates:g} weight updates over {steps:count step}: some steps trained nothing."
+            "{node} counts {updates:g} weight updates over {steps:count step}: some steps trained nothing.",
         ),
         "tokens_with_loss": Form(
             "In {steps:count step} of {node}, the first of them {first_step}, fewer than 1 in 1000 tokens have a loss: "
@@ -221,7 +221,10 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         "micro_batches": Form(
             _CONTRADICTS + "{batch:g} sequences do not divide into micro batches of {micro_batch:g} on {ranks:g} ranks."
         ),
-        "updates": Form("{node} counts {updates:g} weight updates over {steps:count step}: its log holds two runs."),
+        "updates": Form(
+            "{node} counts {updates:g} weight updates over {steps:count step}: its log holds two runs.",
+            many="{node} count {updates:g} weight updates over {steps:count step}: their logs hold two runs.",
+        ),
     },
     "rates_disagree": {
         "tokens_from_step_to_step": Form(
@@ -263,11 +266,18 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "world": {"": Form("The trainer sees {ranks:every} ranks of the job.")},
     "world_unknown": {"": Form("No log says how many ranks the trainer sees.")},
     "world_size": {
-        "": Form("{node} trained with the wrong world size: it sees {world_size:count rank}, but the job has {ranks}."),
+        "": Form(
+            "{node} trained with the wrong world size: it sees {world_size:count rank}, but the job has {ranks}.",
+            many="{node} trained with the wrong world size: each sees {world_size:count rank}, but the job has "
+            "{ranks}.",
+        ),
         "nccl": Form("{node} trained with the wrong world size: NCCL has {world_size} ranks, the job {ranks}."),
     },
     "trained_alone": {
-        "": Form("{node} trained alone: it sees {world_size:count rank}, but the job has {ranks}."),
+        "": Form(
+            "{node} trained alone: it sees {world_size:count rank}, but the job has {ranks}.",
+            many="{node} trained alone: each sees {world_size:count rank}, but the job has {ranks}.",
+        ),
         "several_print": Form(
             f"{_SEVERAL_PRINT}, and their TFLOP/s match about {{matching_ranks:.0f}} of the {{ranks}} ranks: they "
             "trained alone."
@@ -294,7 +304,12 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         "learning_rate": Form("The learning rate of {node} is {value} in step {step}, too high to learn anything."),
     },
     # Row "network".
-    "tcp_transport": {"": Form("NCCL uses TCP on {node}, but the plan uses RDMA: its log names NET/Socket.")},
+    "tcp_transport": {
+        "": Form(
+            "NCCL uses TCP on {node}, but the plan uses RDMA: its log names NET/Socket.",
+            many="NCCL uses TCP on {node}, but the plan uses RDMA: their logs name NET/Socket.",
+        )
+    },
     "transport": {
         "rdma": Form("RDMA devices of {nodes:count node} sent {lowest:bytes}; this training needs {least:bytes}."),
         "rdma_each": Form(

@@ -149,7 +149,7 @@ class _Sentences(string.Formatter):
 
 
 _SENTENCES = _Sentences()
-_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
+_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do", "counts": "count", "reports": "report"}
 
 
 def filled(text: str, values: Mapping[str, t.Any]) -> str:

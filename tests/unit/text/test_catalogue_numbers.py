@@ -658,3 +658,38 @@ def test_uneven_traffic_of_many_nodes_is_one_sentence_with_the_range_of_each_dev
         "The RDMA devices of gpu[1-4] shared the traffic unevenly: mlx5_3 1.00 – 4.00 GB, against a median of "
         "9.10 – 9.40 GB."
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "case", "values", "text"),
+    [
+        ("tcp_transport", "", {}, "NCCL uses TCP on gpu[1-2], but the plan uses RDMA: their logs name NET/Socket."),
+        (
+            "trained_alone",
+            "",
+            {"world_size": 8, "ranks": 16},
+            "gpu[1-2] trained alone: each sees 8 ranks, but the job has 16.",
+        ),
+        (
+            "world_size",
+            "",
+            {"world_size": 4, "ranks": 16},
+            "gpu[1-2] trained with the wrong world size: each sees 4 ranks, but the job has 16.",
+        ),
+        (
+            "settings_differ",
+            "updates",
+            {"steps": 10, "updates": 30.0},
+            "gpu[1-2] count 30 weight updates over 10 steps: their logs hold two runs.",
+        ),
+        (
+            "idle_steps",
+            "updates",
+            {"steps": 10, "updates": 3.0},
+            "gpu[1-2] count 3 weight updates over 10 steps: some steps trained nothing.",
+        ),
+    ],
+)
+def test_what_is_said_of_several_nodes_has_a_plural(code: str, case: str, values: dict[str, t.Any], text: str) -> None:
+    findings = [_of(code, node, **values) | {"case": case} for node in ("gpu1", "gpu2")]
+    assert [one.message for one in told(VERDICT, findings)] == [text]
