@@ -218,9 +218,11 @@ class Retry(t.TypedDict):
 
 
 class Lack(t.TypedDict):
-    """What is not known of a run that nobody followed, which keeps it from a PASS."""
+    """What is not known of a run that nobody followed, which keeps it from a PASS; its fields are those of `Reason`."""
 
     code: str
+    case: t.NotRequired[str]
+    values: t.NotRequired[dict[str, t.Any]]
     message: str
 
 

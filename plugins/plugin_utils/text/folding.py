@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contracts import Reason
 from .nodes import alike, as_on, folded, named, nameless
-from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, of_many
+from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, of_many, sentence
 
 # A range does not say which node is the odd one, and fewer sentences are read one by one.
 _FEWEST = 4
@@ -29,8 +29,8 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
 
     Only what their sentence for many nodes shows of them counts, and of a text not the node's name in it, nor addresses
     and paths. Each keeps the place of its first finding, but of those about nodes the rarest come first, as they stand
-    out. Fewer than 4 different numbers are told one by one. A finding without a form, of a run that an earlier version
-    judged, says what its message says.
+    out. Fewer than 4 different numbers are told one by one. A finding without a form that fits, of a run that an
+    earlier version judged, says what its message says.
     """
     groups: dict[t.Any, list[Reason]] = {}
     for finding in findings:
@@ -49,15 +49,21 @@ def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
 
 
 def _form_of(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> Form | None:
-    return forms.get(finding["code"], {}).get(finding.get("case", ""))
+    """Return the form of a finding, None if that does not say what its message says: an earlier version judged it."""
+    form = forms.get(finding["code"], {}).get(finding.get("case", ""))
+    if form is None or not fields_of(form.one) <= {"node", *finding.get("values", {})}:
+        return None
+    return form if sentence(forms, finding) == finding["message"] else None
 
 
 def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> list[Told]:
     form = _form_of(forms, group[0])
     if form is None and group[1:]:
-        nodes = [finding["node"] for finding in group]
-        text = named(nameless(group[0]["message"], nodes[0]), nodes)
-        return [Told(text, group[0]["code"], tuple(nodes), len(group))]
+        texts = {nameless(finding["message"], finding["node"]) for finding in group}
+        nodes = tuple(finding["node"] for finding in group)
+        text = nameless(group[0]["message"], nodes[0])
+        text = named(as_on(nodes[0], text) if len(texts) > 1 else text, nodes)
+        return [Told(text, group[0]["code"], nodes, len(group))]
     if form is None or "node" not in group[0]:
         return [_one(group)]
     same: dict[str, list[Reason]] = {}
@@ -104,7 +110,7 @@ def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
     if "node" not in finding:
         return (code, finding["message"])
     if form is None:
-        return (code, nameless(finding["message"], finding["node"]))
+        return (code, alike(nameless(finding["message"], finding["node"])))
     values = _shown(form, finding)
     if form.each:
         values = {name: values[name] for name in fields_of(of_many(form)) & values.keys()}

@@ -217,9 +217,7 @@ def test_a_node_that_is_slow_now_and_then_is_told_so(summary: Run) -> None:
 
 
 def test_faults_that_a_run_survived_lead_to_their_table(summary: Run) -> None:
-    notes = [
-        {"code": "survived_fault", "message": "", "node": f"gpu{n}", "evidence": {"class": "nccl"}} for n in (1, 2)
-    ]
+    notes = [{"code": "survived_fault", "message": "", "node": f"gpu{n}", "values": {"class": "nccl"}} for n in (1, 2)]
     (lead,) = leads_of(summary | {"notes": notes})
     assert "2 faults on gpu[1-2]" in lead.strong
     assert lead.rest == "NCCL error"

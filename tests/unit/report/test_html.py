@@ -149,8 +149,8 @@ def test_whatever_comes_from_the_run_is_text(summary: Run, plan: Run, make_steps
     summary["first_failure"] = FAILURE | dict.fromkeys(["node", "class", "message", "remedy"], evil)
     summary["first_failure"]["evidence"] = ["one", evil]
     summary["notes"] = [
-        {"code": "survived_fault", "message": evil, "node": evil, "evidence": {"class": evil, "line": evil, "step": 1}},
-        {"code": "unusual_last_lines", "message": evil, "node": evil, "evidence": {"lines": [evil]}},
+        {"code": "survived_fault", "message": evil, "node": evil, "values": {"class": evil, "line": evil, "step": 1}},
+        {"code": "unusual_last_lines", "message": evil, "node": evil, "values": {"lines": [evil]}},
         {"code": "pauses", "message": evil},
     ]
     page = Page(render(summary, plan, make_steps(2, 20).replace({"node": {"node-001": evil}})))
@@ -301,7 +301,7 @@ def test_faults_that_the_run_survived_are_a_table(summary: Run, plan: Run) -> No
 
 def test_unusual_last_lines_are_folded(summary: Run, plan: Run) -> None:
     notes = [
-        {"code": "unusual_last_lines", "message": "Odd.", "node": f"node-00{rank}", "evidence": {"lines": ["retrying"]}}
+        {"code": "unusual_last_lines", "message": "Odd.", "node": f"node-00{rank}", "values": {"lines": ["retrying"]}}
         for rank in range(2)
     ]
     html = render(summary | {"notes": notes}, plan, NO_STEPS)
