@@ -218,9 +218,11 @@ class Retry(t.TypedDict):
 
 
 class Lack(t.TypedDict):
-    """What is not known of a run that nobody followed, which keeps it from a PASS."""
+    """What is not known of a run that nobody followed, which keeps it from a PASS; its fields are those of `Reason`."""
 
     code: str
+    case: t.NotRequired[str]
+    values: t.NotRequired[dict[str, t.Any]]
     message: str
 
 
@@ -359,6 +361,14 @@ class JudgedBound(Bound, total=False):
     met: bool | None
     within_noise: bool
     unit: str
+
+
+class Margin(t.TypedDict):
+    """How far a value is from its threshold, as a ``share`` of it, on which ``side``, and whether that is ``met``."""
+
+    share: float
+    side: t.Literal["above", "below"]
+    met: bool
 
 
 class Interval(t.TypedDict):
@@ -562,11 +572,15 @@ class LedgerOfNode(t.TypedDict):
 
 
 class Quantity(t.TypedDict):
-    """A measured value, its unit, and where it is known by how much it may be off (half of its interval)."""
+    """A measured value, its unit, and where it is known by how much it may be off (half of its interval).
+
+    ``digits`` is how many significant digits are shown of one without an uncertainty, where it has more than others.
+    """
 
     value: float
     unit: str
     uncertainty: t.NotRequired[float]
+    digits: t.NotRequired[int]
 
 
 class Reason(t.TypedDict):

@@ -23,58 +23,67 @@ _ASIDE = re.compile(
 
 
 class Cause(t.NamedTuple):
-    """A cause: what ssh says of it, the beginning of a sentence about it, and what to do."""
+    """A cause: its code, what ssh says of it, the beginning of a sentence about it, and what to do."""
 
+    code: str
     said: re.Pattern[str]
     sentence: str
     remedy: str
 
 
-def _cause(said: str, sentence: str, remedy: str) -> Cause:
-    return Cause(re.compile(said, re.IGNORECASE), sentence, remedy)
+def _cause(code: str, said: str, sentence: str, remedy: str) -> Cause:
+    return Cause(code, re.compile(said, re.IGNORECASE), sentence, remedy)
 
 
 _CAUSES = (
     _cause(
+        "unknown_host",
         "could not resolve hostname|name or service not known|failure in name resolution|nodename nor servname",
         "No such host name is known to this machine",
         "Set ansible_host to the node's address in the inventory, or add the name to DNS or /etc/hosts here.",
     ),
     _cause(
+        "host_key_changed",
         "remote host identification has changed|host key for .* has changed",
         "The node has another host key than the one that this machine knows",
         "If the node was installed again, remove the old key with ssh-keygen -R HOST and log in once by hand; if not, "
         "find out who answers at its address.",
     ),
     _cause(
+        "host_key_unknown",
         "host key verification failed|no .* host key is known",
         "This machine does not know the node's host key",
         "Log in once by hand (ssh USER@HOST) and compare the fingerprint, or add it with ssh-keyscan HOST >> "
         "~/.ssh/known_hosts.",
     ),
     _cause(
+        "login_refused",
         r"permission denied \([^)]*\)|too many authentication failures|no supported authentication methods",
         "The node is up, but refuses the login",
         "Check ansible_user, and give the node this machine's public key (ssh-copy-id USER@HOST), or name the right "
         "key with ansible_ssh_private_key_file; for a password, add --ask-pass.",
     ),
     _cause(
+        "connection_refused",
         "connection refused",
         "The node is up, but nothing listens on its SSH port",
         "Start sshd there (systemctl start ssh or sshd, from its console), or set ansible_port to the port on which it "
         "listens.",
     ),
     _cause(
+        "no_route",
         "no route to host|network is unreachable|host is down",
         "No way leads to the node's address",
         "Check that the node is on (its BMC), and that its address and the routes of this machine are right.",
     ),
     _cause(
+        "timeout",
         "timed? ?out|not responding",
         "Nothing answers at the node's address",
         "Check that the node is on (ping, its BMC), that ansible_host is right, and that no firewall drops packets.",
     ),
     _cause(
+        "connection_ended",
         "kex_exchange_identification|connection closed by|connection reset|connection to .* closed|broken pipe",
         "The node ended the connection",
         "Check that sshd works there (journalctl --unit ssh or sshd); it ends connections when there are too many at "
@@ -92,10 +101,10 @@ def why_unreachable(said: str) -> tuple[str, str]:
     return f"{found.sentence} ({plain})", found.remedy
 
 
-def unreachable_because(said: str) -> str:
-    """Return why a node cannot be reached, to stand in a sentence that says so; empty if nothing is known."""
-    plain, found = _plain(said), _cause_of(said)
-    return f"{found.sentence[0].lower()}{found.sentence[1:]} ({plain})" if found else plain
+def cause_code(said: str) -> tuple[str, str]:
+    """Return the code of why a node cannot be reached, empty if it is not known, and what ssh said of it."""
+    found = _cause_of(said)
+    return found.code if found else "", _plain(said)
 
 
 def _cause_of(said: str) -> Cause | None:

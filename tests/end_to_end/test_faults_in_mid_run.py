@@ -79,7 +79,7 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     assert note["message"].startswith("node1 did not answer for ")
     assert {node["exit_code"] for node in summary["nodes"]} == {0}
     assert "node1 did not answer for " in (bench.runs / "fault/report.html").read_text()
-    add_row(f"the node is away for {AWAY_SECONDS} s", note["evidence"]["seconds"], note["message"], "as without it")
+    add_row(f"the node is away for {AWAY_SECONDS} s", note["values"]["seconds"], note["message"], "as without it")
 
 
 def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follows_it_on(bench: Bench) -> None:

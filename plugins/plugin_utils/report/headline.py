@@ -12,8 +12,8 @@ from ..text.words import counted
 from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import causes_of_no_start
-from .readable import exact, in_a_sentence, is_nothing, machine_name, measured, percent, scaled, with_unit
-from .thresholds import margin_in_words, missed_bounds
+from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, with_unit
+from .thresholds import margin, missed_bounds, required
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
@@ -122,11 +122,7 @@ def _speed(summary: Summary) -> Headline:
     how = "at" if metric == "tokens_per_sec_per_gpu" else "with a step time of"
     text = f"{who} {how} {with_unit(value, metric)}"
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one.get("met")), None)
-    margin = margin_in_words(bound, signed=False) if bound else ""
-    if bound and margin and (bound["least"] is None) != (bound["greatest"] is None):
-        limit = bound["least"] if bound["greatest"] is None else bound["greatest"]
-        side, asked = ("above", "required") if bound["greatest"] is None else ("below", "allowed")
-        text += f", {f'{margin} {side}' if margin.endswith('%') else margin} the {exact(scaled(limit, metric))} {asked}"
+    text = f"{text}, {required(bound)}" if bound and margin(bound) else text
     return Headline(text, frozenset({"fleet", "model", metric}))
 
 

@@ -38,7 +38,7 @@ def survived_faults(summary: Summary) -> list[dict[str, t.Any]]:
     rows = []
     for note in summary["notes"]:
         if note.get("code") == "survived_fault":
-            found = {**note.get("evidence", {}), **note}
+            found = {**note.get("evidence", {}), **note.get("values", {}), **note}
             rows.append(
                 {
                     "node": found.get("node"),
@@ -55,7 +55,7 @@ def unusual_lines(summary: Summary) -> list[tuple[str, list[str]]]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for note in summary["notes"]:
         if note.get("code") == "unusual_last_lines":
-            found = {**note.get("evidence", {}), **note}
+            found = {**note.get("evidence", {}), **note.get("values", {}), **note}
             lines = tuple(found.get("lines") or [found["message"]])
             alike.setdefault(lines, []).append(found.get("node", ""))
     return [(folded(nodes), list(lines)) for lines, nodes in alike.items()]

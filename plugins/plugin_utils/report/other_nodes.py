@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from ..contracts import NodeSummary, Reason, Summary
+from ..contracts import NodeSummary, Summary
 from ..run.blame import nobody_is_blamed
 from ..run.status import none_began
-from ..text.nodes import alike, folded, nameless
+from ..text.catalogue import VERDICT
+from ..text.folding import common
+from ..text.nodes import folded
 from ..text.words import all_of, counted
 from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
@@ -27,8 +29,8 @@ def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
     if not never_began(summary) or (failure and failure["class"] not in ("unreachable", "not_ready")):
         return []
     reasons = [reason for reason in summary["reasons"] if reason.get("verdict") in ("FAIL", "ERROR")]
-    of_failure = {_common(reason) for reason in reasons if failure and reason.get("node") == failure["node"]}
-    first = [reason for reason in reasons if _common(reason) in of_failure]
+    of_failure = {common(VERDICT, reason) for reason in reasons if failure and reason.get("node") == failure["node"]}
+    first = [reason for reason in reasons if common(VERDICT, reason) in of_failure]
     return [*reasons_of(first), *reasons_of([reason for reason in reasons if reason not in first])]
 
 
@@ -37,12 +39,6 @@ def remedy_of_all(summary: Summary) -> str:
     causes = [] if summary["first_failure"] else causes_of_no_start(summary)
     refused = [message for message, code in causes if code == "node_not_started" and ": " in message]
     return remedy_of(refused[0]) if refused else ""
-
-
-def _common(reason: Reason) -> str:
-    """Return what a reason has in common with those of other nodes with the same cause."""
-    node = reason.get("node")
-    return alike(nameless(reason["message"], node)) if node else reason["message"]
 
 
 def others_in_words(summary: Summary) -> str:

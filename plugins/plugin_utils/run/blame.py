@@ -85,7 +85,7 @@ def _blame_of_slow(summary: Summary) -> dict[str, Blame]:
     blamed = {}
     for reason in summary["reasons"]:
         if reason.get("verdict") in ("FAIL", "ERROR"):
-            bound = reason.get("evidence", {}).get("bound")
+            bound = reason.get("values", {}).get("bound")
             if not bound or bound["node"] not in slower or not _would_be_met(bound, 1 + slower[bound["node"]]):
                 return {}
             blamed[bound["node"]] = Blame(state=FAILED, reason=reason["message"])

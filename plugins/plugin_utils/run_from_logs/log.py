@@ -91,11 +91,9 @@ def _framework_of(path: Path, asked: str | None) -> str | None:
     return None
 
 
-def step_lines(asked: str | None) -> str:
-    """Return in words how the step lines begin of a framework, or of all of them."""
-    known = {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
-    lines = "; ".join(f"{name}: {line}" for name, line in known.items())
-    return f"Step lines begin like this: {lines}."
+def step_lines(asked: str | None) -> dict[str, str]:
+    """Return how the step lines begin of a framework, or of all of them."""
+    return {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
 
 
 def read_file(file: LogFile, framework: str, per_step: float | None, per_sequence: float | None) -> Log:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import UNKNOWN, grammar_name, grammar_of
-from ..contracts import Lack, Plan
+from ..contracts import Plan
 from ..plain_text import one_line
 from ..run.board import PLAN_NAME, Board
 from ..run.status import said_interval
@@ -23,7 +23,7 @@ from ..run.whole_file import write_whole
 from ..text.words import counted
 from .forms import plain_logs
 from .log import Log, chosen, frameworks_of, read_file, step_lines, with_errors
-from .plan import config_plan, nodes_meant, plan_of_logs
+from .plan import config_plan, lack, nodes_meant, plan_of_logs
 
 if t.TYPE_CHECKING:
     from .files import LoggedRun
@@ -69,8 +69,8 @@ def read_runs(run: LoggedRun, output_dir: Path, framework: str | None, mode: str
     if framework is not None:
         grammar_of(framework)
     if run.problem:
-        lack: Lack = {"code": "logs_missing", "message": f"{run.problem}."}
-        plan = plan_of_logs(run, framework or UNKNOWN, mode or "single_node", [run.name], known, None, None, [lack])
+        lacks = [lack("logs_missing", "unreadable", problem=run.problem)]
+        plan = plan_of_logs(run, framework or UNKNOWN, mode or "single_node", [run.name], known, None, None, lacks)
         return [_in_its_folder(run, output_dir, plan, {})]
     with TemporaryDirectory(prefix="trainops-logs-") as scratch:
         logs = plain_logs(run, nodes_meant(known, list(run.files)), Path(scratch))
@@ -140,13 +140,13 @@ def _read(run: LoggedRun, group: _Group, asked: _Asked, output_dir: Path) -> Rea
     wanted = grammar_name(planned) if planned else asked.framework
     framework = group.framework or wanted or UNKNOWN
     if wanted and framework != wanted:
-        message = f"training_framework is {wanted}, but {group.first_with_steps()} has steps of {framework}"
-        whose = ": the training config is of another run" if planned else ""
-        lacks.append(_lack("other_workload", f"{message}{whose}."))
+        case = "other_framework_in_config" if planned else "other_framework"
+        first = str(group.first_with_steps())
+        lacks.append(lack("other_workload", case, framework=wanted, file=first, found=framework))
         planned = None
     if group.framework is None:
         where = os.path.commonpath([file.named.parent for files in group.nodes.values() for file in files])
-        lacks.append(_lack("no_steps", f"No log in {where} has a step line. {step_lines(wanted)}"))
+        lacks.append(lack("no_steps", "not_recognized", folder=where, step_lines=step_lines(wanted)))
     per_step = planned["tokens_per_step_per_gpu"] if planned else None
     per_sequence = planned["tokens_per_sequence_per_gpu"] if planned else None
 
@@ -162,10 +162,6 @@ def _read(run: LoggedRun, group: _Group, asked: _Asked, output_dir: Path) -> Rea
     for note in (*several, *group.notes, *(why for _log, why in picked.values() if why)):
         plan["warnings"].append({"key": "training_logs", "value": "", "message": one_line(note), "remedy": ""})
     return _in_its_folder(run, output_dir, plan, logs)
-
-
-def _lack(code: str, message: str) -> Lack:
-    return {"code": code, "message": one_line(message)}
 
 
 def _with_steps_told(log: Log, steps: int | None) -> Log:

@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from ...module_utils.logs.grammars.known import grammar_of
-from ..contracts import Lack, NodePlan, Parameters, Plan
+from ..contracts import Lack, NodePlan, Parameters, Plan, Reason
+from ..plain_text import one_line
 from ..plan.job.ranks import Node
 from ..plan.plan import SCHEMA_VERSION, asked_by, make_plan
+from ..text.catalogue import VERDICT
+from ..text.sentences import sentence
 from .files import is_core
 from .packed import is_packed
 
@@ -140,30 +143,30 @@ def _nodes(count: int, names: Sequence[str]) -> list[Node]:
     return [Node(name=name, address=_LOOPBACK, user="user", local=True) for name in names]
 
 
+def lack(code: str, case: str = "", **values: t.Any) -> Lack:
+    """Return a finding about what is not known, each text in it on one line."""
+    found: Lack = {"code": code, "message": ""}
+    if case:
+        found["case"] = case
+    if values:
+        found["values"] = {name: one_line(one) if isinstance(one, str) else one for name, one in values.items()}
+    return {**found, "message": sentence(VERDICT, t.cast(Reason, found))}
+
+
 def _lack_of_nodes(logs: int, meant: int | None) -> list[Lack]:
-    there = f"The {'log of 1 node was' if logs == 1 else f'logs of {logs} nodes were'} found"
+    case = "one_node" if logs == 1 else ""
     if meant is None:
-        message = f"{there}; others may have taken part. Set training_nodes, or name the training config."
-        return [{"code": "nodes_unknown", "message": message}]
+        return [lack("nodes_unknown", case, nodes=logs)]
     if logs < meant:
-        return [{"code": "logs_missing", "message": f"{there}, but {meant} should have taken part."}]
-    if logs > meant:
-        message = f"{there}, but only {meant} should have taken part: some may be from another run."
-        return [{"code": "logs_left_over", "message": message}]
-    return []
+        return [lack("logs_missing", case, nodes=logs, meant=meant)]
+    return [lack("logs_left_over", nodes=logs, meant=meant)] if logs > meant else []
 
 
 def _lacks_of_strays(run: LoggedRun) -> list[Lack]:
-    why = "is named like a standard error, but no log has a matching name, so its node is unknown. Name it NODE.err."
-    packed = "is a standard error that is compressed in a way that Python cannot read. Unpack it."
-    core = "is the core dump of a process that crashed. If it is from another run, move it away."
-    return [
-        {
-            "code": "logs_left_over",
-            "message": f"{_within(run, file)} {core if is_core(file) else packed if is_packed(file) else why}",
-        }
-        for file in sorted(run.strays)
-    ]
+    def case_of(file: Path) -> str:
+        return "core_dump" if is_core(file) else "compressed" if is_packed(file) else "unmatched"
+
+    return [lack("logs_left_over", case_of(file), file=_within(run, file)) for file in sorted(run.strays)]
 
 
 def _within(run: LoggedRun, file: Path) -> str:
@@ -171,7 +174,4 @@ def _within(run: LoggedRun, file: Path) -> str:
 
 
 def _lack_of_thresholds(plan: Plan) -> list[Lack]:
-    if plan["expected"] or plan["record_only"]:
-        return []
-    message = "There is no threshold to judge by. Name the training config, or set training_record_only=true."
-    return [{"code": "no_thresholds", "message": message}]
+    return [] if plan["expected"] or plan["record_only"] else [lack("no_thresholds")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contracts import Reason
-from .nodes import folded, named, nameless
-from .sentences import MOST_PAIRS, Form, Several, filled, of_many
+from .nodes import alike, as_on, folded, named, nameless
+from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, of_many, sentence
 
 # A range does not say which node is the odd one, and fewer sentences are read one by one.
 _FEWEST = 4
@@ -27,9 +27,10 @@ class Told(t.NamedTuple):
 def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) -> list[Told]:
     """Return what findings say: one sentence for those of a code and case that differ only in node and numbers.
 
-    Each keeps the place of its first finding, but of those about nodes the rarest come first, as they stand out. Fewer
-    than 4 different numbers are told one by one. A finding without a form, of a run that an earlier version judged,
-    says what its message says.
+    Only what their sentence for many nodes shows of them counts, and of a text not the node's name in it, nor addresses
+    and paths. Each keeps the place of its first finding, but of those about nodes the rarest come first, as they stand
+    out. Fewer than 4 different numbers are told one by one. A finding without a form that fits, of a run that an
+    earlier version judged, says what its message says.
     """
     groups: dict[t.Any, list[Reason]] = {}
     for finding in findings:
@@ -38,22 +39,43 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
     return sorted(said, key=lambda one: (bool(one.nodes), len(one.nodes)))
 
 
+def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
+    """Return what a finding has in common with those that say the same of other nodes."""
+    form = _form_of(forms, finding)
+    if form is None or "node" not in finding:
+        node = finding.get("node")
+        return alike(nameless(finding["message"], node)) if node else finding["message"]
+    return (finding.get("code", ""), finding.get("case", ""), frozen(_alike(_shown(form, finding))))
+
+
+def _form_of(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> Form | None:
+    """Return the form of a finding, None if that does not say what its message says: an earlier version judged it."""
+    form = forms.get(finding.get("code", ""), {}).get(finding.get("case", ""))
+    if form is None or not fields_of(form.one) <= {"node", *finding.get("values", {})}:
+        return None
+    return form if sentence(forms, finding) == finding["message"] else None
+
+
 def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> list[Told]:
-    form = forms.get(group[0].get("code", ""), {}).get(group[0].get("case", ""))
+    form = _form_of(forms, group[0])
     if form is None and group[1:]:
-        nodes = [finding["node"] for finding in group]
-        text = named(nameless(group[0]["message"], nodes[0]), nodes)
-        return [Told(text, group[0].get("code", ""), tuple(nodes), len(group))]
+        texts = {nameless(finding["message"], finding["node"]) for finding in group}
+        nodes = tuple(finding["node"] for finding in group)
+        text = nameless(group[0]["message"], nodes[0])
+        text = named(as_on(nodes[0], text) if len(texts) > 1 else text, nodes)
+        return [Told(text, group[0].get("code", ""), nodes, len(group))]
     if form is None or "node" not in group[0]:
         return [_one(group)]
-    alike: dict[str, list[Reason]] = {}
+    same: dict[str, list[Reason]] = {}
     for finding in group:
-        alike.setdefault(frozen(finding.get("values", {})), []).append(finding)
-    if len(alike) > 1 and form.each:
-        return [_many(of_many(form), group, {"each": _pairs(form.each, group)})]
-    if len(alike) >= _FEWEST:
-        return [_many(of_many(form), group, ranges([finding.get("values", {}) for finding in group]))]
-    return [_many(of_many(form), same, {}) if same[1:] else _one(same) for same in alike.values()]
+        same.setdefault(frozen(_alike(_shown(form, finding))), []).append(finding)
+    if len(same) > 1 and form.each:
+        return [_many(form, group, {"each": _pairs(form, group)})]
+    if form.each:
+        form = form._replace(many="", each="")
+    if len(same) >= _FEWEST:
+        return [_many(form, group, ranges([_shown(form, finding) for finding in group]))]
+    return [_many(form, those, _shown(form, those[0])) if those[1:] else _one(those) for those in same.values()]
 
 
 def _one(same: list[Reason]) -> Told:
@@ -61,31 +83,64 @@ def _one(same: list[Reason]) -> Told:
     return Told(same[0]["message"], same[0].get("code", ""), nodes, len(same))
 
 
-def _many(text: str, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
+def _many(form: Form, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
     nodes = tuple(finding["node"] for finding in group)
-    message = filled(text, {**group[0].get("values", {}), **values, "node": folded(nodes)})
-    return Told(message, group[0].get("code", ""), nodes, len(group))
+    text = filled(of_many(form), {**group[0].get("values", {}), **values, "node": "\0"})
+    texts = {frozen(without_numbers(_shown(form, finding))) for finding in group}
+    if not form.each and len(texts) > 1:
+        text = as_on(nodes[0], text)
+    return Told(named(text, nodes), group[0].get("code", ""), nodes, len(group))
 
 
-def _pairs(text: str, group: Sequence[Reason]) -> str:
-    alike: dict[str, list[str]] = {}
+def _pairs(form: Form, group: Sequence[Reason]) -> str:
+    same: dict[str, list[Reason]] = {}
     for finding in group:
-        alike.setdefault(frozen(finding.get("values", {})), []).append(finding["node"])
-    first = {frozen(finding.get("values", {})): finding.get("values", {}) for finding in group}
-    shown = [filled(text, {**first[key], "node": folded(nodes)}) for key, nodes in alike.items()]
+        same.setdefault(frozen(_shown(form, finding)), []).append(finding)
+    shown = []
+    for those in same.values():
+        nodes = folded(finding["node"] for finding in those)
+        shown.append(filled(form.each, {**those[0].get("values", {}), "node": nodes}))
     more = f" and {len(shown) - MOST_PAIRS} more" if shown[MOST_PAIRS:] else ""
     return ", ".join(shown[:MOST_PAIRS]) + more
 
 
 def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
     """Return what findings share that may become one sentence."""
-    code, case, values = finding.get("code", ""), finding.get("case", ""), finding.get("values", {})
+    code, form = finding.get("code", ""), _form_of(forms, finding)
     if "node" not in finding:
         return (code, finding["message"])
-    form = forms.get(code, {}).get(case)
     if form is None:
-        return (code, nameless(finding["message"], finding["node"]))
-    return (code, case, "" if form.each else frozen(without_numbers(values)))
+        return (code, alike(nameless(finding["message"], finding["node"])))
+    values = _shown(form, finding)
+    if form.each:
+        values = {name: values[name] for name in fields_of(of_many(form)) & values.keys()}
+    return (code, finding.get("case", ""), frozen(_alike(without_numbers(values))))
+
+
+def _shown(form: Form, finding: Reason) -> dict[str, t.Any]:
+    """Return the values of a finding that its sentence for many nodes shows of each, without the node's name in them.
+
+    Such a text may name the node itself: ``gpu01: no space left``.
+    """
+    fields = fields_of(of_many(form)) | fields_of(form.each)
+    return {
+        name: _with_texts(value, lambda text: nameless(text, finding["node"]))
+        for name, value in finding.get("values", {}).items()
+        if name in fields
+    }
+
+
+def _alike(values: t.Any) -> t.Any:
+    return _with_texts(values, alike)
+
+
+def _with_texts(value: t.Any, change: Callable[[str], str]) -> t.Any:
+    """Return a value in which each text is changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _with_texts(one, change) for name, one in value.items()}
+    return [_with_texts(one, change) for one in value] if isinstance(value, list) else value
 
 
 def without_numbers(value: t.Any) -> t.Any:

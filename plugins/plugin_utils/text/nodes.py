@@ -47,10 +47,15 @@ def _once(group: list[tuple[str, str]]) -> str:
     """Return the text of the first of nodes that say the same, with the names of all."""
     (node, text), *others = group
     if any(other != text for _node, other in others):
-        first, newline, rest = text.partition("\n")
-        stop = "." if first.endswith(".") else ""
-        text = f"{first.rstrip('.')} (on {node}, and alike on the others){stop}{newline}{rest}"
+        text = as_on(node, text)
     return named(text, [node, *(other for other, _text in others)])
+
+
+def as_on(node: str, text: str) -> str:
+    """Return a text that is about several nodes with a word that it is as one of them said it."""
+    first, newline, rest = text.partition("\n")
+    stop = "." if first.endswith(".") else ""
+    return f"{first.rstrip('.')} (on {node}, and alike on the others){stop}{newline}{rest}"
 
 
 def alike(text: str) -> str:
@@ -60,7 +65,7 @@ def alike(text: str) -> str:
 
 def nameless(text: str, node: str) -> str:
     """Return a text with the node's name replaced by a placeholder for `named`, to compare it with other nodes'."""
-    return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "\0", text)
+    return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "\0", text) if node in text else text
 
 
 def named(text: str, nodes: Iterable[str]) -> str:

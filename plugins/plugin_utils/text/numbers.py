@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+import typing as t
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Quantity
 
 _MINUS = "\N{MINUS SIGN}"
-_DIGITS, _ALL_DIGITS = 4, 10
+DIGITS: t.Final = 4
+_ALL_DIGITS = 10
 # Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
 _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
@@ -29,7 +31,7 @@ _NAMES = {
 }
 
 
-def number(value: float, uncertainty: float = 0.0, digits: int = _DIGITS) -> str:
+def number(value: float, uncertainty: float = 0.0, digits: int = DIGITS) -> str:
     """Return a number with thousands separators, as exact as its uncertainty (half of an interval) supports.
 
     Without an uncertainty it has so many significant digits. Digits before the decimal point all stay.
@@ -61,17 +63,31 @@ def percent(share: float) -> str:
     return f"{'+' if share > 0 else _MINUS}{value:,.{min(places, _ALL_DIGITS)}f} %"
 
 
-def margin(share: float) -> str:
-    """Return by how much a value is off its threshold, given as a fraction of it, in percent with its sign.
-
-    From twice the threshold on, a factor is easier to read: ``575 times``.
-    """
-    return times(1 + share) if math.isfinite(share) and share >= 1 else percent(share)
+def share_in_words(share: float) -> str:
+    """Return a fraction without a sign in percent, exact enough for a small one: ``12.0 %``, ``0.04 %``."""
+    return percent(abs(share)).lstrip("+±")
 
 
 def times(factor: float) -> str:
     """Return how often a threshold goes into a value: ``2.4 times``, ``575 times``."""
     return f"{number(factor, digits=2)} times"
+
+
+def byte_size(size: float) -> str:
+    """Return a number of bytes with three digits: ``8.00 GB``."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            value = size / factor
+            return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
+    return f"{size:.0f} B"
+
+
+def billions(value: float) -> str:
+    """Return a number of parameters, given in billions: ``8.03 billion``, ``70 million``, ``1,200``."""
+    for size, word in ((1.0, "billion"), (1e-3, "million")):
+        if value >= size:
+            return f"{value / size:.3g} {word}"
+    return f"{value * 1e9:,.0f}"
 
 
 def name_of(metric: str) -> str:
@@ -98,24 +114,23 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
     return number(scale * value, scale * uncertainty) + unit_of(metric)
 
 
-def quantity_of(metric: str, value: float, uncertainty: float = 0.0) -> Quantity:
+def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: bool = False) -> Quantity:
     """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
     scale = scale_of(metric)
     found = Quantity(value=scale * value, unit=unit_of(metric).strip())
     if uncertainty:
         found["uncertainty"] = scale * uncertainty
+    if exact:
+        found["digits"] = _ALL_DIGITS
     return found
+
+
+def number_of(quantity: Quantity) -> str:
+    """Return the number of a quantity, as exact as it is known, without its unit."""
+    digits = quantity.get("digits", DIGITS)
+    return number(float(quantity["value"]), quantity.get("uncertainty", 0.0), digits)
 
 
 def quantity_in_words(quantity: Quantity) -> str:
     """Return a quantity with its unit: ``8,725 tokens/s per GPU``."""
-    return f"{number(float(quantity['value']), quantity.get('uncertainty', 0.0))} {quantity['unit']}".rstrip()
-
-
-def bytes_in_words(size: float) -> str:
-    """Return a number of bytes with three digits: ``8.51 GB``."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            value = size / factor
-            return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
-    return f"{size:.0f} B"
+    return f"{number_of(quantity)} {quantity['unit']}".rstrip()

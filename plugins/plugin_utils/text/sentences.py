@@ -3,23 +3,41 @@
 
 A form is a text with fields, as ``str.format`` takes them, such as ``{node} reached only step {step} of {goal}.``
 After a colon a field names how its value reads: one of `WAYS`, or a format of Python's own. A value that is a
-`Quantity` reads with its unit.
+`Quantity` reads with its unit. A part of a value is named in brackets, such as ``{pause[seconds]:duration}``.
 """
 
 from __future__ import annotations
 
+import re
 import string
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Quantity, Reason
+from .bounds import asked, margin_in_words, threshold_in_words
 from .durations import duration
+from .machine import details_in_words, fact_in_words
 from .nodes import folded
-from .numbers import bytes_in_words, exact, in_words, margin, name_of, number, quantity_in_words
-from .words import all_of, counted, listed
+from .numbers import (
+    DIGITS,
+    billions,
+    byte_size,
+    exact,
+    in_words,
+    name_of,
+    number,
+    number_of,
+    quantity_in_words,
+    unit_of,
+)
+from .terms import field, part, things
+from .words import all_of, counted, every, listed
 
 # More pairs of a node and what it has are not read one by one.
 MOST_PAIRS: t.Final = 8
+
+# The way of a value that is shown for the first of many nodes only.
+EXAMPLE: t.Final = "example"
 
 
 class Form(t.NamedTuple):
@@ -57,30 +75,70 @@ def _each(value: t.Any) -> list[str]:
     return [str(one) for one in value]
 
 
+def _number_of(value: t.Any) -> int:
+    return len(value) if isinstance(value, list) else int(value)
+
+
+def _number(value: t.Any, _more: str) -> str:
+    return number_of(t.cast(Quantity, value)) if isinstance(value, dict) else number(float(value))
+
+
+def _sizes(value: Mapping[str, t.Any], _more: str) -> str:
+    """Return the bytes of each name: ``mlx5_0 8.00 GB, mlx5_1 7.90 GB``."""
+    return ", ".join(f"{name} {filled('{size:bytes}', {'size': size})}" for name, size in value.items())
+
+
+_OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
+
 # How a value reads; what stands after the name in a field is handed on.
 WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all": lambda value, what: all_of(int(value), what),
     "all_listed": lambda value, _more: ", ".join(_each(value)),
+    "asked": lambda value, _more: asked(value),
     "and": lambda value, _more: " and ".join(_each(value)),
-    "bytes": lambda value, _more: bytes_in_words(float(value)),
-    "count": lambda value, what: counted(int(value), what),
+    "billions": lambda value, _more: billions(float(value)),
+    "bytes": lambda value, _more: byte_size(float(value)),
+    "count": lambda value, what: counted(_number_of(value), what),
+    "details": lambda value, how: details_in_words(value, brackets=how == "in brackets"),
     "duration": lambda value, _more: duration(float(value)),
+    EXAMPLE: lambda value, _more: f"for example {value}",
     "exact": lambda value, _more: exact(float(value)),
+    "every": lambda value, _more: every(int(value)),
+    "exacts": lambda value, _more: " and ".join(exact(float(one)) for one in value),
+    "fact": lambda value, _more: fact_in_words(str(value)),
+    "field": lambda value, _more: field(str(value)),
+    "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
-    "margin": lambda value, _more: margin(float(value)),
+    "lines": lambda value, _more: " / ".join(_each(value)),
+    "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
+    "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
     "nodes": lambda value, _more: folded(_each(value)),
-    "number": lambda value, _more: number(float(value)),
+    "number": _number,
+    "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
+    "part": lambda value, _more: part(str(value)),
+    "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
+    "sizes": _sizes,
+    "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
+    "texts": lambda value, _more: " and ".join(str(one) or "nothing" for one in value),
+    "things": lambda value, _more: things(str(value)),
+    "threshold": lambda value, _more: threshold_in_words(value),
+    "unit": lambda value, _more: unit_of(str(value)),
     "value": lambda value, metric: in_words(metric, float(value)),
 }
+
+
+# What was measured whatever type its number has.
+_MEASURED = frozenset(("bytes", "duration", "value"))
 
 
 class _Sentences(string.Formatter):
     def format_field(self, value: t.Any, format_spec: str) -> str:
         """Return a value as its field wants it."""
-        if isinstance(value, Several):
-            return value.joined([self.format_field(one, format_spec) for one in value.values])
         way, _space, more = format_spec.partition(" ")
+        if isinstance(value, Several):
+            every_value = value._replace(measured=value.measured or way in _MEASURED)
+            return every_value.joined([self.format_field(one, format_spec) for one in value.values])
         if way in WAYS:
             return WAYS[way](value, more)
         if isinstance(value, dict) and "unit" in value:
@@ -92,12 +150,19 @@ class _Sentences(string.Formatter):
 
 
 _SENTENCES = _Sentences()
-_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do"}
+_OF_MANY = {"was": "were", "is": "are", "has": "have", "does": "do", "counts": "count", "reports": "report"}
 
 
 def filled(text: str, values: Mapping[str, t.Any]) -> str:
     """Return a form's text with its values."""
     return _SENTENCES.vformat(text, (), values)
+
+
+def fields_of(text: str) -> frozenset[str]:
+    """Return the names of the values that a form's text shows of every node; an example is that of one."""
+    return frozenset(
+        re.split(r"[.\[]", name)[0] for _before, name, way, _to in _SENTENCES.parse(text) if name and way != EXAMPLE
+    )
 
 
 def of_many(form: Form) -> str:

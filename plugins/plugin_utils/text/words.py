@@ -64,6 +64,11 @@ def all_of(count: int, what: str) -> str:
     return {1: f"The {what}", 2: f"Both {what}s"}.get(count, f"All {count} {what}s")
 
 
+def every(count: int) -> str:
+    """Return a count of things as all that there are: "both", "all 16"."""
+    return {2: "both"}.get(count, f"all {count}")
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things: ``1 node``, ``4 nodes``."""
     return f"{number} {what}{'' if number == 1 else 's'}"

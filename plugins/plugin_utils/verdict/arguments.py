@@ -24,7 +24,7 @@ class Argument(t.NamedTuple):
     ``names`` are those under which a log prints it. ``same`` compares the printed with the planned value.
     """
 
-    word: str
+    name: str
     names: tuple[str, ...]
     printed: Callable[[Texts], str | None]
     planned: Callable[[Plan], str | None]
@@ -36,9 +36,7 @@ def judge_arguments(plan: Plan, node: str, texts: Texts, agrees: list[str], reas
     compared = {name for argument in ARGUMENTS for name in argument.names}
     for name, values in texts.items():
         if len(values) > 1 and name in compared:
-            found = " and ".join(value or "nothing" for value in values)
-            message = f"The log of {node} has two values of {name}, {found}: it holds two runs."
-            reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
+            reasons.argue(INCONCLUSIVE, "settings_differ", node, case="argument", argument=name, found=values)
     if plan.get("rehearsal"):
         return
     for argument in ARGUMENTS:
@@ -47,10 +45,10 @@ def judge_arguments(plan: Plan, node: str, texts: Texts, agrees: list[str], reas
         if printed is None or planned is None:
             continue
         if argument.same(printed, planned):
-            agrees.append(f"{argument.word} {printed}")
+            agrees.append(f"{argument.name} {printed}")
         else:
-            message = f"{node} trained with {argument.word} {printed}; the plan has {planned}."
-            reasons.add(FAIL, "other_workload", message, node, found=printed, planned=planned)
+            said_so = {"argument": argument.name, "found": printed, "planned": planned}
+            reasons.argue(FAIL, "other_workload", node, case="argument", **said_so)
 
 
 def _precision_of(texts: Texts) -> str | None:

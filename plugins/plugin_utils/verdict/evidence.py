@@ -8,27 +8,27 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..run.status import has_failed, none_began
-from ..text.durations import duration
-from ..text.words import counted
-from ..unreachable import unreachable_because
+from ..unreachable import cause_code
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
     from .seen import Seen
 
-# By what became of a node: the verdict that it argues for, that of a failure where it is None, its code and message.
-_ENDS: dict[str, tuple[Verdict | None, str, str]] = {
-    "not_started": (ERROR, "node_not_started", "{node} did not start training{message}."),
-    "staged": (ERROR, "node_not_started", "{node} did not start training{message}."),
-    "exited": (None, "node_failed", "{node} ended with exit status {exit_status}."),
-    "killed": (FAIL, "node_killed", "The training on {node} was killed."),
-    "unreachable": (ERROR, "node_unreachable", "{node} could not be reached{message}."),
-    "bad_answer": (ERROR, "node_bad_answer", "{node} gave an unusable answer{message}."),
-    "gone": (ERROR, "node_gone", "It is unknown how the training on {node} ended{message}."),
-    "stalled": (None, "node_stalled", "The training on {node} hung{message}."),
-    "running": (ERROR, "node_running", "{node} was still training when it last answered."),
-    "stopped": (ERROR, "node_stopped", "{node} was stopped before the training finished{message}."),
+# By what became of a node: the verdict that it argues for, that of a failure where it is None, and its code.
+_ENDS: dict[str, tuple[Verdict | None, str]] = {
+    "not_started": (ERROR, "node_not_started"),
+    "staged": (ERROR, "node_not_started"),
+    "exited": (None, "node_failed"),
+    "killed": (FAIL, "node_killed"),
+    "unreachable": (ERROR, "node_unreachable"),
+    "bad_answer": (ERROR, "node_bad_answer"),
+    "gone": (ERROR, "node_gone"),
+    "stalled": (None, "node_stalled"),
+    "running": (ERROR, "node_running"),
+    "stopped": (ERROR, "node_stopped"),
 }
+# Codes whose findings say no more than that.
+_UNEXPLAINED = frozenset({"node_failed", "node_killed", "node_running"})
 
 
 def judge_nodes(seen: Seen, reasons: Reasons) -> None:
@@ -52,11 +52,12 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
             found = "stopped"
         if causes and not _kept_from_starting(status):
             continue
-        verdict, code, text = _ENDS[found]
-        if none_failed or code not in ("node_running", "node_stopped"):
-            message = text.format(node=node, message=_with_message(status), exit_status=exit_status)
-            evidence = {"exit_status": exit_status} if code == "node_failed" else {}
-            reasons.add(verdict or failure, code, message, node, **evidence)
+        verdict, code = _ENDS[found]
+        if not none_failed and code in ("node_running", "node_stopped"):
+            continue
+        cause, said = ("", "") if code in _UNEXPLAINED else _cause_of(status)
+        values = {"exit_status": exit_status} if code == "node_failed" else {"said": said} if said else {}
+        reasons.argue(verdict or failure, code, node, case=cause, **values)
     if ended_well == len(seen.statuses):
         reasons.argue(PASS, "nodes", nodes=len(seen.statuses))
 
@@ -78,15 +79,11 @@ def judge_outages(seen: Seen, reasons: Reasons) -> None:
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
-            times = f"for {duration(seconds)} from {since}"
-            if outages[1:]:
-                times = f"{len(outages)} times from {since}, {duration(seconds)} in total"
-            message = f"{node} did not answer {times}; following resumed afterwards."
-            reasons.note("node_outage", message, node, outages=len(outages), seconds=seconds)
+            case = "several" if outages[1:] else ""
+            reasons.remark("node_outage", node, case=case, outages=len(outages), seconds=float(seconds), since=since)
         problem = status.get("log_problem")
         if problem:
-            message = f"The log of {node} may be incomplete: {problem}."
-            reasons.add(INCONCLUSIVE, "log_cut", message, node)
+            reasons.argue(INCONCLUSIVE, "log_cut", node, problem=problem)
 
 
 def judge_log_only(seen: Seen, reasons: Reasons) -> None:
@@ -95,29 +92,22 @@ def judge_log_only(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         node = status["node"]
         if status["status"] == "log_only" and has_failed(status):
-            reasons.add(FAIL, "failure_in_log", f"The log of {node} ends with a failure.", node)
+            reasons.argue(FAIL, "failure_in_log", node, case="at_end")
         elif status["status"] == "log_only":
             unknown.append(node)
     if unknown:
-        where, lacking = (
-            (unknown[0], "its log lacks") if len(unknown) == 1 else (f"{len(unknown)} nodes", "their logs lack")
-        )
-        message = f"It is unknown how the training on {where} ended: {lacking} the exit status."
-        reasons.add(INCONCLUSIVE, "exit_status_unknown", f"{message} Set training_exit_status if you know it.")
+        reasons.argue(INCONCLUSIVE, "exit_status_unknown", case="several" if unknown[1:] else "", nodes=unknown)
 
 
 def _kept_from_starting(status: Status) -> bool:
-    return has_failed(status) or bool(_said(status))
+    return has_failed(status) or bool(_cause_of(status)[1])
 
 
-def _with_message(status: Status) -> str:
-    message = _said(status)
-    return f": {message}" if message else ""
-
-
-def _said(status: Status) -> str:
+def _cause_of(status: Status) -> tuple[str, str]:
+    """Return the case of why a node ended as it did, empty if nothing is known, and what it or ssh said of it."""
     said = str(status.get("message") or "").strip().rstrip(".")
-    return unreachable_because(said) if status["status"] == "unreachable" else said
+    cause, said = cause_code(said) if status["status"] == "unreachable" else ("", said)
+    return cause or ("said" if said else ""), said
 
 
 def _never_began(seen: Seen) -> bool:
@@ -136,21 +126,19 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     if _never_began(seen):
         return
     if not reached.by_node:
-        reasons.add(INCONCLUSIVE, "no_steps", "No node's log has a training step.")
+        reasons.argue(INCONCLUSIVE, "no_steps", case="every_node")
     if reached.goal is None:
-        what = "The planned number of steps is unknown: neither a log nor a training config states it."
-        reasons.add(INCONCLUSIVE, "last_step_unknown", what)
+        reasons.argue(INCONCLUSIVE, "last_step_unknown")
     for node, step in reached.by_node.items():
         if step is None:
-            reasons.add(INCONCLUSIVE, "no_steps", f"The log of {node} has no training step.", node)
+            reasons.argue(INCONCLUSIVE, "no_steps", node)
         elif reached.last_line is not None and step < reached.last_line:
             verdict: Verdict = FAIL if node in ended else INCONCLUSIVE
             reasons.argue(verdict, "last_step_missing", node, step=step, goal=reached.goal)
     for status in seen.statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
         if status.get("began_anew") and step is not None:
-            message = f"The training on {node} restarted after step {step}, but its log has no step since."
-            reasons.add(INCONCLUSIVE, "began_anew", message, node, last_step=step)
+            reasons.argue(INCONCLUSIVE, "began_anew", node, case="no_step_since", last_step=step)
     if reached.finished:
         case = "" if reached.last_line == reached.goal else "logged"
         reasons.argue(PASS, "last_step", case=case, step=reached.last_line, goal=reached.goal)
@@ -159,7 +147,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:
     """Note what the plan says is unknown about the run; only plans made from logs have such gaps."""
     for lack in plan.get("not_known", []):
-        reasons.add(INCONCLUSIVE, lack["code"], lack["message"])
+        reasons.take_over(INCONCLUSIVE, lack)
 
 
 def judge_logs(seen: Seen, reasons: Reasons) -> None:
@@ -174,8 +162,7 @@ def judge_logs(seen: Seen, reasons: Reasons) -> None:
     for status in read:
         found = status.get("log_run_id")
         if found != run_id:
-            whose = f"belongs to run {found}" if found else "does not name its run"
-            message = f"The log of {status['node']} {whose}."
-            reasons.add(INCONCLUSIVE, "other_log", message, status["node"], log_run_id=found)
+            case = "other_run" if found else "unnamed"
+            reasons.argue(INCONCLUSIVE, "other_log", status["node"], case=case, log_run_id=found)
     if read and all(status.get("log_run_id") == run_id for status in read):
-        reasons.add(PASS, "logs", f"The logs of {counted(len(read), 'node')} belong to this run.")
+        reasons.argue(PASS, "logs", nodes=len(read))

@@ -44,12 +44,10 @@ def judge_end(seen: Seen, reasons: Reasons) -> None:
         return
     line = seen.grammar.over[0].decode()
     if seen.together:
-        message = f'No log has the line with which the trainer ends ("{line}"): exit status 0 may be that of a script.'
-        reasons.add(INCONCLUSIVE, "no_end_seen", message)
+        reasons.argue(INCONCLUSIVE, "no_end_seen", case="every_node", line=line)
         return
     for node in silent:
-        message = f'The log of {node} lacks the line with which the trainer ends ("{line}").'
-        reasons.add(INCONCLUSIVE, "no_end_seen", message, node)
+        reasons.argue(INCONCLUSIVE, "no_end_seen", node, line=line)
 
 
 def trains_on_cpus(statuses: Iterable[Status]) -> bool:

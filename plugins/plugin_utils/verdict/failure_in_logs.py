@@ -41,8 +41,7 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
         return
     status = next(status for status in seen.statuses if status["node"] == first["node"])
     if status["status"] == "exited" and status.get("exit_status") == 0:
-        message = f"{first['node']} ended with exit status 0, but its log shows a failure ({first['class']})."
-        reasons.add(FAIL, "failure_in_log", message, first["node"])
+        reasons.argue(FAIL, "failure_in_log", first["node"], case="exit_zero", **{"class": first["class"]})
 
 
 # What a run that trained to its end has lost all the same: a process, a device, a file system, or what it was to save.
@@ -62,17 +61,16 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     """
     for status in seen.statuses if seen.first is None else ():
         node, failures = status["node"], status.get("failures_at_end", [])
-        where = "after its last step"
+        case = "after_last_step"
         if node not in seen.attempts:
             failures = only_errors(status.get("failures", [])) or failures
-            where = "with no sign of training after it"
+            case = "no_sign_of_life_after"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             lost = failure["class"] in _LOSSES
             if seen.interrupted and not lost:
                 continue
             code = "fault_at_end" if lost else "failure_at_end"
-            message = f"The log of {node} reports a failure {where} ({failure['class']}): {line}"
-            reasons.add(INCONCLUSIVE, code, message, node)
+            reasons.argue(INCONCLUSIVE, code, node, case=case, line=line, **{"class": failure["class"]})
 
 
 def failure_in_logs(
@@ -118,7 +116,7 @@ def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
 
 
 def _nan(reason: Reason) -> Failure:
-    of_model = reason.get("evidence", {}).get("metric", reason["code"]) in _OF_THE_MODEL
+    of_model = reason.get("values", {}).get("metric", reason["code"]) in _OF_THE_MODEL
     return {
         "class": "nan",
         "blame": BLAME["nan"],

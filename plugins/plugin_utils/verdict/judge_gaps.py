@@ -11,8 +11,6 @@ import numpy as np
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..run.status import said_interval
-from ..text.numbers import name_of
-from ..text.words import counted
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -65,8 +63,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
             _judge_losses(node, missing, int(there.sum()), seen.reached.last_line, reasons)
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
-                message = f"No step line of {node} has its {name_of(name)}, which this trainer prints on every line."
-                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=name, steps=len(rows))
+                reasons.argue(INCONCLUSIVE, "metric_gaps", node, case="every_line", metric=name, steps=len(rows))
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in looked_at:
             absent = np.isnan(_column(rows, metric)[counting])
@@ -75,9 +72,8 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
                 continue
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
             if _is_torn(absent, in_each=metric in grammar.each_line):
-                lacks = int(absent.sum())
-                message = f"{node} lacks its {name_of(metric)} in {lacks} of {counted(absent.size, 'counted step')}."
-                reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, steps=lacks)
+                lacks = {"metric": metric, "steps": int(absent.sum()), "of": absent.size}
+                reasons.argue(INCONCLUSIVE, "metric_gaps", node, **lacks)
 
 
 def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
@@ -86,8 +82,7 @@ def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
         first = next((node for node, says in said.items() if says), None)
         for node in (node for node, says in said.items() if first and not says):
-            message = f"No step line of {node} has its {name_of(metric)}, but those of {first} do."
-            reasons.add(INCONCLUSIVE, "metric_gaps", message, node, metric=metric, other=first)
+            reasons.argue(INCONCLUSIVE, "metric_gaps", node, case="other_node", metric=metric, other=first)
 
 
 def _column(rows: pd.DataFrame, name: str) -> np.ndarray:
@@ -127,8 +122,8 @@ def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reason
     """Note a log whose only training begins before the checkpoint from which it resumed."""
     # Checkpoints of trainers that count from 0 may have the number of the next step.
     if due is not None and begun < due - 1 + first_step:
-        message = f"By its logs the training resumed from step {due - 1}, but the first step of {node} is {begun}."
-        reasons.add(INCONCLUSIVE, "other_log", message, node, resumed=due - 1, first_step=begun)
+        case = "before_checkpoint"
+        reasons.argue(INCONCLUSIVE, "other_log", node, case=case, resumed=due - 1, first_step=begun)
 
 
 def _usual_stride(found: np.ndarray) -> int:
@@ -145,23 +140,20 @@ def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, r
     if not missing:
         return
     share = missing / (missing + found.size)
-    lacks = f"{missing} of {counted(missing + found.size, 'step')}"
-    message = f"The log of {node} lacks {lacks}, the first of them {holes[0][0]}."
+    lacks = {"steps": missing, "of": missing + found.size, "first_step": holes[0][0]}
     if share > _TORN:
-        reasons.add(INCONCLUSIVE, "steps_missing", message, node, steps=missing, first_step=holes[0][0])
+        reasons.argue(INCONCLUSIVE, "steps_missing", node, **lacks)
     else:
-        reasons.note("steps_missing", message, node, steps=missing, first_step=holes[0][0])
+        reasons.remark("steps_missing", node, **lacks)
 
 
 def _judge_losses(node: str, missing: list[int], steps: int, goal: int | None, reasons: Reasons) -> None:
     if goal in missing:
         missing.remove(goal)
-        message = f"The last step, {goal}, has no loss in the log of {node}: its line is torn, or the loss was zero."
-        reasons.add(INCONCLUSIVE, "last_loss_missing", message, node, last_step=goal)
+        reasons.argue(INCONCLUSIVE, "last_loss_missing", node, last_step=goal)
     if not missing:
         return
-    message = f"The log of {node} has no loss for {counted(len(missing), 'step')}, the first of them {missing[0]}."
     if len(missing) > _TORN * steps:
-        reasons.add(INCONCLUSIVE, "loss_missing", message, node, first_step=missing[0], steps=len(missing))
+        reasons.argue(INCONCLUSIVE, "loss_missing", node, steps=len(missing), first_step=missing[0])
     else:
-        reasons.note("loss_missing", message, node, first_step=missing[0], steps=len(missing))
+        reasons.remark("loss_missing", node, steps=len(missing), first_step=missing[0])

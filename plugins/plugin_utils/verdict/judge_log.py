@@ -14,8 +14,6 @@ from ...module_utils.logs.clock import NO_YEAR, seconds_of
 from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.ranks import ANOTHER_HOST
 from ..contracts import Status
-from ..text.durations import duration
-from ..text.words import counted
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -55,18 +53,15 @@ def judge_life(seen: Seen, reasons: Reasons) -> None:
     signs_of = {status["node"]: of_any.intersection(status.get("signs", ())) for status in silent}
     for node, signs in signs_of.items():
         if not signs:
-            message = f"The log of {node} has none of the lines that a rank prints once it is training."
-            reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+            reasons.argue(INCONCLUSIVE, "no_sign_of_life", node)
         begin, end = (text.decode() for text in grammar.ends or (b"", b""))
         if begin in signs and end not in signs:
-            message = f"The log of {node} has {begin} but not {end}: its rank did not finish."
-            reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+            reasons.argue(INCONCLUSIVE, "no_sign_of_life", node, case="unfinished", begin=begin, end=end)
     all_alive = bool(silent) and all(signs_of.values())
     first_seen = any(of_first.intersection(signs) for signs in signs_of.values())
     if of_first and all_alive and not first_seen and not any(map(_has_first_rank, seen.statuses)):
         node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
-        message = f"No log has what rank 0 prints when the training begins; that of {node} should."
-        reasons.add(INCONCLUSIVE, "no_sign_of_life", message, node)
+        reasons.argue(INCONCLUSIVE, "no_sign_of_life", node, case="first_rank")
 
 
 def _judge_starts(seen: Seen, reasons: Reasons) -> None:
@@ -76,12 +71,8 @@ def _judge_starts(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         node, starts = status["node"], status.get("starts", 0)
         if node not in seen.attempts and (starts > most or 0 < starts < known):
-            what = "the last start shows no step" if starts > most else "it took no part in the last start"
-            message = (
-                f"Processes started {counted(starts, 'time')} on {node}, but {counted(most, 'time')} where "
-                f"steps are printed: {what}."
-            )
-            reasons.add(INCONCLUSIVE, "began_anew", message, node, starts=starts, seen=most)
+            case = "more_starts" if starts > most else "fewer_starts"
+            reasons.argue(INCONCLUSIVE, "began_anew", node, case=case, starts=starts, seen=most)
 
 
 def _has_first_rank(status: Status) -> bool:
@@ -98,7 +89,7 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
         columns = [name for name in ("step", *_TIMED, "clock", "loss") if name in rows]
         same = rows[columns].to_numpy().tobytes()
         if same not in owner or _chance_of(rows) * len(seen.attempts) ** 2 / 2 < _CHANCE:
-            _note_owner(owner, same, node, "the times and losses of their steps", reasons)
+            _note_owner(owner, same, node, "", reasons)
     if seen.together:
         _judge_same_job(seen, reasons)
         _judge_same_checkpoint(seen.statuses, reasons)
@@ -117,13 +108,21 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
         first = of_all[0]
         its = named[first][1]
         if (size, name) != (ranks, its):
-            message = f"NCCL's communicator of all {ranks} ranks is {its} on {first}, but {name} of {size} on {node}."
-            reasons.add(INCONCLUSIVE, "other_job", message, node, other=first)
+            reasons.argue(
+                INCONCLUSIVE,
+                "other_job",
+                node,
+                other=first,
+                ranks=ranks,
+                communicator=name,
+                communicator_ranks=size,
+                other_communicator=its,
+            )
     for status in seen.statuses:
         for other in status.get("ranks", ()):
             if other.startswith(ANOTHER_HOST):
-                message = f"The log of {status['node']} has lines of another node: {other}."
-                reasons.add(INCONCLUSIVE, "other_log", message, status["node"])
+                process = other.removeprefix(ANOTHER_HOST)
+                reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="other_host", process=process)
     # Another check reports stamps that are not numbers.
     stamped = {
         node: rows.loc[np.isfinite(rows["clock"])].set_index("step")["clock"]
@@ -138,8 +137,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
         usual = float(apart.median())
         off_zone = abs(usual - _ZONE * round(usual / _ZONE))
         if off_zone > _TOGETHER or abs(usual) > _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
-            message = f"{node} and {first} did not take their steps at the same time, as the nodes of one job do."
-            reasons.add(INCONCLUSIVE, "other_time", message, node, other=first, seconds=usual)
+            reasons.argue(INCONCLUSIVE, "other_time", node, case="steps_apart", other=first, seconds=usual)
     _judge_dates(seen.statuses, stamped, reasons)
 
 
@@ -156,9 +154,8 @@ def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reaso
             except ValueError:
                 continue
             if not first - _ZONES < seconds < last + _ZONES:
-                day = datetime.fromtimestamp(first, tz=UTC).date()
-                message = f"The log of {status['node']} is dated {said}, but its job took its steps on {day}."
-                reasons.add(INCONCLUSIVE, "other_time", message, status["node"], dated=said)
+                day = datetime.fromtimestamp(first, tz=UTC).date().isoformat()
+                reasons.argue(INCONCLUSIVE, "other_time", status["node"], case="dated", dated=said, steps_on=day)
 
 
 def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
@@ -167,10 +164,9 @@ def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
     first = next(iter(resumed), "")
     for node, steps in resumed.items():
         if not set(steps).intersection(resumed[first]):
-            message = (
-                f"In one job, {node} resumed from step {steps[-1]:g}, but {first} from step {resumed[first][-1]:g}."
-            )
-            reasons.add(INCONCLUSIVE, "other_log", message, node, other=first)
+            its, others = int(steps[-1]), int(resumed[first][-1])
+            case = "other_checkpoint"
+            reasons.argue(INCONCLUSIVE, "other_log", node, case=case, other=first, resumed=its, other_resumed=others)
 
 
 def communicators(status: Status) -> Iterator[tuple[int, str]]:
@@ -190,11 +186,13 @@ def _chance_of(rows: pd.DataFrame) -> float:
     return float(min(alike, default=1.0) ** len(rows))
 
 
-def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, shared: str, reasons: Reasons) -> None:
+def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, ranks: str, reasons: Reasons) -> None:
+    """Note a node that shares with another one its ``ranks``, or else its steps."""
     first = owner.setdefault(what, node)
-    if first != node:
-        message = f"The logs of {first} and {node} share {shared}: one of them belongs to another node."
-        reasons.add(INCONCLUSIVE, "same_log", message, node, other=first)
+    if first != node and ranks:
+        reasons.argue(INCONCLUSIVE, "same_log", node, case="ranks", other=first, ranks=ranks)
+    elif first != node:
+        reasons.argue(INCONCLUSIVE, "same_log", node, case="steps", other=first)
 
 
 def judge_one_run(seen: Seen, reasons: Reasons) -> None:
@@ -202,16 +200,13 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         node, conflicts = status["node"], status.get("conflicts", 0)
         if conflicts:
-            steps = counted(conflicts, "step")
-            message = f"The log of {node} prints {steps} again with other values: it holds two runs."
-            reasons.add(INCONCLUSIVE, "steps_conflict", message, node, steps=conflicts)
+            reasons.argue(INCONCLUSIVE, "steps_conflict", node, steps=conflicts)
     _judge_ended(seen.statuses, seen.attempts, reasons)
     goal = seen.reached.last_line
     for node, rows in seen.attempts.items():
         earlier = seen.earlier[node]
         if goal is not None and earlier["step"].max() >= goal:
-            message = f"The log of {node} reaches step {goal}, then begins again: it holds two runs."
-            reasons.add(INCONCLUSIVE, "two_runs", message, node)
+            reasons.argue(INCONCLUSIVE, "two_runs", node, last_step=goal)
         # Each process starts its progress bars, and their clock, at zero.
         _judge_clock(node, rows, earlier.iloc[:0] if seen.grammar.bars else earlier, reasons)
 
@@ -224,10 +219,8 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
         last = lasts.get(status["node"], last_of_all)
         ended = max(status.get("settings", {}).get("ended", ()), default=last)
         if ended < last and status.get("starts", 0) < 2:
-            message = (
-                f"The log of {status['node']} says that the training ended at step {ended:g}, but step {last} was seen."
-            )
-            reasons.add(INCONCLUSIVE, "other_log", message, status["node"], ended=ended, last_step=last)
+            values = {"ended": int(ended), "last_step": last}
+            reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="ended_before", **values)
 
 
 def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: Reasons) -> None:
@@ -241,9 +234,7 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     # Stamps without a year go back far at New Year.
     tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
-        jump = f"The timestamps of {node} jump back by {duration(-worst)}"
-        message = f"{jump}: its lines are out of order, or from two runs."
-        reasons.add(INCONCLUSIVE, "clock_back", message, node, seconds=-worst)
+        reasons.argue(INCONCLUSIVE, "clock_back", node, seconds=-worst)
 
 
 def _stamps(rows: pd.DataFrame) -> np.ndarray:
@@ -263,9 +254,7 @@ def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
         if last < _FIRST_ABSOLUTE and last - first > _NEW_YEAR:
             continue
         if last - first > ended - started + 60.0:
-            took, run = duration(last - first), duration(ended - started)
-            message = f"By their timestamps the steps in the log of {node} took {took}, but the run took {run}."
-            reasons.add(INCONCLUSIVE, "other_time", message, node, stamped=last - first, run=ended - started)
+            took = {"stamped": last - first, "run": float(ended - started)}
+            reasons.argue(INCONCLUSIVE, "other_time", node, case="took_longer", **took)
         elif first > _FIRST_ABSOLUTE and not started - _ZONES < first <= last < ended + _ZONES:
-            message = f"The timestamps in the log of {node} are from another day than the run."
-            reasons.add(INCONCLUSIVE, "other_time", message, node, first=first, started_at=started)
+            reasons.argue(INCONCLUSIVE, "other_time", node, case="other_day", first=first, started_at=started)

@@ -17,9 +17,7 @@ from collections.abc import Iterable, Mapping
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import FirstFailure, Status
 from ..plan.job.rdma import device_names, devices_of
-from ..text.durations import duration
-from ..text.nodes import folded
-from ..text.words import counted
+from ..text.machine import details_in_words, fact_in_words
 from .broken_links import broken_links
 from .reasons import FAIL, Reasons
 
@@ -30,45 +28,26 @@ if t.TYPE_CHECKING:
     from .accelerators_seen import AcceleratorsSeen
     from .seen import Seen
 
-_CODE, _NOTE = "machine_fault", "machine_note"
+Details = list[dict[str, t.Any]]
 
 
 class Measured(t.NamedTuple):
-    """Something that is measured on a node: its effect, what it means in words, and the source that says so."""
+    """Something that is measured on a node: its effect, and the source that says so; `text.machine` has its words."""
 
     effect: str
-    means: str
     source: str
 
 
 MEASURED = {
-    "booted": Measured("fail", "the node rebooted", "Linux, /proc/sys/kernel/random/boot_id"),
-    "port_down": Measured(
-        "fail",
-        "an RDMA port that the run uses lost its link and did not get it back",
-        "Linux, Documentation/ABI/stable/sysfs-class-infiniband: state",
-    ),
-    "link_gone": Measured(
-        "note", "an interface lost its link and did not get it back", "Linux, sysfs-class-net: operstate"
-    ),
-    "link_back": Measured(
-        "note", "a link went down and came back", "Linux, sysfs-class-infiniband: link_downed; net: carrier_changes"
-    ),
-    "port_errors": Measured(
-        "note",
-        "errors on network ports, which the transport repeated",
-        "Linux, sysfs-class-infiniband: symbol_error, …",
-    ),
-    "ecc_uncorrected": Measured(
-        "note", "uncorrectable ECC errors that no rank died of", "NVIDIA GPU Memory Error Management: error containment"
-    ),
-    "ecc_corrected": Measured("note", "corrected ECC errors", "NVIDIA GPU Memory Error Management"),
-    "thermal": Measured(
-        "note", "slowed down by temperature", "NVML, nvmlClocksEventReasons: HW and SW thermal slowdown"
-    ),
-    "power_brake": Measured(
-        "note", "slowed down by the power supply", "NVML, nvmlClocksEventReasons: HW power brake slowdown"
-    ),
+    "booted": Measured("fail", "Linux, /proc/sys/kernel/random/boot_id"),
+    "port_down": Measured("fail", "Linux, Documentation/ABI/stable/sysfs-class-infiniband: state"),
+    "link_gone": Measured("note", "Linux, sysfs-class-net: operstate"),
+    "link_back": Measured("note", "Linux, sysfs-class-infiniband: link_downed; net: carrier_changes"),
+    "port_errors": Measured("note", "Linux, sysfs-class-infiniband: symbol_error, …"),
+    "ecc_uncorrected": Measured("note", "NVIDIA GPU Memory Error Management: error containment"),
+    "ecc_corrected": Measured("note", "NVIDIA GPU Memory Error Management"),
+    "thermal": Measured("note", "NVML, nvmlClocksEventReasons: HW and SW thermal slowdown"),
+    "power_brake": Measured("note", "NVML, nvmlClocksEventReasons: HW power brake slowdown"),
 }
 # What corrupts or loses packets. Congestion (ECN, CNP, discards, waits) is on the page alone: it is how networks work.
 _ERRORS = re.compile(
@@ -81,13 +60,12 @@ _NAMED = 4
 
 def judge_machine(seen: Seen, reasons: Reasons) -> None:
     """Note what happened to the machines: a reason for what fails a run, one for each node, and notes for the rest."""
-    notes: dict[str, dict[str, list[str]]] = {}
+    notes: dict[str, dict[str, Details]] = {}
     for status in seen.statuses:
         node = status["node"]
         for name, effect, details in [*_kernel_facts(seen, status), *_measured(seen, status)]:
             if effect == "fail":
-                message = f"{node}: {_means(name)}{_details(details)}."
-                reasons.add(FAIL, _CODE, message, node, fact=name, lines=_lines(status, name))
+                reasons.argue(FAIL, "machine_fault", node, fact=name, details=details, lines=_lines(status, name))
             else:
                 notes.setdefault(name, {}).setdefault(node, []).extend(details)
     for name, by_node in notes.items():
@@ -100,7 +78,8 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
     What was measured comes after what the kernel said, as nobody knows when it happened.
     """
     failed = [
-        (math.inf, status, f"{_means(name)}{_details(details)}") for status, name, details in _failed_by_measure(seen)
+        (math.inf, status, f"{fact_in_words(name)}{details_in_words(details)}")
+        for status, name, details in _failed_by_measure(seen)
     ]
     said = [(fact["seconds"], status, fact["line"]) for status in seen.statuses for fact in _failures_of(status)]
     ordered = sorted([*said, *failed], key=lambda one: one[0])
@@ -124,7 +103,7 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
     }
 
 
-def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, list[str]]]:
+def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, Details]]:
     for status in seen.statuses:
         for name, effect, details in _measured(seen, status):
             if effect == "fail":
@@ -140,17 +119,20 @@ def _facts_of(status: Status) -> list[MachineFact]:
     return changes.get("facts", []) if changes else []
 
 
-def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, list[str]]]:
+def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
     """Yield name, effect and details of each fact of a node's kernel log: a fact of two devices comes twice."""
     for fact in _facts_of(status):
-        details = [fact["device"], _when(seen, status, fact["seconds"]), _times(fact["count"])]
-        effect = "fail" if is_failure(fact) else "note"
-        if fact["recovered"]:
-            details.append("recovered")
-        yield fact["fact"], effect, [", ".join(filter(None, details))]
+        detail = {
+            "device": fact["device"],
+            "seconds": fact["seconds"],
+            "step": _step_at(seen, status, fact["seconds"]),
+            "count": fact["count"],
+            "recovered": fact["recovered"],
+        }
+        yield fact["fact"], "fail" if is_failure(fact) else "note", [detail]
 
 
-def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, list[str]]]:
+def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
     """Yield name, effect and details of what was measured on a node."""
     found = {**_of_network(seen, status), **_of_accelerators(seen.accelerators.get(status["node"]))}
     changes = status.get("machine_changes")
@@ -160,7 +142,7 @@ def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, list[str]]
         yield name, MEASURED[name].effect, details
 
 
-def _of_network(seen: Seen, status: Status) -> dict[str, list[str]]:
+def _of_network(seen: Seen, status: Status) -> dict[str, Details]:
     changes = status.get("machine_changes")
     if not changes:
         return {}
@@ -171,65 +153,45 @@ def _of_network(seen: Seen, status: Status) -> dict[str, list[str]]:
     errors = {name: grown for name, grown in changes["counters"].items() if _ERRORS.search(name)}
     back = {name: grown for name, grown in broken_links(status).items() if name.partition(" ")[0] not in down}
     found = {
-        "port_down": ports,
-        "link_gone": [link for link in down if link not in ports],
+        "port_down": [{"link": link} for link in ports],
+        "link_gone": [{"link": link} for link in down if link not in ports],
         "link_back": _counts(back),
         "port_errors": _counts(errors),
     }
     return {name: details for name, details in found.items() if details}
 
 
-def _of_accelerators(seen: AcceleratorsSeen | None) -> dict[str, list[str]]:
+def _of_accelerators(seen: AcceleratorsSeen | None) -> dict[str, Details]:
     if seen is None:
         return {}
     found = {
-        name: [f"GPU {number}: {count}" for number, count in sorted(counts.items()) if count]
+        name: [{"gpu": number, "errors": count} for number, count in sorted(counts.items()) if count]
         for name, counts in seen.errors.items()
     }
     for reason, name in _SLOWED.items():
         slowed = sorted(seen.held_down.get(reason, Counter()).items())
-        found[name] = [f"GPU {number} in {count} of {seen.samples} samples" for number, count in slowed]
+        found[name] = [{"gpu": number, "samples": count, "samples_taken": seen.samples} for number, count in slowed]
     return {name: details for name, details in found.items() if details}
 
 
-def _note(seen: Seen, name: str, by_node: Mapping[str, list[str]], reasons: Reasons) -> None:
+def _note(seen: Seen, name: str, by_node: Mapping[str, Details], reasons: Reasons) -> None:
     """Note what happened to some nodes: of one with its details, of several with their names alone."""
-    evidence = {node: details[:_NAMED] for node, details in list(by_node.items())[:_NAMED]}
     if len(by_node) == 1:
         ((node, details),) = by_node.items()
         lines = next((_lines(status, name) for status in seen.statuses if status["node"] == node), [])
-        reasons.note(_NOTE, f"{node}: {_means(name)}{_details(details)}.", node, fact=name, lines=lines)
+        reasons.remark("machine_note", node, fact=name, details=details, lines=lines)
         return
-    of_nodes = f"{folded(by_node)} ({counted(len(by_node), 'node')})"
-    reasons.note(_NOTE, f"{of_nodes}: {_means(name)}.", fact=name, details=evidence)
-
-
-def _means(name: str) -> str:
-    return ROW_OF[name].means if name in ROW_OF else MEASURED[name].means
-
-
-def _details(details: list[str]) -> str:
-    known = [detail for detail in details if detail]
-    more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
-    return f": {'; '.join([*known[:_NAMED], *more])}" if known else ""
+    some = {node: details[:_NAMED] for node, details in list(by_node.items())[:_NAMED]}
+    reasons.remark("machine_note", case="several_nodes", nodes=list(by_node), fact=name, details=some)
 
 
 def _lines(status: Status, name: str) -> list[str]:
     return [fact["line"] for fact in _facts_of(status) if fact["fact"] == name][:_NAMED]
 
 
-def _counts(counters: Mapping[str, int]) -> list[str]:
-    return [f"{name} +{grown}" for name, grown in sorted(counters.items(), key=lambda one: -one[1])]
-
-
-def _times(count: int) -> str:
-    return f"{count} times" if count > 1 else ""
-
-
-def _when(seen: Seen, status: Status, seconds: float) -> str:
-    """Return when something happened: so long after the start, and at which step if the step times say so."""
-    step = _step_at(seen, status, seconds)
-    return f"{duration(seconds)} after the start" + (f", about step {step}" if step is not None else "")
+def _counts(counters: Mapping[str, int]) -> Details:
+    ordered = sorted(counters.items(), key=lambda one: -one[1])
+    return [{"counter": name, "grown": grown} for name, grown in ordered]
 
 
 def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..contracts import Interval, LossTrend
+from ..contracts import LossTrend, Quantity
 from ..plan.job.impossible_bounds import tflops_behind
-from ..text.numbers import in_words, number, unit_of
-from ..text.words import counted
+from ..text.numbers import quantity_of
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -39,7 +38,7 @@ _ROUNDED_TO_NONE = 1.0
 # Losses above it show whether they differ.
 _ALL_DIGITS = 0.5
 # Losses are printed with three decimals, and have seven digits.
-_OF_THE_BATCH = {"loss": "loss", "tokens_with_loss": "number of tokens with a loss"}
+_OF_THE_BATCH = ("loss", "tokens_with_loss")
 _SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
 
 
@@ -65,8 +64,8 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
     chosen = list(trends)
     if seen.together and trends:
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
-        for name, word in _OF_THE_BATCH.items():
-            _judge_agreement(name, word, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
+        for name in _OF_THE_BATCH:
+            _judge_agreement(name, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
     vocabularies = [size for status in seen.statuses for size in status.get("settings", {}).get("vocabulary", [])]
     vocabulary = max(2.0, *vocabularies) if vocabularies else _VOCABULARY
     for node in chosen:
@@ -75,33 +74,34 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         if _judge_values(node, losses, trend, vocabulary, reasons):
             continue
         resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
-        over = f"over {counted(trend['samples'], 'value')} of {node}"
-        against = ""
-        if trend["interval"] and trend["change"] is not None:
-            change = _change_in_words(trend["change"], trend["interval"])
-            against = f" (last fifth against {trend['against']}: {change})"
+        samples, change = trend["samples"], _change_of(trend)
         if trend["direction"] == FALLING:
-            reasons.add(PASS, "loss_falls", f"The loss falls {over}{against}.", trend=trend)
+            reasons.argue(PASS, "loss_falls", printed_by=node, samples=samples, **change, trend=trend)
         elif trend["direction"] == RISING:
-            ends = f"its last fifth averages {trend['end']:.4g}, its lowest {trend['lowest']:.4g}"
-            message = f"The loss rises {over}: {ends}."
-            reasons.add(FAIL, "loss_rises", message, node, trend=trend)
+            end, lowest = trend["end"], trend["lowest"]
+            reasons.argue(FAIL, "loss_rises", node, samples=samples, end=end, lowest=lowest, trend=trend)
         elif trend["direction"] == FLAT and resumed:
-            message = f"The loss does not fall {over}{against}; the training resumed at step {trend['first_step']}."
-            reasons.note("loss_flat", message, node, trend=trend)
-        elif trend["direction"] == FLAT and trend["samples"] >= MIN_LOSSES_OF_FLAT:
-            reasons.add(INCONCLUSIVE, "loss_flat", f"The loss does not fall {over}{against}.", node, trend=trend)
+            first = trend["first_step"]
+            reasons.remark("loss_flat", node, case="resumed", samples=samples, first_step=first, **change, trend=trend)
+        elif trend["direction"] == FLAT and samples >= MIN_LOSSES_OF_FLAT:
+            reasons.argue(INCONCLUSIVE, "loss_flat", node, samples=samples, **change, trend=trend)
         else:
-            few = f"{trend['samples']} losses of {node} are too few to judge whether the loss is falling"
-            message = f"{few}{against}; {MIN_LOSSES_OF_FLAT} are needed."
-            reasons.note("loss_not_judged", message, node, trend=trend)
+            case = "compared" if change else ""
+            needed = MIN_LOSSES_OF_FLAT
+            reasons.remark("loss_not_judged", node, case=case, samples=samples, needed=needed, **change, trend=trend)
 
 
-def _change_in_words(change: float, interval: Interval) -> str:
-    """Return a change such as ``−36.4 %, 95 % interval −37.7 to −35.1 %``, as exact as the interval supports."""
+def _change_of(trend: LossTrend) -> dict[str, t.Any]:
+    """Return by how much the last fifth differs from what it is compared with, as exact as its interval supports."""
+    change, interval = trend["change"], trend["interval"]
+    if change is None or interval is None:
+        return {}
     half = 50.0 * (interval["high"] - interval["low"])
-    mean, low, high = (number(100.0 * value, half) for value in (change, interval["low"], interval["high"]))
-    return f"{mean} %, 95 % interval {low} to {high} %"
+    mean, low, high = (
+        Quantity(value=100.0 * value, unit="%", uncertainty=half)
+        for value in (change, interval["low"], interval["high"])
+    )
+    return {"against": trend["against"] or "rest", "change": mean, "low": low, "high": high}
 
 
 def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
@@ -109,41 +109,27 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
     values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
     before = len(reasons)
     if (values < 0).any():
-        step = int(steps[values < 0][0])
-        reasons.add(FAIL, "loss_negative", f"The loss of {node} is negative at step {step}, which is impossible.", node)
+        reasons.argue(FAIL, "loss_negative", node, step=int(steps[values < 0][0]))
     elif values.size >= MIN_LOSSES and (same := _same_at_end(values)) >= max(MIN_LOSSES, values.size // 5):
-        where = "all" if same == values.size else "the last"
-        message = f"The loss of {node} is {values[-1]:g} in {where} {same} steps: nothing was learned or measured."
-        reasons.add(INCONCLUSIVE, "loss_constant", message, node)
+        case = "" if same == values.size else "at_end"
+        reasons.argue(INCONCLUSIVE, "loss_constant", node, case=case, loss=float(values[-1]), steps=int(same))
     fifth = max(1, values.size // 5)
     end = float(np.median(values[-fifth:]))
     guessing = math.log(vocabulary)
     if end > _WORSE_THAN_GUESSING * guessing:
-        message = (
-            f"The loss of {node} ends at {end:.4g}, worse than guessing among {vocabulary:.0f} tokens ({guessing:.4g})."
-        )
-        reasons.add(INCONCLUSIVE, "loss_too_high", message, node, loss=end, guessing=guessing)
+        reasons.argue(INCONCLUSIVE, "loss_too_high", node, loss=end, vocabulary=vocabulary, guessing=guessing)
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
-        message = (
-            f"The loss of {node} jumps to {values[spike]:.4g} at step {int(steps[spike])}, far above its neighbours."
-        )
-        reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[spike]), loss=float(values[spike]))
+        reasons.argue(INCONCLUSIVE, "loss_spike", node, step=int(steps[spike]), loss=float(values[spike]))
     elif _jumps_at_end(values):
-        message = (
-            f"The last loss of {node}, {values[-1]:.4g}, is far above those before it, and no later loss shows a "
-            "recovery."
-        )
-        reasons.add(INCONCLUSIVE, "loss_spike", message, node, step=int(steps[-1]), loss=float(values[-1]))
+        last = {"step": int(steps[-1]), "loss": float(values[-1])}
+        reasons.argue(INCONCLUSIVE, "loss_spike", node, case="last_step", **last)
     # As many losses as at the end: with small batches a single one is far below its neighbours.
     lowest = float(np.median(np.lib.stride_tricks.sliding_window_view(values, fifth), axis=1).min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
-        message = f"The loss of {node} ends at {end:.4g} after a low of {lowest:.4g}: the training diverged."
-        reasons.add(FAIL, "loss_rises", message, node, trend=trend)
+        reasons.argue(FAIL, "loss_rises", node, case="diverged", end=end, lowest=lowest, trend=trend)
     elif trend["direction"] != RISING and (climb := trend["climb"]):
-        averages = f"its last {climb['losses']} losses average {climb['end']:.4g}, those before {climb['before']:.4g}"
-        message = f"The loss of {node} climbs at its end: {averages}."
-        reasons.add(INCONCLUSIVE, "loss_climbs", message, node, trend=trend)
+        reasons.argue(INCONCLUSIVE, "loss_climbs", node, **climb, trend=trend)
     return len(reasons) > before and trend["direction"] != RISING
 
 
@@ -175,7 +161,7 @@ def _jumps_at_end(values: np.ndarray) -> bool:
     return last > _LAST_JUMP * usual and last - most > max(_TIMES_APART * apart, _LEAST_JUMP)
 
 
-def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_agreement(name: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note nodes of one job that print different numbers for a step, although these are of the whole batch."""
     first, *others = printing or [""]
     for node in others:
@@ -189,38 +175,41 @@ def _judge_agreement(name: str, word: str, printing: Mapping[str, pd.DataFrame],
         with np.errstate(invalid="ignore"):
             off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
         if off.size:
-            step, one, other = int(steps[off[0]]), ones[off[0]], theirs[off[0]]
-            message = f"In one job, the {word} of step {step} is {one:g} on {node} but {other:g} on {first}."
-            reasons.add(FAIL, "loss_differs", message, node, step=step)
+            step, one, other = int(steps[off[0]]), float(ones[off[0]]), float(theirs[off[0]])
+            reasons.argue(FAIL, "loss_differs", node, field=name, step=step, found=one, other_node=first, other=other)
 
 
 def judge_physics(seen: Seen, reasons: Reasons) -> None:
     """Note where the median of a node exceeds the peak of its accelerators, or of any if theirs is unknown."""
     workload = seen.workload
     peak = workload and workload["peak_tflops_per_gpu"]
-    bound = in_words("tflops_per_gpu", peak or _PEAK_OF_NONE)
     for node, found in seen.by_node.items():
         memory = found["memory_fraction"]["value"] if "memory_fraction" in found else 0.0
         if memory > 1:
-            used = in_words("memory_fraction", memory)
-            message = f"{node} reports {used} of its GPU memory in use, which is impossible."
-            reasons.add(INCONCLUSIVE, "impossible", message, node, metric="memory_fraction", value=memory)
+            used = quantity_of("memory_fraction", memory)
+            reasons.argue(INCONCLUSIVE, "impossible", node, case="memory", metric="memory_fraction", value=used)
         for metric in ("tflops_per_gpu", "tokens_per_sec_per_gpu"):
             if metric not in found:
                 continue
             value = found[metric]["median"]
             if found[metric]["p05"] <= 0 and (metric == "tokens_per_sec_per_gpu" or value > _ROUNDED_TO_NONE):
-                message = f"{node} reports 0{unit_of(metric)} in at least 1 of 20 steps: these trained nothing."
-                reasons.add(INCONCLUSIVE, "impossible", message, node, metric=metric, value=value)
+                usual = quantity_of(metric, value)
+                reasons.argue(INCONCLUSIVE, "impossible", node, case="zero_rate", metric=metric, value=usual)
                 continue
             computed = value if metric == "tflops_per_gpu" else workload and tflops_behind(metric, value, workload)
             if computed is not None and computed > (peak or _PEAK_OF_NONE):
-                behind = "" if metric == "tflops_per_gpu" else f", which takes {number(computed)} TFLOP/s"
-                known = workload and peak and f"the peak of {seen.plan['gpu']} in {workload['precision']} is {bound}"
-                message = (
-                    f"{node} reports {in_words(metric, value)}{behind}, but "
-                    f"{known or f'no accelerator reaches {bound}'}."
+                case = "above_peak" if peak else "above_any_peak"
+                reasons.argue(
+                    INCONCLUSIVE,
+                    "impossible",
+                    node,
+                    case=case if metric == "tflops_per_gpu" else f"{case}_by_tokens",
+                    metric=metric,
+                    value=quantity_of(metric, value),
+                    tflops=float(computed),
+                    peak_tflops=peak,
+                    most_tflops=_PEAK_OF_NONE,
+                    gpu=seen.plan["gpu"],
+                    precision=workload["precision"] if workload else None,
                 )
-                evidence = {"metric": metric, "value": value, "tflops": computed, "peak_tflops": peak}
-                reasons.add(INCONCLUSIVE, "impossible", message, node, **evidence)
                 break

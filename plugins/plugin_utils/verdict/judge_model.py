@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Plan, Status
+from ..text.numbers import billions
 from .facts import trains_on_cpus
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
@@ -36,26 +37,11 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
         found += [value / 1e9 for value in settings.get("parameters_of_rank", [])]
     other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
     if other and trains_on_cpus([status]):
-        message = (
-            f"{node} has no accelerator and trained a model of {_in_words(other[0])} parameters instead of "
-            f"{_in_words(planned)}: this run tested the launch, not the planned training."
-        )
-        reasons.note("model_on_cpus", message, node, found=other[0], planned=planned)
+        reasons.remark("model_on_cpus", node, found=other[0], planned=planned)
     elif other:
-        message = (
-            f"The log of {node} is from another workload: its model has {_in_words(other[0])} parameters; the plan has "
-            f"{_in_words(planned)}."
-        )
-        reasons.add(FAIL, "other_workload", message, node, found=other[0], planned=planned)
+        reasons.argue(FAIL, "other_workload", node, case="parameters", found=other[0], planned=planned)
     elif found:
-        agrees.append(f"{_in_words(found[0])} parameters")
-
-
-def _in_words(billions: float) -> str:
-    for size, word in ((1.0, "billion"), (1e-3, "million")):
-        if billions >= size:
-            return f"{billions / size:.3g} {word}"
-    return f"{billions * 1e9:,.0f}"
+        agrees.append(f"{billions(found[0])} parameters")
 
 
 def judge_parallelism(status: Status, reasons: Reasons) -> None:
@@ -65,16 +51,12 @@ def judge_parallelism(status: Status, reasons: Reasons) -> None:
         return
     made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
     if made != ranks:
-        message = f"The log of {node} contradicts itself: its parallel sizes make {made:g} ranks, but it sees {ranks}."
-        reasons.add(INCONCLUSIVE, "settings_differ", message, node, found=made, other=ranks)
+        reasons.argue(INCONCLUSIVE, "settings_differ", node, case="parallel_sizes", found=made, other=ranks)
     batch, micro = (settings.get(name, ()) for name in ("global_batch_size", "micro_batch_size"))
     data = settings["data_parallelism"][0]
     if len(batch) == len(micro) == 1 and batch[0] % (micro[0] * data):
-        message = (
-            f"The log of {node} contradicts itself: {batch[0]:g} sequences do not divide into micro batches of "
-            f"{micro[0]:g} on {data:g} ranks."
-        )
-        reasons.add(INCONCLUSIVE, "settings_differ", message, node, batch=batch[0], micro_batch=micro[0], ranks=data)
+        values = {"batch": batch[0], "micro_batch": micro[0], "ranks": data}
+        reasons.argue(INCONCLUSIVE, "settings_differ", node, case="micro_batches", **values)
 
 
 def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
@@ -87,10 +69,6 @@ def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], r
     if not math.isfinite(made):
         return
     if abs(made - said[0]) > _RATE_TOLERANCE * said[0]:
-        message = (
-            f"The TFLOP/s of {node} times its step time make {made:.6g} TFLOPs, but its log says that a step has "
-            f"{said[0]:.6g}."
-        )
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=said[0])
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_of_step", found=made, planned=said[0])
     else:
         agrees.append(f"{made:.6g} TFLOPs in a step")

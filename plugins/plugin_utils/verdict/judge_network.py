@@ -13,7 +13,7 @@ from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
 from ..plan.job.gradient_traffic import least_bytes_sent
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
-from ..text.nodes import folded_messages
+from ..text.numbers import byte_size
 from ..text.words import counted
 from .facts import trains_on_cpus
 from .judge_log import communicators
@@ -43,32 +43,35 @@ def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
     networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
     over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
     for node in over_tcp:
-        message = f"NCCL uses TCP on {node}, but the plan uses RDMA: its log names {_TCP}."
-        reasons.add(FAIL, "tcp_transport", message, node, transports=networks_of[node])
+        reasons.argue(FAIL, "tcp_transport", node, transports=networks_of[node])
     if over_tcp:
         return
     traffic_of = {status["node"]: moved for status in statuses if (moved := rdma_traffic(plan, status, attempts))}
     _judge_unproven(plan, statuses, networks_of, traffic_of, reasons)
     proven = {node: moved for node, moved in traffic_of.items() if moved.suffices}
     if proven:
-        sent = [moved.sent for moved in proven.values()]
-        each = _gigabytes(min(sent)) if len(sent) == 1 else f"{_gigabytes(min(sent))} to {_gigabytes(max(sent))} each"
-        least = next(iter(proven.values())).least
-        message = (
-            f"RDMA devices of {counted(len(proven), 'node')} sent {each}; this training needs {_gigabytes(least)}."
+        totals = [moved.sent for moved in proven.values()]
+        reasons.argue(
+            PASS,
+            "transport",
+            case="rdma" if len(proven) == 1 else "rdma_each",
+            nodes=len(proven),
+            lowest=min(totals),
+            highest=max(totals),
+            least=next(iter(proven.values())).least,
+            sent={node: moved.by_device for node, moved in proven.items()},
         )
-        reasons.add(PASS, "transport", message, sent={node: moved.by_device for node, moved in proven.items()})
     elif networks_of:
         names = sorted({name for networks in networks_of.values() for name in networks})
-        message = f"NCCL uses {' and '.join(names)} on {counted(len(networks_of), 'node')}."
-        reasons.add(PASS, "transport", message, transports=networks_of)
+        reasons.argue(PASS, "transport", case="nccl", networks=names, nodes=len(networks_of), transports=networks_of)
     for node, moved in traffic_of.items():
         if node in networks_of and not moved.suffices:
-            named = " and ".join(networks_of[node])
-            message = f"NCCL names {named} on {node}, but {_too_little(moved)}."
-            reasons.note("low_traffic", message, node, sent=moved.by_device, least=moved.least)
-    for message in folded_messages(_uneven(node, moved) for node, moved in proven.items() if moved.idle):
-        reasons.note("uneven_traffic", message)
+            networks = networks_of[node]
+            reasons.remark("low_traffic", node, case="named_by_nccl", networks=networks, **_too_little(moved))
+    for node, moved in proven.items():
+        if moved.idle:
+            usual = float(median(moved.by_device.values()))
+            reasons.remark("uneven_traffic", node, idle=moved.idle, median=usual)
 
 
 def _judge_unproven(
@@ -85,26 +88,23 @@ def _judge_unproven(
     for node in unproven:
         moved = traffic_of.get(node)
         if moved:
-            message = f"Nothing shows that {node} used RDMA: {_too_little(moved)}."
-            reasons.add(INCONCLUSIVE, "low_traffic", message, node, sent=moved.by_device, least=moved.least)
+            reasons.argue(INCONCLUSIVE, "low_traffic", node, **_too_little(moved))
     unknown = [node for node in unproven if node not in traffic_of]
     if not unknown:
         return
     level = level_that_hides_the_network(plan["nodes"])
     if plan.get("logs") and not networks_of and level is not None:
-        reasons.note("transport_unknown", "Nothing in the logs shows whether RDMA was used; no counters were read.")
+        reasons.remark("transport_unknown", case="no_counters_read")
         return
     if len(unknown) < len(nodes):
         for node in unknown:
-            message = f"Whether {node} uses RDMA is unknown: only other nodes have counters, or name NCCL's network."
-            reasons.add(INCONCLUSIVE, "transport_unknown", message, node, transports=dict(networks_of))
+            reasons.argue(INCONCLUSIVE, "transport_unknown", node, case="of_some_nodes", transports=dict(networks_of))
         return
-    message = "Whether RDMA was used is unknown: no RDMA device that the plan names has counters, "
     if level is None:
-        message += "and no log names NCCL's network although NCCL_DEBUG makes NCCL do so."
+        reasons.argue(INCONCLUSIVE, "transport_unknown")
     else:
-        message += f"and NCCL names its network only with NCCL_DEBUG=INFO; here it is {level or 'not set'}."
-    reasons.add(INCONCLUSIVE, "transport_unknown", message)
+        case = "debug_level" if level else "debug_level_not_set"
+        reasons.argue(INCONCLUSIVE, "transport_unknown", case=case, level=level)
 
 
 def is_asked(plan: Plan, statuses: list[Status]) -> bool:
@@ -164,30 +164,11 @@ def rdma_traffic(plan: Plan, status: Status, attempts: Mapping[str, pd.DataFrame
 def traffic_in_words(moved: RdmaTraffic) -> str:
     """Return the traffic of a node in words, for its ledger."""
     devices = counted(len(moved.by_device), "RDMA device")
-    return f"{_gigabytes(moved.sent)} sent by {devices}, at least {_gigabytes(moved.least)} needed"
+    return f"{byte_size(moved.sent)} sent by {devices}, at least {byte_size(moved.least)} needed"
 
 
-def _too_little(moved: RdmaTraffic) -> str:
-    devices = ", ".join(moved.by_device)
-    return (
-        f"its RDMA devices ({devices}) sent {_gigabytes(moved.sent)} of the {_gigabytes(moved.least)} that this "
-        "training has to send at least"
-    )
-
-
-def _uneven(node: str, moved: RdmaTraffic) -> tuple[str, str]:
-    few = ", ".join(f"{device} {_gigabytes(sent)}" for device, sent in moved.idle.items())
-    usual = _gigabytes(median(moved.by_device.values()))
-    return node, f"The RDMA devices of {node} shared the traffic unevenly: {few}, against a median of {usual}."
-
-
-def _gigabytes(size: float) -> str:
-    """Return a number of bytes in words, with three digits."""
-    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            value = size / factor
-            return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
-    return f"{size:.0f} B"
+def _too_little(moved: RdmaTraffic) -> dict[str, t.Any]:
+    return {"devices": list(moved.by_device), "total": moved.sent, "least": moved.least, "sent": moved.by_device}
 
 
 def judge_world(
@@ -208,32 +189,27 @@ def judge_world(
     wrong = {node: size for node, size in sizes.items() if size != ranks}
     for node, size in wrong.items():
         alone = size * nodes == ranks
-        what = "trained alone" if alone else "trained with the wrong world size"
-        message = f"{node} {what}: it sees {counted(size, 'rank')}, but the job has {ranks}."
-        reasons.add(FAIL, "trained_alone" if alone else "world_size", message, node, world_size=size, ranks=ranks)
+        reasons.argue(FAIL, "trained_alone" if alone else "world_size", node, world_size=size, ranks=ranks)
     for status in statuses:
         _judge_communicator(status, ranks, reasons)
     if sizes and not wrong:
-        every = "both" if ranks == 2 else f"all {ranks}"
-        reasons.add(PASS, "world", f"The trainer sees {every} ranks of the job.", world_size=sizes)
+        reasons.argue(PASS, "world", ranks=ranks, world_size=sizes)
     elif not sizes and grammar_of(grammar_name(plan)).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:
-        reasons.note("world_unknown", "No log says how many ranks the trainer sees.")
+        reasons.remark("world_unknown")
 
 
 def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
     """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
     for size, _name in communicators(status):
         if size > ranks:
-            message = f"{status['node']} trained with the wrong world size: NCCL has {size} ranks, the job {ranks}."
-            reasons.add(FAIL, "world_size", message, status["node"], world_size=size, ranks=ranks)
+            reasons.argue(FAIL, "world_size", status["node"], case="nccl", world_size=size, ranks=ranks)
 
 
 def _judge_several_that_print(
     ranks: int, workload: Workload, by_node: Mapping[str, Mapping[str, Statistics]], reasons: Reasons
 ) -> None:
-    message = f"{counted(len(by_node), 'node')} print steps, but in one job only the last rank does"
     flops = workload["model_flops_per_token"]
     counted_by_trainer = [
         found["tflops_per_gpu"]["median"] * 1e12 / (flops * found["tokens_per_sec_per_gpu"]["median"])
@@ -242,8 +218,8 @@ def _judge_several_that_print(
     ]
     nodes = sorted(by_node)
     if counted_by_trainer and min(counted_by_trainer) > _SURELY_MORE:
-        seen = ranks / min(counted_by_trainer)
-        alone = f"{message}, and their TFLOP/s match about {seen:.0f} of the {ranks} ranks: they trained alone."
-        reasons.add(FAIL, "trained_alone", alone, nodes=nodes, ratio=min(counted_by_trainer))
+        ratio = min(counted_by_trainer)
+        matched = {"nodes": nodes, "matching_ranks": ranks / ratio, "ranks": ranks, "ratio": ratio}
+        reasons.argue(FAIL, "trained_alone", case="several_print", **matched)
     else:
-        reasons.add(INCONCLUSIVE, "alone_suspected", f"{message}: they may have trained alone.", nodes=nodes)
+        reasons.argue(INCONCLUSIVE, "alone_suspected", nodes=nodes)

@@ -9,7 +9,7 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.record import METRICS, OTHER_FIELDS
-from ..text.numbers import name_of, number
+from ..text.numbers import quantity_of
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -20,11 +20,7 @@ if t.TYPE_CHECKING:
     from .seen import Seen
 
 # What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
-_ABOVE = {
-    "loss_scale": ("loss scale", 2.0**-24),
-    "parameter_norm": ("norm of the weights", 0.0),
-    "tokens_with_loss": ("number of tokens with a loss", 0.0),
-}
+_ABOVE = {"loss_scale": 2.0**-24, "parameter_norm": 0.0, "tokens_with_loss": 0.0}
 # With a larger one the weights are forgotten in a step.
 _LARGEST_LEARNING_RATE = 1.0
 
@@ -39,30 +35,25 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     for (node, metric), rows in sorted(
         _groups(wrong, "node", "metric"), key=lambda group: list(METRICS).index(group[0][1])
     ):
-        first = int(rows["step"].min())
-        where = f"step {first}" if len(rows) == 1 else f"{len(rows)} steps, the first of them {first}"
-        message = f"The {name_of(metric)} of {node} is NaN or infinite in {where}."
-        reasons.add(FAIL, "not_finite", message, str(node), metric=metric, first_step=first, steps=len(rows))
+        case, first = "" if len(rows) == 1 else "several_steps", int(rows["step"].min())
+        reasons.argue(FAIL, "not_finite", str(node), case=case, metric=metric, first_step=first, steps=len(rows))
     _judge_signs(taken, reasons)
     last_steps = steps[steps["attempt"] == steps["node"].map(last_attempts)]
     _judge_evidence(last_steps, reasons)
     _judge_other_fields(last_steps, reasons)
     for status in seen.statuses:
         for where in status.get("arguments", {}).get("evaluation_not_finite", []):
-            message = f"An evaluation on {status['node']} is NaN or infinite: {where}."
-            reasons.add(FAIL, "not_finite", message, status["node"])
+            reasons.argue(FAIL, "not_finite", status["node"], case="evaluation", where=where)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for (node,), rows in _groups(nan_iterations, "node"):
-        step = int(rows["step"].min())
-        message = f"The trainer on {node} reported a NaN iteration at step {step}."
-        reasons.add(FAIL, "nan_iterations", message, str(node), first_step=step)
+        reasons.argue(FAIL, "nan_iterations", str(node), first_step=int(rows["step"].min()))
     losses = taken[taken["metric"] == "loss"]
     with_loss = set(losses["node"])
     without = [str(node) for node in last_attempts.index if node not in with_loss]
     for node in without:
-        reasons.add(INCONCLUSIVE, "no_loss", f"The log of {node} has steps but no loss.", node)
+        reasons.argue(INCONCLUSIVE, "no_loss", node)
     if not losses.empty and wrong.empty and nan_iterations.empty and not without:
-        reasons.add(PASS, "finite", f"All {len(losses)} losses are finite, and so is every other value.")
+        reasons.argue(PASS, "finite", losses=len(losses))
 
 
 def _without_skipped(records: pd.DataFrame) -> pd.DataFrame:
@@ -84,27 +75,27 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
     below = (records["value"] < 0) & (records["metric"] != "loss")
     wrong = records[below | (records["value"] == 0) & (records["metric"] == "step_time_ms")]
     for (node, metric), rows in _groups(wrong, "node", "metric"):
-        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"The {name_of(metric)} of {node} is {number(value)} in step {step}, which is impossible."
-        reasons.add(FAIL, "below_zero", message, str(node), metric=metric, first_step=step, steps=len(rows))
+        value, first = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
+        reasons.argue(FAIL, "below_zero", str(node), metric=metric, value=value, first_step=first, steps=len(rows))
     large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
     for (node,), rows in _groups(large[np.isfinite(large["value"])], "node"):
-        value, step = float(rows["value"].iloc[0]), int(rows["step"].iloc[0])
-        message = f"The learning rate of {node} is {number(value)} in step {step}, too high to learn anything."
-        reasons.add(INCONCLUSIVE, "impossible", message, str(node), metric="learning_rate", value=value)
+        value, step = quantity_of("learning_rate", float(rows["value"].iloc[0])), int(rows["step"].iloc[0])
+        reasons.argue(
+            INCONCLUSIVE, "impossible", str(node), case="learning_rate", metric="learning_rate", value=value, step=step
+        )
 
 
 def _judge_evidence(steps: pd.DataFrame, reasons: Reasons) -> None:
     """Note a loss scale, weight norm or number of tokens with a loss that is not above zero: nothing is learned."""
-    for name, (word, least) in _ABOVE.items():
+    for name, least in _ABOVE.items():
         if name not in steps:
             continue
         wrong = steps[~((steps[name] > least) & np.isfinite(steps[name])) & steps[name].notna()]
         for (node,), rows in _groups(wrong, "node"):
             value, step = float(rows[name].iloc[0]), int(rows["step"].iloc[0])
-            message = f"The {word} of {node} is {number(value)} in step {step}: that step learned nothing."
             code = "below_zero" if math.isfinite(value) else "not_finite"
-            reasons.add(FAIL, code, message, str(node), metric=name, first_step=step, steps=len(rows))
+            at = {"first_step": step, "steps": len(rows)}
+            reasons.argue(FAIL, code, str(node), case="learned_nothing", metric=name, value=value, **at)
 
 
 def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
@@ -114,8 +105,4 @@ def _judge_other_fields(steps: pd.DataFrame, reasons: Reasons) -> None:
     skipped = steps["skipped_iterations"] > 0 if "skipped_iterations" in steps else False
     for (node,), rows in _groups(steps[steps[OTHER_FIELDS].notna() & ~skipped], "node"):
         first = int(rows["step"].iloc[0])
-        message = (
-            f"A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, first in step "
-            f"{first}."
-        )
-        reasons.add(FAIL, "not_finite", message, str(node), first_step=first, steps=len(rows))
+        reasons.argue(FAIL, "not_finite", str(node), case="other_field", first_step=first, steps=len(rows))

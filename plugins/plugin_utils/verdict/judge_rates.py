@@ -40,14 +40,9 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
         return
     found = float(np.median(products))
     if tokens and abs(found - tokens) > _RATE_TOLERANCE * tokens:
-        message = (
-            f"The log of {node} is from another workload: its tokens/s per GPU times its step time make "
-            f"{number(found)} tokens per GPU and step, but the workload has {number(tokens)}."
-        )
-        reasons.add(FAIL, "other_workload", message, node, found=found, planned=tokens)
+        reasons.argue(FAIL, "other_workload", node, case="tokens_of_step", found=found, planned=float(tokens))
     elif (np.abs(products - found) > _RATE_TOLERANCE * abs(found)).mean() > _RATE_TOLERANCE:
-        message = f"The tokens/s per GPU and the step times of {node} contradict each other from step to step."
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="tokens_from_step_to_step")
     else:
         agrees.append(f"{number(found)} tokens per GPU and step")
 
@@ -60,8 +55,7 @@ def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees
     counted = rows[rows["counted"]]
     allowed = _RATE_TOLERANCE + digit
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
-        message = f"The TFLOP/s per GPU and the step times of {node} contradict each other from step to step."
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node)
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_from_step_to_step")
     elif digit < _RATE_TOLERANCE and workload:
         _judge_model_flops(node, counted, workload, agrees, reasons)
 
@@ -87,11 +81,8 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
         if not first:
             first, usual = node, own
         elif abs(own - usual) > (_RATE_TOLERANCE + 2 * digit) * usual:
-            message = (
-                f"A device of {node} computes {number(own / 1000)} TFLOP in a step, but one of {first} computes "
-                f"{number(usual / 1000)}; in one job all compute the same."
-            )
-            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, other=first, found=own, planned=usual)
+            tflop = {"found": own / 1000, "planned": usual / 1000}
+            reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_of_another_node", other=first, **tflop)
 
 
 def _judge_model_flops(
@@ -108,11 +99,8 @@ def _judge_model_flops(
         layers, hidden_size = workload.get("layers") or 0, workload.get("hidden_size") or 0
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
         if not least / _COUNTED_OTHERWISE < found < most * _COUNTED_OTHERWISE:
-            message = (
-                f"The TFLOP/s per GPU of {node} times its step time make {number(found / 1e9, digits=3)} GFLOP per "
-                f"token, but the model needs {number(least / 1e9, digits=3)}."
-            )
-            reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=found, planned=least)
+            flops = {"found": found, "planned": float(least)}
+            reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_per_token", **flops)
         else:
             agrees.append(f"{number(found / 1e9, digits=3)} GFLOP per token")
 
@@ -128,14 +116,11 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
     by_clock = float((passed["clock"] / passed["step"]).iloc[-1]) * 1000.0
     by_bar = float(passed["step_time_ms"].iloc[-1])
     if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
-        message = (
-            f"The progress bars of {node} contradict themselves: a step takes {number(by_bar)} ms by their rate, but "
-            f"{number(by_clock)} ms by their elapsed time."
-        )
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=by_bar, planned=by_clock)
-    rate, due, unit = "tokens_per_sec_per_gpu", tokens, "tokens per GPU"
+        times = {"found": by_bar, "planned": by_clock}
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="step_time_of_bars", **times)
+    rate, due, case = "tokens_per_sec_per_gpu", tokens, "tokens_by_elapsed_time"
     if rate not in rows:
-        rate, due, unit = "sequences_per_sec", _samples_of_step(rows), "samples"
+        rate, due, case = "sequences_per_sec", _samples_of_step(rows), "samples_by_elapsed_time"
     if not due or rate not in rows:
         return
     rated = _finite(rows.loc[rows["counted"], ["step", "clock", rate]]).to_numpy()
@@ -146,11 +131,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
     made = float(np.median(apart[:, 1] / apart[:, 0]) * np.median(rated[:, 2]))
     at_start = len(rated) < _ROWS_AFTER_START
     if made > _TOO_LONG * due or (made < (2.0 - _TOO_LONG) * due and not at_start):
-        message = (
-            f"By the elapsed time, the throughput of {node} makes {number(made)} {unit} in a step, but a step has "
-            f"{number(due)}."
-        )
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=made, planned=due)
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case=case, found=made, planned=float(due))
 
 
 def _samples_of_step(rows: pd.DataFrame) -> float | None:
@@ -179,18 +160,11 @@ def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reas
         return
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
     taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0
+    values = {"steps": len(stamped), "found": taken, "planned": span}
     if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
-        message = (
-            f"The log of {node} is from another workload, or was edited: its {len(stamped)} counted steps take "
-            f"{number(taken)} s by their step times, but {number(span)} s by their timestamps."
-        )
-        reasons.add(FAIL, "other_workload", message, node, found=taken, planned=span)
+        reasons.argue(FAIL, "other_workload", node, case="timestamps", **values)
     elif _each_step_too_long(stamped):
-        message = (
-            f"Nearly every step of {node} lasts longer by its timestamps than by its step time: {len(stamped)} "
-            f"counted steps take {number(taken)} s by their step times, but {number(span)} s by their timestamps."
-        )
-        reasons.add(INCONCLUSIVE, "rates_disagree", message, node, found=taken, planned=span)
+        reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="timestamps", **values)
     else:
         agrees.append(f"steps of {number(taken)} s within {number(span)} s of timestamps")
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 import typing as t
 
 from ..plan.job.steps import MIN_SAMPLES
-from ..text.numbers import name_of, number
-from ..text.words import counted
 from .reasons import INCONCLUSIVE, PASS, Reasons
 from .statistics import samples_of
 
@@ -26,20 +24,17 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
     warm_up, judged = seen.warm_up, seen.judged_metrics
     counts = {node: samples_of(found) for node, found in seen.by_node.items()}
     for node, found in seen.by_node.items():
-        needed = f"after the warm-up of {counted(warm_up.steps, 'step')}; at least {MIN_SAMPLES} are needed."
+        needed = {"needed": MIN_SAMPLES, "warm_up": warm_up.steps}
         if counts[node] < MIN_SAMPLES:
-            message = f"Only {counted(counts[node], 'step')} of {node} can be judged {needed}"
-            reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=counts[node])
+            reasons.argue(INCONCLUSIVE, "too_few_samples", node, samples=counts[node], **needed)
             continue
         for metric in (metric for metric in judged if metric in found):
             count = found[metric]["samples"]
             if count < MIN_SAMPLES:
-                message = f"{node} reported its {name_of(metric)} in only {counted(count, 'step')} {needed}"
-                reasons.add(INCONCLUSIVE, "too_few_samples", message, node, samples=count)
+                few = {"metric": metric, "samples": count, **needed}
+                reasons.argue(INCONCLUSIVE, "too_few_samples", node, case="metric", **few)
     if counts and min(counts.values()) >= MIN_SAMPLES:
-        after = f"after a warm-up of {counted(warm_up.steps, 'step')}"
-        message = f"At least {min(counts.values())} steps per node are counted, {after}."
-        reasons.add(PASS, "samples", message, samples=counts)
+        reasons.argue(PASS, "samples", samples=counts, least=min(counts.values()), warm_up=warm_up.steps)
     if counts:
         reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
     _judge_warm_up(seen, reasons)
@@ -52,9 +47,5 @@ def _judge_warm_up(seen: Seen, reasons: Reasons) -> None:
     long = warm_up.steps > max(_LONG_WARM_UP, large * most)
     if not long or not warm_up.steady or warm_up.apart <= _SLOW_WARM_UP:
         return
-    remedy = "If that was a warm-up, set training_warmup_steps." if warm_up.detected else "Lower training_warmup_steps."
-    message = (
-        f"{warm_up.steps} of {most} steps are not counted, as warm-up, and their pace is "
-        f"{number(100 * warm_up.apart, digits=2)} % off that of the others. {remedy}"
-    )
-    reasons.add(INCONCLUSIVE, "long_warm_up", message, warm_up=warm_up.steps, steps=most)
+    case = "detected" if warm_up.detected else "asked"
+    reasons.argue(INCONCLUSIVE, "long_warm_up", case=case, warm_up=warm_up.steps, steps=most, apart=warm_up.apart)

@@ -8,7 +8,6 @@ import typing as t
 
 import numpy as np
 
-from ..text.words import counted
 from .frame import WARM_UP
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
@@ -23,7 +22,7 @@ _TORN = 0.005
 _MOST_IDLE = 0.1
 # Less than this moves no weight: float32 has seven digits.
 _NOTHING = 1e-12
-_NEEDED = {"learning_rate": "learning rate", "grad_norm": "gradient norm"}
+_NEEDED = ("learning_rate", "grad_norm")
 # A search for a loss scale skips few of the steps after the warm-up.
 _MOST_SEARCHED = 0.05
 
@@ -41,8 +40,7 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
     for node, rows in seen.attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
-            message = f"{node} does not report the skipped iterations of {counted(missing, 'step')}."
-            reasons.add(INCONCLUSIVE, "skipped_unknown", message, node, steps=missing)
+            reasons.argue(INCONCLUSIVE, "skipped_unknown", node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
         skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()
@@ -55,28 +53,21 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
         count = math.ceil(skipped[late].sum())
         if count > allowed:
             first = int(rows["step"].to_numpy()[late][0])
-            message = (
-                f"{node} skipped {counted(count, 'iteration')} after the warm-up, the first of them {first}; "
-                f"at most {allowed} may be (training_max_skipped)."
-            )
-            reasons.add(FAIL, "skipped_iterations", message, node, skipped=count, allowed=allowed, first_step=first)
+            reasons.argue(FAIL, "skipped_iterations", node, skipped=count, allowed=allowed, first_step=first)
         if skipped.size and skipped[-1] > 0:
-            step = int(rows["step"].iloc[-1])
-            message = f"The last iteration of {node}, {step}, was skipped: it trained nothing."
-            reasons.add(INCONCLUSIVE, "last_step_skipped", message, node, last_step=step)
+            reasons.argue(INCONCLUSIVE, "last_step_skipped", node, last_step=int(rows["step"].iloc[-1]))
 
 
 def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     """Note steps that moved no weight: their learning rate or gradient norm is 0."""
     _judge_updates(node, rows, reasons)
-    for name, word in _NEEDED.items():
+    for name in _NEEDED:
         idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
         if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
-            message = (
-                f"The {word} of {node} is 0 in {len(idle)} of {counted(len(rows), 'step')}, the first of them "
-                f"{int(idle.iloc[0])}: they trained nothing."
+            first, taken = int(idle.iloc[0]), len(rows)
+            reasons.argue(
+                INCONCLUSIVE, "idle_steps", node, metric=name, steps=len(idle), steps_taken=taken, first_step=first
             )
-            reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric=name, steps=len(idle))
 
 
 def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
@@ -90,11 +81,11 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     # Bars show three digits, of the step before now and then.
     allowed = 2.0 + 0.01 * float(updates[-1]) if steps else 0.0
     if steps and not done >= (1 - _MOST_IDLE) * steps - allowed:
-        message = f"{node} counts {done:g} weight updates over {counted(steps, 'step')}: some steps trained nothing."
-        reasons.add(INCONCLUSIVE, "idle_steps", message, node, metric="updates", steps=steps)
+        values = {"metric": "updates", "steps": steps, "updates": done}
+        reasons.argue(INCONCLUSIVE, "idle_steps", node, case="updates", **values)
     elif done > steps + allowed:
-        message = f"{node} counts {done:g} weight updates over {counted(steps, 'step')}: its log holds two runs."
-        reasons.add(INCONCLUSIVE, "settings_differ", message, node, metric="updates", steps=steps, updates=done)
+        values = {"metric": "updates", "steps": steps, "updates": done}
+        reasons.argue(INCONCLUSIVE, "settings_differ", node, case="updates", **values)
 
 
 def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:

@@ -6,9 +6,6 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import JudgedBound, Pause, TimeSpent
-from ..text.durations import duration
-from ..text.nodes import folded
-from ..text.numbers import in_words, name_of, number
 from .reasons import INCONCLUSIVE, Reasons
 from .statistics import samples_of
 from .thresholds import is_met
@@ -42,23 +39,15 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
             continue
         share = really / time["median"]
-        median, mean = (in_words(_TIME, value) for value in (time["median"], time["mean"]))
-        means = f"The median step of {node} takes {median}, the mean {mean}"
-        if time["wall_clock"]:
-            means += f", and {in_words(_TIME, time['wall_clock'])} with the time between steps"
-        evidence = t.cast("dict[str, t.Any]", time)
-        missed = dict.fromkeys(name_of(bound["metric"]) for bound in seen.bounds if _is_missed(bound, share))
+        times = t.cast("dict[str, t.Any]", time)
+        between = "_and_pauses" if time["wall_clock"] else ""
+        missed = list(dict.fromkeys(bound["metric"] for bound in seen.bounds if _is_missed(bound, share)))
         if missed:
-            message = f"{means}. By the time really spent, {' and '.join(missed)} would miss the threshold."
-            reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
-        elif hole := _hole(time, steps):
-            message = (
-                f"{node} paused for {duration(hole['seconds'])} after step {hole['after_step']}, longer than all "
-                f"{steps} counted steps took. Find out what it did; the step times do not include it."
-            )
-            reasons.add(INCONCLUSIVE, "pauses", message, node, **evidence)
+            reasons.argue(INCONCLUSIVE, "pauses", node, case=f"missed_by_mean{between}", metrics=missed, **times)
+        elif _hole(time, steps):
+            reasons.argue(INCONCLUSIVE, "pauses", node, case="paused", steps=steps, **times)
         else:
-            reasons.note("pauses", f"{means}: some steps, or pauses between steps, take longer.", node)
+            reasons.remark("pauses", node, case=f"longer_mean{between}", **times)
     _note_levels(seen, reasons)
 
 
@@ -67,15 +56,8 @@ def _note_levels(seen: Seen, reasons: Reasons) -> None:
     found = {node: time["levels"] for node, time in seen.times.items() if time["levels"]}
     if not found:
         return
-    node = next(iter(found))
-    low, high = found[node]
-    fast, slow = (in_words(_TIME, level["step_time_ms"]) for level in (low, high))
-    of_which = f" of {node}" if len(found) > 1 else ""
-    message = (
-        f"The step times of {folded(found)} have two levels: {low['steps']} steps{of_which} take about {fast} and "
-        f"{high['steps']} about {slow}. Their median depends on how many steps each level has."
-    )
-    reasons.note("two_levels", message, node if len(found) == 1 else None, nodes=list(found), levels=found[node])
+    node, case = (next(iter(found)), "") if len(found) == 1 else (None, "several")
+    reasons.remark("two_levels", node, case=case, nodes=list(found), levels=next(iter(found.values())))
 
 
 def _hole(time: TimeSpent, steps: int) -> Pause | None:
@@ -90,8 +72,7 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
     judged = [bound for bound in bounds if bound["metric"] in (_TIME, *_RATES) and bound["kind"] != "info"]
     if judged and not any(_is_missed(bound, 1 + time["drift"]) for bound in judged):
         return
-    message = f"{node} slows down: its last fifth of the steps takes {number(100 * time['drift'], digits=2)} % longer."
-    reasons.add(INCONCLUSIVE, "slows_down", message, node, drift=time["drift"])
+    reasons.argue(INCONCLUSIVE, "slows_down", node, drift=time["drift"])
 
 
 def _is_missed(bound: JudgedBound, share: float) -> bool:

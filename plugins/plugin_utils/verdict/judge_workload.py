@@ -11,7 +11,7 @@ import numpy as np
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
 from ..text.numbers import exact
-from ..text.words import counted
+from ..text.terms import field, is_count
 from .arguments import judge_arguments
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
 from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens
@@ -27,22 +27,22 @@ _SAMPLES = 0.5
 _TOKEN_TOLERANCE = 0.05
 # Of a batch that is mostly padding some tokens are left.
 _LEAST_WITH_LOSS = 1e-3
-_WORDS = {
-    "sequence_length": "sequence length",
-    "micro_batch_size": "micro batch size",
-    "global_batch_size": "global batch size",
-    "iterations": "number of iterations",
-    "gpus": "number of ranks",
-    "batch_per_device": "batch size per device",
-    "accumulated_batches": "number of accumulated batches",
-    "tensor_parallelism": "tensor parallel size",
-    "pipeline_parallelism": "pipeline parallel size",
-    "data_parallelism": "data parallel size",
-    "context_parallelism": "context parallel size",
-    "layers": "number of layers",
-    "hidden_size": "hidden size",
-    "vocabulary": "vocabulary size",
-}
+_SETTINGS = (
+    "sequence_length",
+    "micro_batch_size",
+    "global_batch_size",
+    "iterations",
+    "gpus",
+    "batch_per_device",
+    "accumulated_batches",
+    "tensor_parallelism",
+    "pipeline_parallelism",
+    "data_parallelism",
+    "context_parallelism",
+    "layers",
+    "hidden_size",
+    "vocabulary",
+)
 
 
 def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
@@ -59,23 +59,21 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
         compared = _Compared(node, agrees[node], of_job if seen.together else None, reasons)
         _judge_ranks(status, compared, None if seen.together else planned.get("gpus"))
         judge_arguments(plan, node, status.get("arguments", {}), agrees[node], reasons)
-        for name, word in _WORDS.items():
+        for name in _SETTINGS:
             values = settings.get(name, [])
             if len(values) > 1:
-                found = " and ".join(exact(value) for value in values)
-                message = f"The log of {node} has two values of the {word}, {found}: it holds two runs."
-                reasons.add(INCONCLUSIVE, "settings_differ", message, node, **{name: values})
+                reasons.argue(INCONCLUSIVE, "settings_differ", node, setting=name, found=values)
             elif values:
-                compared.with_plan(word, values[0], planned.get(name))
-                compared.with_others(word, values[0])
+                compared.with_plan(name, values[0], planned.get(name))
+                compared.with_others(name, values[0])
         if node in attempts and planned.get("iterations"):
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status.get("steps_total")
         if node in attempts and total is not None:
             # Of the step lines; without a plan it has to be that of the settings.
-            compared.with_plan(_WORDS["iterations"], total, planned.get("iterations"))
+            compared.with_plan("iterations", total, planned.get("iterations"))
             if "iterations" not in planned:
-                compared.with_others(_WORDS["iterations"], total)
+                compared.with_others("iterations", total)
         judge_parallelism(status, reasons)
         judge_parameters(plan, status, agrees[node], reasons)
     # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
@@ -101,14 +99,14 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
                 judge_flops_of_step(status, rows, agrees[node], reasons)
     judge_same_flops(attempts if seen.together and grammar.printed_by == EVERY_RANK else {}, reasons)
     if planned and all(agrees.values()):
-        reasons.add(PASS, "workload", "The logs match the planned workload, as far as they show it.")
+        reasons.argue(PASS, "workload")
     return agrees
 
 
 def _planned(plan: Plan) -> dict[str, float]:
     workload = t.cast("dict[str, t.Any]", plan.get("workload") or {})
     parameters = t.cast("dict[str, t.Any]", plan["parameters"])
-    planned = {name: workload.get(name) for name in _WORDS} | {"iterations": parameters.get("iterations")}
+    planned = {name: workload.get(name) for name in _SETTINGS} | {"iterations": parameters.get("iterations")}
     if not plan.get("rehearsal"):
         planned |= {name: parameters.get(name) for name in ("tensor_parallelism", "pipeline_parallelism")}
     return {name: float(value) for name, value in planned.items() if value}
@@ -125,36 +123,31 @@ class _Compared(t.NamedTuple):
     of_job: dict[str, tuple[str, float]] | None
     reasons: Reasons
 
-    def with_plan(self, word: str, found: float, planned: float | None) -> None:
+    def with_plan(self, setting: str, found: float, planned: float | None) -> None:
         """Note a number that differs from the plan's."""
         if planned is None or abs(found - planned) <= 1e-6 * abs(planned):
-            if f"{word} {exact(found)}" not in self.agrees:
-                self.agrees.append(f"{word} {exact(found)}")
+            agreed = f"{field(setting)} {exact(found)}"
+            if agreed not in self.agrees:
+                self.agrees.append(agreed)
             return
-        what = _of_size(word, exact(found)) if math.isfinite(found) else f"a {word} that is no number"
-        message = f"{self.node} trained with {what}; the plan has {exact(planned)}."
-        self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
+        case = "not_a_number" if not math.isfinite(found) else "count" if is_count(setting) else "size"
+        self.differs(case, setting=setting, found=found, planned=planned)
 
-    def with_others(self, word: str, found: float) -> None:
+    def with_others(self, setting: str, found: float) -> None:
         """Note a number that differs from another node's of the job, or from another line's."""
         if self.of_job is None:
             return
-        first, value = self.of_job.setdefault(word, (self.node, found))
-        if value != found:
-            other = "another line of it" if first == self.node else f"that of {first}"
-            message = f"The {word} is {exact(found)} in the log of {self.node}, but {exact(value)} in {other}."
-            self.reasons.add(FAIL, "other_workload", message, self.node, found=found, other=value)
+        first, value = self.of_job.setdefault(setting, (self.node, found))
+        if value == found:
+            return
+        if first == self.node:
+            self.differs("another_line", setting=setting, found=found, other=value)
+        else:
+            self.differs("another_node", setting=setting, found=found, other_node=first, other=value)
 
-    def fails(self, what: str, found: float, planned: float) -> None:
-        """Note a number of another workload; ``what`` continues the sentence about the log."""
-        message = f"The log of {self.node} {what}"
-        self.reasons.add(FAIL, "other_workload", message, self.node, found=found, planned=planned)
-
-
-def _of_size(word: str, found: str) -> str:
-    """Return what a node trained with: ``16 ranks``, or ``a sequence length of 4,096``."""
-    many = word.removeprefix("number of ")
-    return f"{found} {many}" if many != word else f"a {word} of {found}"
+    def differs(self, case: str, **values: t.Any) -> None:
+        """Note a number of another workload."""
+        self.reasons.argue(FAIL, "other_workload", self.node, case=case, **values)
 
 
 def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> None:
@@ -163,8 +156,8 @@ def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> 
     if not ranks:
         return
     if planned:
-        compared.with_plan("number of ranks", ranks, planned)
-    compared.with_others("number of ranks", ranks)
+        compared.with_plan("gpus", ranks, planned)
+    compared.with_others("gpus", ranks)
     names = ("batch_per_device", "global_batch_size", "accumulated_batches")
     each, whole, times = (settings.get(name, []) for name in names)
     if len(each) == len(whole) == 1 and len(times) <= 1:
@@ -172,11 +165,8 @@ def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> 
         made = ranks * each[0] * accumulated
         # MaxText rounds the batch of a device times the devices.
         if abs(made - whole[0]) >= max(1.0, accumulated):
-            message = (
-                f"The log of {node} contradicts itself: its global batch size is {exact(whole[0])}, but {ranks} ranks "
-                f"of {exact(each[0])} each make {exact(made)}."
-            )
-            compared.reasons.add(FAIL, "other_workload", message, node, found=made, other=whole[0])
+            values = {"ranks": ranks, "batch_per_device": each[0], "found": made, "other": whole[0]}
+            compared.reasons.argue(FAIL, "other_workload", node, case="batch_of_ranks", **values)
 
 
 def _judge_tokens_with_loss(
@@ -188,18 +178,11 @@ def _judge_tokens_with_loss(
         return
     most = float(rows["tokens_with_loss"].max())
     if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
-        message = (
-            f"The log of {status['node']} is from another workload: {exact(most)} tokens of a step have a loss, but "
-            f"the batch has {exact(batch)}."
-        )
-        reasons.add(FAIL, "other_workload", message, status["node"], found=most, planned=batch)
+        reasons.argue(FAIL, "other_workload", status["node"], case="tokens_with_loss", found=most, planned=batch)
     idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
     if not idle.empty:
-        message = (
-            f"In {counted(len(idle), 'step')} of {status['node']}, the first of them {int(idle.iloc[0])}, fewer than "
-            "1 in 1000 tokens have a loss: almost nothing was trained."
-        )
-        reasons.add(INCONCLUSIVE, "idle_steps", message, status["node"], metric="tokens_with_loss", steps=len(idle))
+        values = {"metric": "tokens_with_loss", "steps": len(idle), "first_step": int(idle.iloc[0])}
+        reasons.argue(INCONCLUSIVE, "idle_steps", status["node"], case="tokens_with_loss", **values)
 
 
 def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float | None:
@@ -215,8 +198,7 @@ def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float 
 def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None:
     goal = plan["first_step"] + int(plan["parameters"]["iterations"] or 0) - 1
     if last > goal:
-        message = f"The log of {node} is from another workload: it goes on to step {last}, but the plan ends at {goal}."
-        reasons.add(FAIL, "other_workload", message, node, found=last, planned=goal)
+        reasons.argue(FAIL, "other_workload", node, case="goes_on", found=last, planned=goal)
 
 
 def _judge_samples(
@@ -228,9 +210,9 @@ def _judge_samples(
         printed = rows["global_batch_size"].dropna()
         wrong = printed[printed != planned] if planned else printed[~np.isfinite(printed)]
         if not wrong.empty or printed.empty:
-            compared.with_plan("global batch size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0)
+            compared.with_plan("global_batch_size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0)
             return
-        compared.with_plan("global batch size", float(printed.iloc[-1]), planned)
+        compared.with_plan("global_batch_size", float(printed.iloc[-1]), planned)
         batch = batch or (float(printed.iloc[0]) if printed.nunique() == 1 else None)
     if "consumed_samples" not in rows:
         return
@@ -246,9 +228,8 @@ def _judge_samples(
         wrong = (np.diff(steps) == 1) & (np.abs(grown - printed) > _SAMPLES)
         if wrong.any():
             place = int(np.argmax(wrong))
-            due, found = float(printed[place]), float(grown[place])
-            has = f"step {steps[place + 1]:.0f} has a global batch size of {exact(due)}"
-            compared.fails(f"contradicts itself: {has}, but consumed {exact(found)} samples.", found, due)
+            values = {"found": float(grown[place]), "planned": float(printed[place])}
+            compared.differs("samples_of_step", step=int(steps[place + 1]), **values)
         else:
             compared.agrees.append(f"{exact(samples[-1])} samples consumed")
         return
@@ -263,10 +244,8 @@ def _judge_samples(
         compared.agrees.append(f"{exact(samples[-1])} samples consumed")
         return
     place = int(np.argmax(off))
-    found, due = float(samples[place]), float(expected[place])
-    consumed = f"by step {steps[place]:.0f} it had consumed {exact(found)} samples"
-    wanted = f"with a global batch size of {exact(batch)} it would be {exact(due)}"
-    compared.fails(f"is from another workload: {consumed}; {wanted}.", found, due)
+    values = {"found": float(samples[place]), "planned": float(expected[place]), "global_batch_size": batch}
+    compared.differs("samples_consumed", step=int(steps[place]), **values)
 
 
 def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:

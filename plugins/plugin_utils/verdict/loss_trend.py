@@ -26,7 +26,7 @@ _REBOUND = 0.05
 _RETURNED = 0.1
 # A loss that ends below this part of its first fifth has learned what there was.
 _LEARNED = 0.1
-_EARLY = ("the first fifth", "the second fifth")
+_EARLY = ("first_fifth", "second_fifth")
 _MOST_POINTS = 400
 _PARTS = 5
 # Around so much of a curve is noise looked for: a loss falls fast, then slowly.
@@ -48,9 +48,9 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     A loss rises if its last fifth is above any other fifth. It falls if its last fifth is below what came before, or,
     with the noise of the last three fifths, below the second fifth: around a curve that falls fast and then slowly,
     everything is noise. A loss that is almost zero, as when one batch is repeated, cannot fall further and is compared
-    with the first fifth. A loss that ends where it began has not fallen, whatever it did in between. ``against`` names
-    what it was compared with. The intervals allow for correlated neighbours, see `autocorrelation`. More than 400
-    losses are averaged in equal groups.
+    with the first fifth. A loss that ends where it began has not fallen, whatever it did in between. ``against`` is
+    what it was compared with: ``rest``, ``first_fifth`` or ``second_fifth``. The intervals allow for correlated
+    neighbours, see `autocorrelation`. More than 400 losses are averaged in equal groups.
 
     ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
     ``end``, and ``before``.
@@ -84,7 +84,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     end, at_end = parts[-1], losses[parts[2][0] :]
     early = 0 if means[-1] < _LEARNED * means[0] else 1
     changes = {
-        "the rest": _change(losses, end, np.concatenate(parts[:-1]), noise, _CRITICAL + _FOR_FEW / losses.size),
+        "rest": _change(losses, end, np.concatenate(parts[:-1]), noise, _CRITICAL + _FOR_FEW / losses.size),
         _EARLY[early]: _change(
             losses, end, parts[early], noise_of(at_end, 1), _CRITICAL_OF_PARTS + _FOR_FEW_AT_END / at_end.size
         ),
@@ -95,7 +95,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     if means[0] - means[-1] < _RETURNED * (max(means) - min(means)):
         falls = []
     rises = any(_rises(losses, end, part, noise) for part in parts[:-1])
-    against = falls[0] if falls and not rises else "the rest"
+    against = falls[0] if falls and not rises else "rest"
     change = changes[against]
     climb = late_climb(losses)
     return {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import typing as t
 
-from ..contracts import LedgerRow, Reason, Verdict
+from ..contracts import Lack, LedgerRow, Reason, Verdict
 from ..text.catalogue import VERDICT
 from ..text.sentences import filled
 from .checks import CHECK_OF_CODE, CHECKS, ERROR, FAIL, INCONCLUSIVE
@@ -78,8 +78,14 @@ class Reasons:
 
     def add_missing(self, row: LedgerRow, node: str) -> None:
         """Note that a ledger row of a node has no evidence."""
-        reason = _reason("evidence_missing", f'{node} has no evidence for "{row}".', node, {})
+        reason = _finding("evidence_missing", "", node, {"row": row})
         self._reasons.append({**reason, "row": row, "verdict": INCONCLUSIVE})
+
+    def take_over(self, verdict: Verdict, lack: Lack) -> None:
+        """Note what a plan says is not known, as it says it: an earlier version may have made it."""
+        row = CHECK_OF_CODE[lack["code"]].row if lack["code"] in CHECK_OF_CODE else None
+        reason: Reason = {**t.cast(Reason, lack), "verdict": verdict}
+        self._reasons.append({**reason, "row": row} if row else reason)
 
     def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
         """Note something to be shown whatever the verdict is."""
@@ -136,4 +142,6 @@ def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -
 
 
 def _json(value: t.Any) -> t.Any:
+    if isinstance(value, dict):
+        return {name: _json(one) for name, one in value.items()}
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

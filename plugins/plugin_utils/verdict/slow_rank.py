@@ -34,8 +34,4 @@ def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
             continue
         node = next((one["node"] for one in seen.statuses if one.get("node_rank") == rank // gpus), None)
         if node:
-            message = (
-                f"The trainer names rank {rank:.0f} on {node} (GPU {rank % gpus:.0f}) as the slowest in more than "
-                f"{_SHARE:.0%} of {lines:.0f} lines."
-            )
-            reasons.note("slow_rank", message, node, rank=int(rank), lines=int(lines))
+            reasons.remark("slow_rank", node, rank=int(rank), gpu=int(rank % gpus), lines=int(lines), share=_SHARE)

@@ -26,13 +26,9 @@ def note_survived(seen: Seen, reasons: Reasons) -> None:
             if fault["line"] in lines:
                 continue
             lines.add(fault["line"])
-            when = "before the first step" if fault["step"] is None else f"after step {fault['step']}"
-            reasons.note(
-                "survived_fault",
-                f"{node} survived a fault {when} ({fault['class']}): {fault['line']}",
-                node,
-                **{name: fault[name] for name in ("class", "line", "step", "remedy")},
-            )
+            case = "before_first_step" if fault["step"] is None else ""
+            values = {name: fault[name] for name in ("class", "line", "step", "remedy")}
+            reasons.remark("survived_fault", node, case=case, **values)
         _note_restarts(seen, node, reasons)
 
 
@@ -47,8 +43,8 @@ def _note_restarts(seen: Seen, node: str, reasons: Reasons) -> None:
     if earlier is None or earlier.empty:
         return
     last, first = int(earlier["step"].iloc[-1]), int(seen.attempts[node]["step"].iloc[0])
-    message = f"The training on {node} restarted after step {last} and went on with step {first}."
-    reasons.note("survived_fault", message, node, **{"class": "restarted", "line": message, "step": last})
+    values = {"class": "restarted", "step": last, "first_step": first}
+    reasons.remark("survived_fault", node, case="restarted", **values)
 
 
 def note_unusual(seen: Seen, reasons: Reasons) -> None:
@@ -56,5 +52,4 @@ def note_unusual(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         lines = list(dict.fromkeys(line["line"] for line in status.get("unusual_at_end", [])))
         if lines:
-            message = f"Unusual last lines on {status['node']}: {' / '.join(lines)}"
-            reasons.note("unusual_last_lines", message, status["node"], lines=lines)
+            reasons.remark("unusual_last_lines", status["node"], lines=lines)

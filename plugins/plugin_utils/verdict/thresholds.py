@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections.abc import Mapping, Sequence
 
 from ...module_utils.logs.record import ALL_METRICS
-from ..contracts import Bound, JudgedBound, MetricOfRun, Statistics
+from ..contracts import Bound, JudgedBound, Margin, MetricOfRun, Statistics
 from ..plan.job.bounds import limits
 
 
@@ -20,6 +21,16 @@ def nearest_limit(bound: JudgedBound) -> float | None:
     """Return the limit of a judged bound that its value is nearest to, or has passed furthest; None without one."""
     value, sides = bound["measured"], [side for side in (bound["least"], bound["greatest"]) if side is not None]
     return min(sides, key=lambda side: abs(side - (value or 0.0)), default=None)
+
+
+def margin_of(bound: JudgedBound) -> Margin | None:
+    """Return how far the value of a judged bound is from its limit, or from the middle of two; None where that is 0."""
+    value, least, greatest = bound["measured"], bound["least"], bound["greatest"]
+    against = bound["value"] if bound["kind"] == "within" else greatest if least is None else least
+    if value is None or not math.isfinite(value) or not against:
+        return None
+    off = (value - against) / abs(against)
+    return {"share": abs(off), "side": "above" if off > 0 else "below", "met": is_met(value, least, greatest)}
 
 
 def judge_bounds(expected: Sequence[Bound], by_node: Mapping[str, Mapping[str, Statistics]]) -> list[JudgedBound]:

@@ -33,6 +33,7 @@ def bound(metric: str, kind: str, measured: float | None, value: float, met: boo
         "metric": metric,
         "kind": kind,
         "value": value,
+        **({"tolerance_pct": 10.0} if kind == "within" else {}),
         "unit": METRICS[metric].unit,
         "least": value if kind in ("min", "within") else None,
         "greatest": {"max": value, "within": 1.1 * value}.get(kind),
@@ -111,7 +112,7 @@ def failed_run() -> JudgedRun:
         {"code": "node_failed", "message": "gpu1 ended with exit status 1.", "verdict": "FAIL", "node": "gpu1"},
         {
             "code": "threshold_missed",
-            "message": "gpu00 took 10,000 ms per step; the threshold is at most 9,000 ms (+11 %).",
+            "message": "gpu00 took 10,000 ms per step, 11.1 % above the allowed 9,000 ms.",
             "verdict": "FAIL",
         },
     ]

@@ -148,8 +148,8 @@ def test_whatever_comes_from_the_run_is_text(summary: Run, plan: Run, make_steps
     summary["first_failure"] = FAILURE | dict.fromkeys(["node", "class", "message", "remedy"], evil)
     summary["first_failure"]["evidence"] = ["one", evil]
     summary["notes"] = [
-        {"code": "survived_fault", "message": evil, "node": evil, "evidence": {"class": evil, "line": evil, "step": 1}},
-        {"code": "unusual_last_lines", "message": evil, "node": evil, "evidence": {"lines": [evil]}},
+        {"code": "survived_fault", "message": evil, "node": evil, "values": {"class": evil, "line": evil, "step": 1}},
+        {"code": "unusual_last_lines", "message": evil, "node": evil, "values": {"lines": [evil]}},
         {"code": "pauses", "message": evil},
     ]
     page = Page(render(summary, plan, make_steps(2, 20).replace({"node": {"node-001": evil}})))
@@ -165,6 +165,8 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
         {
             **first,
             "metric": "tokens_per_sec_per_gpu",
+            "kind": "min",
+            "value": 6400,
             "measured": 6000.0,
             "least": 6400,
             "greatest": None,
@@ -172,7 +174,8 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
         },
         {**first, "metric": "loss", "measured": None, "node": None, "statistic": None, "interval": None, "met": False}
         | {"greatest": 6.5},
-        {**first, "metric": "memory_fraction", "measured": 0.5, "interval": None, "least": 0.45, "greatest": 0.55},
+        {**first, "metric": "memory_fraction", "measured": 0.5, "interval": None, "kind": "within"}
+        | {"value": 0.5, "tolerance_pct": 10.0, "least": 0.45, "greatest": 0.55},
         {**first, "metric": "tflops_per_gpu", "kind": "info", "value": 400, "measured": 500.0, "interval": None}
         | {"greatest": None, "met": None},
     ]
@@ -183,7 +186,7 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
             "10,123 10,100 – 10,150",
             "median of node-001",
             "≤ 10,500",
-            "+3.6 %",
+            "3.6 % below",
             "✓ met",
         ],
         [
@@ -191,11 +194,11 @@ def test_the_thresholds_tell_bound_margin_and_whether_it_is_met(summary: Run, pl
             "6,000 10,100 – 10,150",
             "median of node-001",
             "≥ 6,400",
-            "−6.2 %",
+            "6.2 % below",
             "✗ missed",
         ],
         ["Loss", "–", "–", "≤ 6.5", "–", "✗ not measured"],
-        ["GPU memory in use (%)", "50.0", "median of node-001", "45 – 55", "+9.1 %", "✓ met"],
+        ["GPU memory in use (%)", "50.0", "median of node-001", "45 – 55", "exactly", "✓ met"],
         ["Compute per GPU (TFLOP/s)", "500.0", "median of node-001", "400", "–", "– for information"],
     ]
 
@@ -298,7 +301,7 @@ def test_faults_that_the_run_survived_are_a_table(summary: Run, plan: Run) -> No
 
 def test_unusual_last_lines_are_folded(summary: Run, plan: Run) -> None:
     notes = [
-        {"code": "unusual_last_lines", "message": "Odd.", "node": f"node-00{rank}", "evidence": {"lines": ["retrying"]}}
+        {"code": "unusual_last_lines", "message": "Odd.", "node": f"node-00{rank}", "values": {"lines": ["retrying"]}}
         for rank in range(2)
     ]
     html = render(summary | {"notes": notes}, plan, NO_STEPS)
@@ -495,7 +498,7 @@ def test_each_figure_has_its_interval_and_its_threshold(summary: Run, plan: Run,
     summary["metrics"]["step_time_ms"]["interval"] = {"low": 10_100.0, "high": 10_150.0}
     told = text_of(render(summary, plan, make_steps(3, 20)))
     figures = told[told.index("MFU") : told.index("by step")]
-    for part in ("41.2 %", "10,123 ms", "≤ 10,500", "+3.6 %", "10,100 – 10,150", "median of node-001"):
+    for part in ("41.2 %", "10,123 ms", "3.6 % below the allowed 10,500 ms", "10,100 – 10,150", "median of node-001"):
         assert part in figures
 
 

@@ -101,7 +101,7 @@ def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run
 
 
 def test_unusual_last_lines_are_told_to_who_asks(told: t.Any) -> None:
-    notes = [{"code": "unusual_last_lines", "message": "", "node": "node-000", "evidence": {"lines": ["retrying"]}}]
+    notes = [{"code": "unusual_last_lines", "message": "", "node": "node-000", "values": {"lines": ["retrying"]}}]
     assert "retrying" not in "\n".join(told(notes=notes))
     assert "retrying" in "\n".join(told(notes=notes, verbose=True))
 

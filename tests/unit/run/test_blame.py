@@ -23,7 +23,7 @@ def summary(verdict: str, reasons: list[dict], first: dict | None = None, slower
 
 def missed(metric: str, measured: float, *, least: float | None = None, greatest: float | None = None) -> dict:
     bound = {"metric": metric, "measured": measured, "least": least, "greatest": greatest, "node": "node2"}
-    return {"code": "threshold_missed", "message": "Too slow.", "verdict": "FAIL", "evidence": {"bound": bound}}
+    return {"code": "threshold_missed", "message": "Too slow.", "verdict": "FAIL", "values": {"bound": bound}}
 
 
 def of_node(code: str, node: str, verdict: str = "FAIL") -> dict:

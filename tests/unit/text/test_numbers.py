@@ -7,10 +7,10 @@ import math
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.bounds import margin_in_words
 from ansible_collections.trainops.cluster.plugins.plugin_utils.text.numbers import (
     exact,
     in_words,
-    margin,
     number,
     percent,
 )
@@ -64,18 +64,21 @@ def test_a_change_is_told_in_percent_with_its_sign(share: float, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("share", "text"),
+    ("margin", "text"),
     [
-        (0.029, "+2.9 %"),
-        (-0.5, "−50.0 %"),
-        (1.0, "2 times"),
-        (2.03, "3 times"),
-        (573.88, "575 times"),
-        (math.inf, "inf %"),
+        ((0.029, "above"), "2.9 % above"),
+        ((0.5, "below"), "50.0 % below"),
+        ((0.0, "below"), "exactly"),
+        ((0.99, "above"), "99.0 % above"),
+        ((1.0, "above"), "2 times"),
+        ((1.0, "below"), "100 % below"),
+        ((2.03, "above"), "3 times"),
+        ((573.88, "above"), "575 times"),
     ],
 )
-def test_a_value_far_above_its_threshold_is_told_as_a_factor(share: float, text: str) -> None:
-    assert margin(share) == text
+def test_a_value_far_above_its_threshold_is_told_as_a_factor(margin: tuple[float, str], text: str) -> None:
+    share, side = margin
+    assert margin_in_words({"share": share, "side": side, "met": True}) == text
 
 
 @pytest.mark.parametrize(

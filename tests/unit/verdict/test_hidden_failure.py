@@ -130,9 +130,9 @@ def test_a_fault_between_steps_is_a_note_with_its_step(failure, text, tmp_path):
     summary = judged(two(lines(range(1, 6)) + text + lines(range(6, 11))), tmp_path)
     assert (summary["verdict"], summary["first_failure"]) == ("PASS", None)
     [note] = [note for note in summary["notes"] if note["code"] == "survived_fault"]
-    assert (note["node"], note["evidence"]["step"]) == ("gpu01", 5)
-    assert note["evidence"]["line"] in text
-    assert note["evidence"]["class"].startswith(failure.partition("_")[0])
+    assert (note["node"], note["values"]["step"]) == ("gpu01", 5)
+    assert note["values"]["line"] in text
+    assert note["values"]["class"].startswith(failure.partition("_")[0])
 
 
 def test_a_failure_after_which_no_number_of_steps_is_missing_is_named(tmp_path):

@@ -42,7 +42,8 @@ def test_a_step_that_is_missing_weighs_as_much_as_the_run_is_short(
     code = "loss_missing" if step else "steps_missing"
     assert summary["verdict"] == verdict
     (told,) = [told for told in (*summary["reasons"], *summary["notes"]) if told["code"] == code]
-    assert (told["node"], told["row"], told["evidence"]) == ("gpu01", "gaps", {"first_step": 6, "steps": 1})
+    of = {} if step else {"of": total}
+    assert (told["node"], told["row"], told["values"]) == ("gpu01", "gaps", {"first_step": 6, "steps": 1, **of})
 
 
 def test_a_log_begins_with_the_first_step_or_says_where_the_training_went_on(tmp_path: Path) -> None:

@@ -43,23 +43,28 @@ def test_a_training_that_begins_anew_has_to_learn(losses: t.Any, verdict: str, c
     summary = of(learning(losses), tmp_path)
     assert summary["verdict"] == verdict
     (reason,) = [one for one in summary["reasons"] if one["code"] == code]
-    assert reason["evidence"]["trend"] == summary["nodes"][1]["loss_trend"]
-    known = "its last fifth averages 9.3, its lowest 4.5" if code == "loss_rises" else "95 % interval"
-    assert known in reason["message"]
+    trend, values = summary["nodes"][1]["loss_trend"], reason["values"]
+    assert (values["trend"], values["samples"]) == (trend, 30)
+    if code == "loss_rises":
+        assert (values["end"], values["lowest"]) == (pytest.approx(9.3), pytest.approx(4.5))
+    else:
+        assert (values["against"], values["printed_by"], values["change"]["unit"]) == ("rest", "gpu01", "%")
+        assert values["change"]["value"] == 100 * trend["change"]
 
 
 def test_a_smoke_test_is_too_short_to_tell_and_passes(tmp_path: Path) -> None:
     summary = of(learning(FLAT[:10]), tmp_path, iterations=10)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_not_judged"]
-    assert note["message"].startswith("10 losses of gpu01 are too few")
+    assert (note["node"], note["case"]) == ("gpu01", "compared")
+    assert (note["values"]["samples"], note["values"]["needed"]) == (10, 20)
 
 
 def test_a_training_that_goes_on_from_a_checkpoint_may_be_flat_and_says_so(tmp_path: Path) -> None:
     summary = of(learning(FLAT, first=1001), tmp_path, iterations=1030, head=RESUMED)
     assert summary["verdict"] == "PASS"
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_flat"]
-    assert note["message"].endswith("; the training resumed at step 1001.")
+    assert (note["node"], note["case"], note["values"]["first_step"]) == ("gpu01", "resumed", 1001)
 
 
 def test_after_a_restart_a_flat_loss_is_no_reason_either(tmp_path: Path) -> None:
@@ -115,7 +120,8 @@ def test_a_training_that_went_on_and_climbs_at_its_end_says_by_how_much(tmp_path
     losses = [4.0 + 0.02 * (step % 3) + max(0, step - 24) / 10 for step in range(30)]
     summary = of(learning(losses, first=1001), tmp_path, iterations=1030, head=RESUMED)
     (note,) = [one for one in summary["notes"] if one["code"] == "loss_climbs"]
-    assert note["message"].endswith(" climbs at its end: its last 3 losses average 4.42, those before 4.02.")
+    values = note["values"]
+    assert (values["losses"], values["end"], values["before"]) == (3, pytest.approx(4.42), pytest.approx(4.02))
 
 
 def test_each_of_several_jobs_is_told_of(tmp_path: Path) -> None:
@@ -133,8 +139,14 @@ def test_more_than_the_peak_cannot_be(tflops: float, ms: float, metric: str, tmp
     summary = of(world + lines(range(1, 11), tflops=tflops, ms=ms), tmp_path, iterations=10, workload=WORKLOAD)
     assert (summary["verdict"], codes(summary)) == ("INCONCLUSIVE", [("impossible", "gpu01")])
     (reason,) = summary["reasons"]
-    assert reason["message"].endswith("the peak of mi300x in bf16 is 1,000 TFLOP/s per GPU.")
-    assert (reason["evidence"]["metric"], reason["evidence"]["peak_tflops"]) == (metric, 1000.0)
+    values = reason["values"]
+    assert reason["case"] == ("above_peak" if metric == "tflops_per_gpu" else "above_peak_by_tokens")
+    assert (values["metric"], values["gpu"], values["precision"], values["peak_tflops"]) == (
+        metric,
+        "mi300x",
+        "bf16",
+        1000.0,
+    )
 
 
 def test_a_single_step_beyond_the_peak_is_not_the_median(tmp_path: Path) -> None:
@@ -205,14 +217,14 @@ def test_the_thresholds_stand_in_the_summary_with_what_they_rest_on(tmp_path: Pa
     ]
     summary = of(ALL, tmp_path, iterations=10, expected=bounds)
     assert codes(summary) == [("threshold_missed", None)]
-    assert summary["reasons"][0]["message"] == (
-        "gpu01 took 100 ms per step at the 95th percentile; the threshold is at most 99 ms (+1.0 %)."
-    )
+    (reason,) = summary["reasons"]
+    assert (reason["case"], reason["values"]["value"]["unit"]) == ("step_time_ms", "ms")
+    assert (reason["values"]["value"]["value"], reason["values"]["bound"]["statistic"]) == (pytest.approx(100), "p95")
     within, info, late = summary["thresholds"]
     assert (within["least"], within["greatest"], within["met"]) == (342.0, 418.0, True)
     assert (within["interval"], within["samples"], within["unit"]) == ({"low": 400.0, "high": 400.0}, 8, "TFLOP/s")
     assert (info["measured"], info["met"], late["met"]) == (0.5, None, False)
-    assert summary["reasons"][0]["evidence"]["bound"]["measured"] == late["measured"]
+    assert reason["values"]["bound"]["measured"] == late["measured"]
 
 
 def test_stamps_of_another_day_than_the_run(tmp_path: Path) -> None:

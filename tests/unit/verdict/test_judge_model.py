@@ -45,7 +45,7 @@ def test_tflops_of_the_steps_are_those_that_a_step_is_said_to_have(said, found, 
     nodes = [Node("gpu00", SILENT), Node("gpu01", ALL, told={"settings": {"tflops_of_step": said}})]
     summary = judged(nodes, tmp_path, **LOGS)
     reasons = [reason for reason in summary["reasons"] if reason["code"] == "rates_disagree"]
-    assert [reason["evidence"]["found"] for reason in reasons] == ([pytest.approx(found)] if found else [])
+    assert [reason["values"]["found"] for reason in reasons] == ([pytest.approx(found)] if found else [])
     assert summary["verdict"] == ("INCONCLUSIVE" if found else "PASS")
 
 

@@ -29,39 +29,39 @@ def bound(metric: str, kind: str, value: float, **more: t.Any) -> dict[str, t.An
         (
             bound("tokens_per_sec_per_gpu", "min", 8200.0),
             "FAIL",
-            "gpu01 reached 8,194 tokens/s per GPU; the threshold is 8,200 (−0.07 %).",
+            "gpu01 reached 8,194 tokens/s per GPU, 0.07 % below the required 8,200.",
         ),
         (
             bound("tokens_per_sec_per_gpu", "min", 8000.0),
             "PASS",
-            "gpu01 reached 8,194 tokens/s per GPU; the threshold is 8,000 (+2.4 %).",
+            "gpu01 reached 8,194 tokens/s per GPU, 2.4 % above the required 8,000.",
         ),
         (
             bound("step_time_ms", "max", 480.0),
             "FAIL",
-            "gpu01 took 499.9 ms per step; the threshold is at most 480 ms (+4.1 %).",
+            "gpu01 took 499.9 ms per step, 4.1 % above the allowed 480 ms.",
         ),
         (
             bound("step_time_ms", "max", 480.0, statistic="p95"),
             "FAIL",
-            "gpu01 took 503.5 ms per step at the 95th percentile; the threshold is at most 480 ms (+4.9 %).",
+            "gpu01 took 503.5 ms per step at the 95th percentile, 4.9 % above the allowed 480 ms.",
         ),
         (
             bound("tflops_per_gpu", "within", 440.0, tolerance_pct=5.0),
             "FAIL",
-            "gpu01 reached 400 TFLOP/s per GPU; the threshold is 440 ± 5 % (−9.1 %).",
+            "gpu01 reached 400 TFLOP/s per GPU, 9.1 % below the expected 440 ± 5 %.",
         ),
         (
             bound("tflops_per_gpu", "ratio", 0.95, reference=440.0),
             "FAIL",
-            "gpu01 reached 400 TFLOP/s per GPU; the threshold is 95 % of 440 (−4.3 %).",
+            "gpu01 reached 400 TFLOP/s per GPU, 4.3 % below the required 95 % of 440.",
         ),
         (
             bound("memory_fraction", "max", 0.4),
             "FAIL",
-            "gpu01 used 50 % of its GPU memory; the threshold is at most 40 % (+25.0 %).",
+            "gpu01 used 50 % of its GPU memory, 25.0 % above the allowed 40 %.",
         ),
-        (bound("loss", "max", 5.0), "PASS", "gpu01 ended with a loss of 3.98; the threshold is at most 5 (−20.4 %)."),
+        (bound("loss", "max", 5.0), "PASS", "gpu01 ended with a loss of 3.98, 20.4 % below the allowed 5."),
     ],
 )
 def test_a_threshold_says_who_reached_what_and_the_margin(
@@ -93,7 +93,7 @@ def test_a_value_just_off_its_threshold_does_not_read_as_equal_to_it(tmp_path: P
     summary = told(tmp_path, bound("step_time_ms", "max", 500.0), ms=[500.01] * STEPS)
     assert summary["verdict"] == "PASS"
     summary = told(tmp_path, bound("tokens_per_sec_per_gpu", "min", 8192.1), ms=[500.0] * STEPS)
-    assert "gpu01 reached 8,192 tokens/s per GPU; the threshold is 8,192.1 (−0.001 %)." in [
+    assert "gpu01 reached 8,192 tokens/s per GPU, 0.001 % below the required 8,192.1." in [
         reason["message"] for reason in summary["reasons"]
     ]
 

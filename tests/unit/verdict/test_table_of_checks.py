@@ -15,6 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons i
 VERDICT = Path(checks.__file__).parent
 # Of plans that are made of logs, of an empty row of the ledger, and those of a PASS.
 OTHERS = {"evidence_missing"}
+_ARGUED = ("add", "argue")
 
 
 def codes_used() -> set[str]:
@@ -37,7 +38,7 @@ def test_each_check_is_there_once_and_somebody_makes_it() -> None:
 def test_a_verdict_other_than_pass_is_that_of_a_check_that_may_argue_for_it() -> None:
     for path in VERDICT.glob("*.py"):
         for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add"):
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _ARGUED):
                 continue
             arguments = call.args[:2]
             if len(arguments) < 2 or not isinstance(arguments[0], ast.Name):

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 import pytest
 from training_logs import frame_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import of_nodes
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import judge_bounds, with_thresholds
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import (
+    judge_bounds,
+    margin_of,
+    with_thresholds,
+)
 
 
 def bound(kind: str, value: float, **more: t.Any) -> dict[str, t.Any]:
@@ -110,3 +115,25 @@ def test_metrics_get_their_threshold_direction_and_whether_it_is_met() -> None:
         "grad_norm": {"unit": "1", "value": 1.0, "threshold": None, "direction": None, "met": None},
         "loss": {"unit": "1", "value": None, "samples": 0, "threshold": 9.0, "direction": "max", "met": False},
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "least", "greatest", "measured", "margin"),
+    [
+        ("max", 100.0, None, 100.0, 155.9, (0.559, "above", False)),
+        ("max", 100.0, None, 100.0, 60.0, (0.4, "below", True)),
+        ("min", 5000.0, 5000.0, None, 150.0, (0.97, "below", False)),
+        ("min", 5000.0, 5000.0, None, 5000.0, (0.0, "below", True)),
+        ("ratio", 0.95, 9500.0, None, 19000.0, (1.0, "above", True)),
+        ("within", 400.0, 380.0, 420.0, 410.0, (0.025, "above", True)),
+        ("within", 400.0, 380.0, 420.0, 360.0, (0.1, "below", False)),
+        ("max", 0.0, None, 0.0, 3.0, None),
+        ("max", 100.0, None, 100.0, None, None),
+        ("max", 100.0, None, 100.0, math.inf, None),
+        ("info", 100.0, None, None, 90.0, None),
+    ],
+)
+def test_a_margin_says_on_which_side_of_its_threshold_a_value_is(kind, value, least, greatest, measured, margin):
+    found = margin_of({"kind": kind, "value": value, "least": least, "greatest": greatest, "measured": measured})
+    expected = margin and {"share": pytest.approx(margin[0]), "side": margin[1], "met": margin[2]}
+    assert found == expected

@@ -36,7 +36,7 @@ def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_p
         "(last fifth against the rest: −1.233 %, 95 % interval −1.233 to −1.233 %).",
         "At least 8 steps per node are counted, after a warm-up of 2 steps.",
         "The logs of 2 nodes belong to this run.",
-        "gpu01 reached 400 TFLOP/s per GPU; the threshold is 300 (+33.3 %).",
+        "gpu01 reached 400 TFLOP/s per GPU, 33.3 % above the required 300.",
     ]
     assert [note["code"] for note in summary["notes"]] == ["warm_up", "stragglers"]
     assert summary["first_failure"] is None
