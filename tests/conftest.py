@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from ansible_commands import pytest_configure  # noqa: F401
+from not_run import pytest_addoption as add_option_of_table
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
@@ -81,6 +82,7 @@ def uses_ansible(folder: Path, name: str) -> bool:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-ansible", action="store_true", help="only test files that import Ansible or call it")
+    add_option_of_table(parser)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
