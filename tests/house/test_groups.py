@@ -26,6 +26,7 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
         ("end_to_end/test_b.py", "demo", ["test_b: demo"]),
         ("end_to_end/test_b.py", "bench", []),
         ("integration/test_c.py", "cluster", ["test_c"]),
+        ("integration/slurm/test_d.py", "login", ["test_d"]),
     ],
 )
 def test_what_shares_a_fixture_real_nodes_or_a_slurm_is_a_group(

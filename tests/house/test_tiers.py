@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -134,8 +135,8 @@ def test_real_runs_end_with_one_table_and_one_count(tmp_path: Path) -> None:
     assert last == "2 passed, 2 failed, 2 skipped"
 
 
-def test_a_pytest_that_collects_nothing_fails() -> None:
-    done = ran("none", "--", "tests/house/test_tiers.py", "-k", "no_such_test", "-n1")
+def test_a_pytest_that_collects_nothing_fails(tmp_path: Path) -> None:
+    done = ran("none", "--", str(tmp_path), "-p", "not_run", "-p", "no:cacheprovider")
     assert done.returncode == 1
     assert done.stdout.splitlines()[-2:] == [
         "first failure: none: no test was collected",
@@ -155,8 +156,12 @@ def test_every_test_is_in_one_tier() -> None:
     assert set((ROOT / "tests").rglob("test_*.py")) == of_folders | of_nodes | slurm
 
 
-def test_make_and_ci_run_every_tier() -> None:
+def test_make_and_both_checks_run_every_tier() -> None:
     makefile, check = (ROOT / "Makefile").read_text(), (ROOT / ".ci/run").read_text()
     for tier in ("test", "all", "cluster", "slurm"):
-        assert f"$(TIERS) {tier}" in makefile
+        assert f"\n\t@$(TIERS) {tier}" in makefile
     assert set(check.splitlines()[-1].partition("tiers.py ")[2].split()) == TIERS.keys() - {"all"}
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
+    jobs = yaml.safe_load(workflow)["jobs"]
+    assert jobs["tests"]["strategy"]["matrix"]["tier"] == ["test", "slow"]
+    assert {"test-cluster", "test-slurm"} <= set(re.findall(r"sudo make (\S+)", workflow))
