@@ -46,7 +46,8 @@ shift
 cd "$root"
 pivot_root . mnt
 umount --lazy mnt
-exec "$@"
+# Not exec: the signal that ends this process with its parent is lost where a program changes its user.
+"$@" || exit $?
 """
 
 
