@@ -99,3 +99,14 @@ def test_a_run_that_ends_in_an_error_is_notified_and_what_cannot_be_sent_is_a_li
             in done.output
         )
     assert done.output.rstrip().endswith(f"Report: {done.run_dir}/report.html")
+
+
+def test_a_way_that_there_is_not_is_refused_before_a_node_is_touched(bench):
+    inventory = bench.inventory(node0={}, node1={})
+    done = bench.play(
+        "megatron_multinode.yml", inventory, bench.config(), training_notify={"webhok": "https://example.org/s3cr3t"}
+    )
+    assert done.status != 0
+    assert "webhok" in done.output
+    assert not list(bench.runs.glob("*/nodes"))
+    assert "s3cr3t" not in done.output
