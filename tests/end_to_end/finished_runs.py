@@ -36,7 +36,7 @@ class Wanted(t.NamedTuple):
 _TWO: t.Final[dict[str, dict[str, t.Any]]] = {"node0": {}, "node1": {}}
 RUNS: t.Final = {
     "demo": Wanted("megatron_multinode.yml", {}),
-    "pass": Wanted("megatron_multinode.yml", _TWO),
+    "pass": Wanted("megatron_multinode.yml", _TWO, {"training_iterations": "30"}),
     "fail": Wanted("megatron_multinode.yml", _TWO, {"elapsed_time_per_iteration": "0.001"}),
     # Nobody can inspect node1.
     "error": Wanted(
