@@ -17,7 +17,7 @@ from not_run import pytest_addoption as add_option_of_table
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
-SHARED = {"chromium", "clone", "demo", "passed"}
+SHARED = {"chromium", "clone"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
