@@ -9,6 +9,7 @@ import shlex
 import typing as t
 from pathlib import Path
 
+import pytest
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
@@ -58,6 +59,7 @@ def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) 
     assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_the_groups(bench: Bench) -> None:
     done = isolated(bench, {"node5": 2.0}, isolate_probes=["tcp_groups"])
     found = json.loads((folder(bench) / "isolation.json").read_text())
@@ -69,6 +71,7 @@ def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_t
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
 
 
+@pytest.mark.slow
 def test_no_plan_takes_a_node_that_an_isolation_found_to_be_bad(bench: Bench) -> None:
     hosts = inventory(bench, {})
     slow = Found("node5 (cpu) is 30 % slower", ("cpu",))
@@ -106,16 +109,22 @@ def run_left_behind(bench: Bench) -> None:
     (bench.runs / "night/summary.json").write_text(json.dumps(summary))
 
 
-def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Bench) -> None:
+@pytest.mark.parametrize("checked", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["check mode", "tested"])
+def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Bench, checked: bool) -> None:
     run_left_behind(bench)
-    done = isolated(bench, {}, training_run_id="night")
-    assert "Run night suspects node5: nccl: remote process exited" in " ".join(done.output.split())
+    done = isolated(bench, {}, *(["--check"] if checked else []), training_run_id="night")
+    words = " ".join(done.output.split())
+    assert "Run night suspects node5: nccl: remote process exited" in words
+    assert "Every node by itself, 4 at the same time" in words
+    if checked:
+        return
     found = json.loads((folder(bench) / "isolation.json").read_text())
     assert list(found["nodes"]) == ["node1", "node2", "node5", "node6"]
     assert [one["node"] for one in found["suspicion"]] == ["node5"]
     assert json.loads((folder(bench) / "plan.json").read_text())["suspicion"].keys() == {"node5"}
 
 
+@pytest.mark.slow
 def test_a_slow_run_proposes_the_command_that_tests_its_nodes(bench: Bench) -> None:
     hosts = bench.inventory(**{f"node{n}": {} for n in range(4)})
     config = bench.config(tokens_per_gpu="1000000000", nnodes="4")
