@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -211,9 +212,12 @@ def test_what_groups_cannot_prove_makes_no_node_doubtful(tmp_path: Path) -> None
 def test_an_isolation_is_found_again_by_its_name_and_another_name_is_told_which_there_are(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no isolation 'night' that found anything: there are none"):
         isolation_in(tmp_path, "night")
-    for number in range(6):
-        write_isolation(tmp_path / f"night{number}", f"night{number}", isolation(), TESTS, rehearsal=number == 1)
+    for name, rehearsal in {"night0": False, "night1": True}.items():
+        (tmp_path / name).mkdir()
+        write_isolation(tmp_path / name, name, isolation(), TESTS, rehearsal=rehearsal)
     assert [isolation_in(tmp_path, name)["rehearsal"] for name in ("night0", "night1")] == [False, True]
+    for number in range(2, 6):
+        shutil.copytree(tmp_path / "night0", tmp_path / f"night{number}")
     with pytest.raises(ValueError, match=r"no isolation 'nigth' .* the latest ones are night1, night2, .*, night5$"):
         isolation_in(tmp_path, "nigth")
 
