@@ -12,6 +12,8 @@ from faults import needs_time, status, trainer, trains
 from playbook_bench import Bench, wait_until
 from ports import free_port
 
+pytestmark = pytest.mark.slow
+
 RUN, ATTACH, STOP = "megatron_multinode.yml", "attach.yml", "stop.yml"
 
 
@@ -98,7 +100,6 @@ def test_a_controller_that_is_killed_as_the_training_begins_is_followed_by_any_c
     add_row(f"the controller is killed as the training begins; then {playbook}", ended, "the verdict", shown)
 
 
-@pytest.mark.slow
 def test_a_training_that_ended_while_nobody_followed_it_is_judged_by_stop_as_by_attach(bench: Bench) -> None:
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="15")
     run = bench.start_as_user(RUN, hosts, config, **trainer(bench))

@@ -1,6 +1,6 @@
 """Faults on two nodes of this machine: when they are noticed, what is said, what is left.
 
-`make test-faults` does all of them and prints the table; a quick half is part of every test run.
+`make test-faults` does all of them and prints the table; two are part of every test run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from playbook_bench import Bench, wait_until
 from ports import free_port
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def marks_of(fault: Fault) -> tuple[pytest.MarkDecorator, ...]:
+    """A failure and an error are part of every test run; what else is looked at at once is held in tests/unit/run."""
+    return () if fault.quick and fault.failure in ("killed", "run_folder_gone") else (pytest.mark.slow,)
+
+
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name, marks=marks_of(fault)) for fault in FAULTS])
 def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault) -> None:
     if not fault.quick:
         needs_time()

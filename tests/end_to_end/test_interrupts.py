@@ -133,6 +133,7 @@ def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: B
     add_row("the terminal goes away", gone, "nobody is watching", "none yet", "the training, until stop.yml")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_to_stop_with_whoever_follows_it_is_stopped_and_judged(bench: Bench) -> None:
     config = bench.config(training_iterations="100000")
     run = bench.start_as_user(

@@ -9,6 +9,9 @@ import pytest
 from fake_tools import with_gpus, with_pytorch
 from playbook_bench import Bench, Finished
 
+# Each probe by itself is held in tests/unit/isolate, an isolation with one of them in test_isolate_quarantine.py.
+pytestmark = pytest.mark.slow
+
 NODES = [f"node{number}" for number in range(4)]
 
 
@@ -51,7 +54,6 @@ def test_the_node_whose_gpus_reduce_slowly_is_named_with_its_part_and_programs_c
     assert lines[-1].startswith(f"exec {bench.folder / 'tools/node1/all_reduce_perf'} -g 8")
 
 
-@pytest.mark.slow
 def test_a_node_whose_gpus_fail_in_a_probe_is_broken_and_says_how(bench: Bench) -> None:
     hosts = hosts_with_gpus(bench)
     with_gpus(bench.folder / "tools/node3", fails=True)
@@ -62,7 +64,6 @@ def test_a_node_whose_gpus_fail_in_a_probe_is_broken_and_says_how(bench: Bench) 
     assert "unhandled cuda error" in suspect["evidence"]
 
 
-@pytest.mark.slow
 def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
     paths = {node: with_pytorch(bench.folder / "tools" / node) for node in NODES}
     with_pytorch(bench.folder / "tools/node1", slow=5, slower=1.1)
@@ -73,7 +74,6 @@ def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
     assert found(bench)["probes"]["torch_gemm"].keys() == {f"{node} GPU {gpu}" for node in NODES for gpu in range(8)}
 
 
-@pytest.mark.slow
 def test_without_names_the_nodes_are_asked_and_do_what_all_of_them_can_do(bench: Bench) -> None:
     hosts = hosts_with_gpus(bench)
     for host in hosts.values():
