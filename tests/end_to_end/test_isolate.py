@@ -160,7 +160,8 @@ def held_by(name: str) -> list[str]:
 
 
 def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(bench: Bench) -> None:
-    hosts, config, name = inventory(bench, {}), bench.config(), f"stopped-{free_port()}"
+    hosts = bench.inventory(**{f"node{n}": {} for n in range(3)})
+    config, name = bench.config(), f"stopped-{free_port()}"
     running = bench.start("isolate.yml", hosts, config, **{**options(bench), "isolate_name": name})
     wait_until(lambda: held_by(name))
     stopped = bench.play("stop.yml", hosts, config, training_run_id=name)
