@@ -18,9 +18,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine im
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
 
 
-def inventory(bench: Bench, slow: dict[str, float]) -> Path:
+def inventory(bench: Bench, slow: dict[str, float], nodes: int = 8) -> Path:
     # Also where the first host of the inventory takes no part.
-    hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(8)}}
+    hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(nodes)}}
     hosts |= {node: {"isolate_rehearsal_slowdown": by} for node, by in slow.items()}
     return bench.inventory(**hosts)
 
@@ -30,29 +30,33 @@ def options(bench: Bench) -> dict[str, t.Any]:
     return {"isolate_rehearsal": True, "isolate_rounds": 3, **name}
 
 
-def isolated(bench: Bench, slow: dict[str, float], *more: str, **variables: object) -> Finished:
+def isolated(bench: Bench, slow: dict[str, float], *more: str, nodes: int = 8, **variables: object) -> Finished:
     limit = ("--limit", "!other", *more)
-    return bench.play("isolate.yml", inventory(bench, slow), bench.config(), *limit, **options(bench), **variables)
+    return bench.play(
+        "isolate.yml", inventory(bench, slow, nodes), bench.config(), *limit, **options(bench), **variables
+    )
 
 
 def folder(bench: Bench) -> Path:
     return bench.runs / "isolation/test"
 
 
-def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) -> None:
-    done = isolated(bench, {"node5": 1.5}, isolate_quarantine_days=7)
+@pytest.mark.parametrize("nodes", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_one_slow_node_is_named_and_is_the_only_red_host(bench: Bench, nodes: int) -> None:
+    slow = f"node{nodes - 3}"
+    done = isolated(bench, {slow: 1.5}, nodes=nodes, isolate_quarantine_days=7)
     assert done.status != 0, done.output
     texts = {name: (folder(bench) / name).read_text() for name in PARTS}
     found = json.loads(texts["isolation.json"])
     cpu = next(one for one in found["suspects"] if one["probe"] == "cpu")
-    assert (cpu["node"], cpu["other"], cpu["verdict"]) == ("node5", None, "slow")
+    assert (cpu["node"], cpu["other"], cpu["verdict"]) == (slow, None, "slow")
     assert 0.4 < cpu["slower_by"] < 0.6
-    assert {one["node"] for one in found["suspects"]} == {"node5"}
-    assert texts["failing_nodes.txt"].split() == ["node5"]
-    assert texts["passing_nodes.txt"].split() == [f"node{n}" for n in range(8) if n != 5]
-    assert texts["slurm_exclude.txt"].strip() == "node5"
-    assert "node5" in texts["report.html"]
-    assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
+    assert {one["node"] for one in found["suspects"]} == {slow}
+    assert texts["failing_nodes.txt"].split() == [slow]
+    assert texts["passing_nodes.txt"].split() == [f"node{n}" for n in range(nodes) if n != nodes - 3]
+    assert texts["slurm_exclude.txt"].strip() == slow
+    assert slow in texts["report.html"]
+    assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == [slow]
     assert not bench.trainings()
     # A rehearsal keeps nobody out of runs.
     assert not (bench.runs / "quarantine.json").exists()
