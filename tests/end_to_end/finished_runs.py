@@ -37,6 +37,11 @@ _TWO: t.Final[dict[str, dict[str, t.Any]]] = {"node0": {}, "node1": {}}
 RUNS: t.Final = {
     "demo": Wanted("megatron_multinode.yml", {}),
     "pass": Wanted("megatron_multinode.yml", _TWO, {"training_iterations": "30"}),
+    "single": Wanted(
+        "megatron_single_node.yml",
+        {"node0": {}},
+        {"mode": "single_node", "nnodes": "1", "master_address": "localhost", "training_iterations": "7"},
+    ),
     "fail": Wanted("megatron_multinode.yml", _TWO, {"elapsed_time_per_iteration": "0.001"}),
     # Nobody can inspect node1.
     "error": Wanted(
