@@ -198,7 +198,7 @@ def in_order(metrics: dict[str, float]) -> list[tuple[str, str]]:
     return [(name, repr(metrics[name])) for name in METRICS if name in metrics]
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Path) -> None:
     text = random_log(random.Random(seed), pieces=500)
     log = tmp_path / "training.log"
