@@ -31,6 +31,8 @@ if t.TYPE_CHECKING:
 
 ROOT: t.Final = Path(__file__).resolve().parents[1]
 _TEST: t.Final = "TRAINOPS_TEST"
+# coverage.py has loaded this file before pytest does.
+_LOADED_BEFORE: t.Final = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 _SETTINGS: t.Final = """[run]
 branch = true
 data_file = {folder}/.coverage
@@ -69,7 +71,7 @@ def main(folder: Path, *arguments: str) -> int:
     settings = folder / "coveragerc"
     settings.write_text(_SETTINGS.format(folder=folder, root=ROOT), encoding="utf-8")
     started = {"COVERAGE_PROCESS_START": str(settings), "PYTHONPATH": str(Path(__file__).parent)}
-    run = [sys.executable, "-m", "pytest", "-p", "coverage_of_tests", *arguments]
+    run = [sys.executable, "-m", "pytest", "-p", "coverage_of_tests", "-W", _LOADED_BEFORE, *arguments]
     status = subprocess.run(run, cwd=ROOT, env={**os.environ, **started}, check=False).returncode
     combine = [sys.executable, "-m", "coverage", "combine", "--quiet", f"--rcfile={settings}"]
     subprocess.run(combine, cwd=ROOT, env={**os.environ, "PYTHONPATH": started["PYTHONPATH"]}, check=True)

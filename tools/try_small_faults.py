@@ -9,7 +9,7 @@ The whole suite for each fault would take hours. Instead a coverage database wit
 (`--reach`) says which tests reach the changed line, or the file where a line runs only as it is imported. Run are, with
 `-x` and within the limits below: first tests of `make test`, those that reach the fewest lines first; then mypy; then
 tests marked slow and those on real nodes. Coverage does not see programs that travel to nodes as text, so faults in
-`module_utils` get a fixed selection as well. A test has caught a fault if it fails twice with the fault and passes
+`module_utils` and `modules` get a selection by the names of files as well. A test has caught a fault if it fails twice with the fault and passes
 without. So "nobody" means none of the selected tests, and "time limit" after it that not even all of these ran.
 
 Results are appended to `--results`; what is there is not tried again. Faults are tried in copies of the last commit.
@@ -187,6 +187,16 @@ def some(tests: t.Sequence[str], most: int) -> list[str]:
     return [tests[number * len(tests) // most] for number in range(most)] if len(tests) > most else list(tests)
 
 
+def naming(module: str) -> tuple[str, ...]:
+    """Return the files of tests that name a module, as coverage does not see modules on nodes either."""
+    files = (
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if module in path.read_text("utf-8")
+    )
+    return tuple(f"{file}::" for file in files)
+
+
 def judged(
     copy: Copy, fault: Fault, number: int, tiers: tuple[list[str], list[str]], reach: Reach, seconds: float
 ) -> dict[str, t.Any]:
@@ -198,8 +208,8 @@ def judged(
     steps = [("test", unit[: UNIT_STEPS[0]]), ("test", unit[UNIT_STEPS[0] : sum(UNIT_STEPS)])]
     steps.append(("test", [test for test in reached if test in is_fast and test not in set(unit)][:LONG_TESTS]))
     late = [test for test in reached if test not in is_fast][:LONG_TESTS]
-    if fault.file.startswith("plugins/module_utils/"):
-        near = OF_NODES[Path(fault.file).parts[2]]
+    if fault.file.startswith(("plugins/module_utils/", "plugins/modules/")):
+        near = OF_NODES.get(Path(fault.file).parts[2]) or naming(Path(fault.file).stem)
         steps.append(
             ("test", some([test for test in fast if test.startswith(near) and test not in unit], UNIT_STEPS[1]))
         )
