@@ -71,7 +71,7 @@ def main(folder: Path, *arguments: str) -> int:
     settings = folder / "coveragerc"
     settings.write_text(_SETTINGS.format(folder=folder, root=ROOT), encoding="utf-8")
     started = {"COVERAGE_PROCESS_START": str(settings), "PYTHONPATH": str(Path(__file__).parent)}
-    run = [sys.executable, "-m", "pytest", "-p", "coverage_of_tests", "-W", _LOADED_BEFORE, *arguments]
+    run = [str(Path(sys.prefix, "bin/pytest")), "-p", "coverage_of_tests", "-W", _LOADED_BEFORE, *arguments]
     status = subprocess.run(run, cwd=ROOT, env={**os.environ, **started}, check=False).returncode
     combine = [sys.executable, "-m", "coverage", "combine", "--quiet", f"--rcfile={settings}"]
     subprocess.run(combine, cwd=ROOT, env={**os.environ, "PYTHONPATH": started["PYTHONPATH"]}, check=True)

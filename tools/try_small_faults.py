@@ -5,12 +5,13 @@
     tools/try_small_faults.py                                     # only print the faults of small_faults.py
     tools/try_small_faults.py --reach .coverage >small_faults.md  # try each, and write the table
 
-The whole suite for each fault would take hours. Instead a coverage database with a context for each test
-(`--reach`) says which tests reach the changed line, or the file where a line runs only as it is imported. Run are, with
-`-x` and within the limits below: first tests of `make test`, those that reach the fewest lines first; then mypy; then
-tests marked slow and those on real nodes. Coverage does not see programs that travel to nodes as text, so faults in
-`module_utils` and `modules` get a selection by the names of files as well. A test has caught a fault if it fails twice with the fault and passes
-without. So "nobody" means none of the selected tests, and "time limit" after it that not even all of these ran.
+The whole suite for each fault would take hours. Instead a coverage database with a context for each test (`--reach`, of
+`tools/coverage_of_tests.py`) says which tests reach the changed line, or the file where a line runs only as it is
+imported. Run are, with `-x` and within the limits below: first tests of `make test`, those that reach the fewest lines
+first; then mypy; then tests marked slow and those on real nodes. Coverage does not see programs that travel to nodes as
+text, so faults in `module_utils` and `modules` get a selection by the names of files as well. A test has caught a fault
+if it fails twice with the fault and passes without. So "nobody" means none of the selected tests; "time limit" there
+means that not even all of these ran.
 
 Results are appended to `--results`; what is there is not tried again. Faults are tried in copies of the last commit.
 """
@@ -120,7 +121,7 @@ class Copy:
 
     def run(self, command: list[str], seconds: float, output: t.IO[bytes] | int = subprocess.DEVNULL) -> int | None:
         """Return the exit status of a command, or None if it ran out of time and was ended with its children."""
-        limited = ["prlimit", f"--data={MOST_BYTES}", *command]
+        limited = ["setpriv", "--pdeathsig", "KILL", "prlimit", f"--data={MOST_BYTES}", *command]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TRAINOPS_"))}
         with subprocess.Popen(
             limited,
