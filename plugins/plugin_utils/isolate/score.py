@@ -65,9 +65,7 @@ def unmeasured(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str
     for one in of_stage:
         nodes.setdefault(one.probe, set()).update(one.nodes)
     return {
-        one.probe: one.problem
-        for one in reversed(of_stage)
-        if one.probe not in works and len(nodes[one.probe]) > 1
+        one.probe: one.problem for one in reversed(of_stage) if one.probe not in works and len(nodes[one.probe]) > 1
     }
 
 
