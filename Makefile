@@ -25,17 +25,25 @@ demo-isolate: $(VENV)/run ## name the slow one of eight nodes of this machine
 	@$(BIN)/ansible-playbook playbooks/isolate.yml -i examples/isolate/hosts || \
 	  { status=$$?; echo "Exit status $$status, as a node is suspected."; test $$status = 2; }
 
-test: machine $(VENV)/dev lint ## run the linters and all tests; TESTS=tests/unit/plan runs a part
-	$(BIN)/pytest $(TESTS)
+TIERS := $(BIN)/python tools/tiers.py
+
+test: machine $(VENV)/dev lint ## run the linters and the tests, less the slow ones; TESTS=tests/unit/plan runs a part
+	@$(TIERS) test $(if $(TESTS),-- $(TESTS))
+
+test-all: machine $(VENV)/docs lint docs ## the same with the slow tests, and build the site
+	@$(TIERS) all
 
 machine: ## install the programs that the tests need (Debian and Ubuntu, as root or with passwordless sudo)
 	@$(PYTHON) tools/machine.py
 
 mutations: $(VENV)/dev ## judge good logs with every change that could let a bad run pass, and plan every wrong value (some minutes)
-	TRAINOPS_ALL_MUTATIONS=1 $(BIN)/pytest tests/unit/mutations tests/unit/plan/test_make_plan.py
+	@TRAINOPS_ALL_MUTATIONS=1 $(TIERS) mutations -- tests/unit/mutations tests/unit/plan/test_make_plan.py
 
 test-fresh: machine ## run make demo and make test in a bare Debian with Python, git and make (as root)
 	$(PYTHON) tools/fresh.py $(TESTS)
+
+test-fresh-user: machine ## the same as a user there who may install nothing
+	$(PYTHON) tools/fresh.py --user $(TESTS)
 
 LINT := lint-python lint-imports lint-yaml lint-prose lint-generated lint-ansible
 
@@ -65,6 +73,9 @@ lint-ansible: $(VENV)/dev
 
 matrix: $(VENV)/dev ## run sanity tests, unit tests and the demo on every supported ansible-core and Python
 	$(BIN)/python tools/support_matrix.py
+
+matrix-part: $(VENV)/dev ## the same on the oldest ansible-core and this Python, and the sanity tests of the newest ansible-core
+	$(BIN)/python tools/support_matrix.py --part
 
 artifact: $(VENV)/dev ## build the artifact for Galaxy and check it with Galaxy's own importer
 	$(BIN)/nox --session galaxy
@@ -106,8 +117,6 @@ $(VENV)/docs: $(VENV)/dev requirements-docs.txt
 	@touch $@
 
 CLUSTER := tests/integration/cluster/cluster.py
-SLURM_TESTS := $(addprefix tests/integration/test_,training_with_slurm.py training_in_an_allocation.py \
-  slurm_with_accounting.py ends_of_slurm_jobs.py)
 
 cluster: ## bring up four real nodes on this machine (as root, Debian or Ubuntu); the inventory is .cluster/hosts
 	$(PYTHON) $(CLUSTER) up --nodes 4 --install
@@ -116,10 +125,10 @@ cluster-down: ## remove these nodes without a trace
 	$(PYTHON) $(CLUSTER) down
 
 test-cluster: $(VENV)/dev ## train on real nodes over SSH, in containers
-	$(BIN)/pytest tests/integration $(addprefix --ignore ,$(SLURM_TESTS))
+	@$(TIERS) cluster
 
 test-slurm: $(VENV)/dev ## train under a real Slurm on this machine and end its jobs in every way (as root, Debian or Ubuntu)
-	$(BIN)/pytest $(SLURM_TESTS)
+	@$(TIERS) slurm
 
 FAULTS ?= faults.md
 FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faults_in_mid_run full_disk interrupts preflight)) \
@@ -128,7 +137,7 @@ FAULT_TESTS := $(addprefix tests/end_to_end/test_, $(addsuffix .py, at_once faul
     docker_daemon_that_is_stopped_is_named_and_not_the_network)
 
 test-faults: $(VENV)/dev ## kill, hang, cut off and fill up parts of a run, and write the table of messages to FAULTS
-	rows=$$(mktemp) && trap 'rm -f '$$rows EXIT && TRAINOPS_FAULTS=$$rows $(BIN)/pytest $(FAULT_TESTS) && \
+	rows=$$(mktemp) && trap 'rm -f '$$rows EXIT && TRAINOPS_FAULTS=$$rows $(TIERS) faults -- $(FAULT_TESTS) && \
 	  $(BIN)/python tests/fault_table.py $$rows >$(FAULTS)
 	@cat $(FAULTS)
 
@@ -158,7 +167,7 @@ MEGATRON := .venv-megatron
 MEGATRON_TRAINER_PYTHON ?= $(call python_of,3.11)
 
 test-megatron: $(VENV)/dev $(MEGATRON)/ready ## train with Megatron Core from PyPI on CPUs (Python 3.11, 1 GB)
-	MEGATRON_PYTHON=$(abspath $(MEGATRON)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_megatron.py
+	@MEGATRON_PYTHON=$(abspath $(MEGATRON)/bin/python) $(TIERS) megatron -- tests/end_to_end/test_real_megatron.py
 
 $(MEGATRON)/ready: requirements-megatron.txt
 	$(call need_python,$(MEGATRON_TRAINER_PYTHON),MEGATRON_TRAINER_PYTHON)
@@ -169,7 +178,7 @@ $(MEGATRON)/ready: requirements-megatron.txt
 TORCHTITAN := .venv-torchtitan
 
 test-torchtitan: $(VENV)/dev $(TORCHTITAN)/ready ## train with TorchTitan 0.2.2 from PyPI on CPUs (Python 3.11, 1.5 GB)
-	TORCHTITAN_PYTHON=$(abspath $(TORCHTITAN)/bin/python) $(BIN)/pytest tests/end_to_end/test_real_torchtitan.py
+	@TORCHTITAN_PYTHON=$(abspath $(TORCHTITAN)/bin/python) $(TIERS) torchtitan -- tests/end_to_end/test_real_torchtitan.py
 
 $(TORCHTITAN)/ready: requirements-torchtitan.txt
 	$(call need_python,$(MEGATRON_TRAINER_PYTHON),MEGATRON_TRAINER_PYTHON)
@@ -184,8 +193,8 @@ TRAINER_PYTHON ?= $(call python_of,3.12)
 
 # What can be missing comes first.
 test-trainers: $(MAXTEXT)/ready $(XPK)/ready test-megatron ## the same, plus MaxText and XPK from PyPI (Python 3.12, 1.5 GB more)
-	MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
-	  $(BIN)/pytest tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
+	@MAXTEXT_PYTHON=$(abspath $(MAXTEXT)/bin/python) XPK=$(abspath $(XPK)/bin/xpk) \
+	  $(TIERS) trainers -- tests/end_to_end/test_real_maxtext.py tests/end_to_end/test_maxtext_gke.py
 
 $(XPK)/ready: requirements-xpk.txt
 	$(call need_python,$(TRAINER_PYTHON),TRAINER_PYTHON)

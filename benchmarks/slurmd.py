@@ -19,7 +19,7 @@ import typing as t
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "tests/integration")]
+sys.path[:0] = [str(_ROOT / "tests"), str(_ROOT / "tests/integration/slurm")]
 
 from slurm_bench import Slurm, unpacked
 from slurm_login import Login

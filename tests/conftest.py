@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from ansible_commands import pytest_configure  # noqa: F401
+from not_run import pytest_addoption as add_option_of_table
 from not_run import pytest_terminal_summary  # noqa: F401
 
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
-SHARED = {"chromium", "clone", "demo", "passed"}
+SHARED = {"chromium", "clone"}
 TESTS = Path(__file__).resolve().parent
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
@@ -28,17 +29,21 @@ if "shims" in Path(shutil.which("python3") or "").parts:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Let more processes run tests than there are cores: unit tests wait now and then, the others most of the time."""
+    """Let a process run tests per core, and one more where some wait: each takes seconds to collect all tests."""
     only_unit = all(TESTS / "unit" in (Path(path).resolve(), *Path(path).resolve().parents) for path in config.args)
-    return len(os.sched_getaffinity(0)) + (1 if only_unit else 3)
+    return len(os.sched_getaffinity(0)) + (0 if only_unit else 1)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):
-            for name in groups(item):
-                item.add_marker(pytest.mark.xdist_group(name))
+            item.own_markers += [mark_of(name) for name in groups(item)]
+
+
+@cache
+def mark_of(group: str) -> pytest.Mark:
+    return pytest.mark.xdist_group(group).mark
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,9 +66,14 @@ def groups(item: pytest.Item) -> list[str]:
     pytest-xdist hands out thousands slowly, and the nodes or the Slurm of a file in ``integration`` are its own.
     """
     shared = SHARED.intersection(getattr(item, "fixturenames", ()))
-    if item.path.relative_to(TESTS).parts[0] == "end_to_end":
+    if is_end_to_end(item.path):
         return [f"{item.path.stem}: {name}" for name in sorted(shared)]
     return ["chromium"] if "chromium" in shared else [item.path.stem]
+
+
+@cache
+def is_end_to_end(file: Path) -> bool:
+    return TESTS / "end_to_end" in file.parents
 
 
 @cache
@@ -81,6 +91,7 @@ def uses_ansible(folder: Path, name: str) -> bool:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-ansible", action="store_true", help="only test files that import Ansible or call it")
+    add_option_of_table(parser)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -17,7 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 from machine import PACKAGES, is_there
 
-AS_ROOT = "run `sudo make test`"
+AS_ROOT = "run `sudo make test-all`"
+# tools/tiers.py prints one table for all that it runs.
+NO_TABLE = "--no-table"
 _WIDTHS = (64, 48)
 _REASON = re.compile(r"^(?P<why>.*?)[;.,:]? run `(?P<command>[^`]+)`", re.DOTALL)
 _PYTHONS = (
@@ -35,10 +37,10 @@ def need(*programs: str) -> None:
         pytest.skip(f"{' and '.join(missing)} {verb} not installed; run `apt-get install {' '.join(packages)}`")
 
 
-def need_root(why: str) -> None:
-    """Skip the test unless root runs it."""
+def need_root(why: str, command: str = "make test-all") -> None:
+    """Skip the test unless root runs it, as that command does with sudo."""
     if os.geteuid():
-        pytest.skip(f"{why}; {AS_ROOT}")
+        pytest.skip(f"{why}; run `sudo {command}`")
 
 
 def need_python_38() -> str:
@@ -62,7 +64,13 @@ def table(reasons: list[str]) -> list[str]:
     return lines
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(NO_TABLE, action="store_true", help="end without the table of tests that did not run")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.getoption(NO_TABLE):
+        return
     reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])]
     if reasons:
         terminalreporter.section("not run on this machine")

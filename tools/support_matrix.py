@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the cells of noxfile.py, one per core at a time, and ends with a table of their results.
 
-Arguments are those of nox that choose cells: --session or --tags, say.
+Arguments are those of nox that choose cells, such as --session or --tags. --part chooses two: that of the oldest
+ansible-core on this Python, and the sanity tests of the newest ansible-core that this machine has a Python for.
 """
 
 from __future__ import annotations
@@ -56,6 +57,18 @@ def closing(sessions: list[Session]) -> str:
     return "matrix: {} passed, {} failed, {} skipped".format(*counts)
 
 
+def part_of(cells: list[Session], python: str) -> list[str]:
+    """Return two of the listed cells: the oldest ansible-core on ``python`` (``3.11``), and the newest sanity tests.
+
+    A cell needs a Python of this machine: nox lists its path, or its version alone where there is none.
+    """
+    there = [cell for cell in cells if cell["python"] and Path(cell["python"]).is_absolute()]
+    there.sort(key=lambda cell: [int(number) for number in cell["call_spec"]["core"].split(".")])
+    works = [cell["session"] for cell in there if cell["session"].endswith(f"-python{python})")]
+    sanity = [cell["session"] for cell in there if cell["name"] == "sanity"]
+    return works[:1] + sanity[-1:]
+
+
 def nox(*arguments: str, stderr: int | None = None) -> subprocess.CompletedProcess[str]:
     """Run nox, and return what it printed."""
     command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), *arguments]
@@ -74,10 +87,13 @@ def ran(cell: str) -> Session:
 
 def main(arguments: list[str]) -> int:
     """Run the cells, print the table, and return 0 where some passed and none failed."""
-    listed = nox("--list", "--json", *arguments)
+    is_part = arguments == ["--part"]
+    listed = nox("--list", "--json", *([] if is_part else arguments))
     if listed.returncode:
         return listed.returncode
-    cells = [cell["session"] for cell in json.loads(listed.stdout)]
+    found = json.loads(listed.stdout)
+    version = "{}.{}".format(*sys.version_info)
+    cells = part_of(found, version) if is_part else [cell["session"] for cell in found]
     with ThreadPoolExecutor(os.cpu_count()) as cores:
         sessions = list(cores.map(ran, cells))
     print("\n" + "\n".join(table(sessions)) + "\n")

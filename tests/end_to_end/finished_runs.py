@@ -15,14 +15,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ansible_commands import SERVERS
-from playbook_bench import Bench, Finished
+from playbook_bench import LOCAL, Bench, Finished
 
 if t.TYPE_CHECKING:
     FinishedRun = Callable[[str], Finished]
 
 
 class Wanted(t.NamedTuple):
-    """How a run is played: a playbook, the nodes and their variables, changes of the config, variables."""
+    """How a run is played: a playbook, the nodes and their variables, changes of the config, variables.
+
+    Without nodes it has the inventory and the config of ``make demo``.
+    """
 
     playbook: str
     nodes: dict[str, dict[str, t.Any]]
@@ -32,8 +35,18 @@ class Wanted(t.NamedTuple):
 
 _TWO: t.Final[dict[str, dict[str, t.Any]]] = {"node0": {}, "node1": {}}
 RUNS: t.Final = {
-    "pass": Wanted("megatron_multinode.yml", _TWO),
+    "demo": Wanted("megatron_multinode.yml", {}),
+    "pass": Wanted("megatron_multinode.yml", _TWO, {"training_iterations": "30"}),
+    "single": Wanted(
+        "megatron_single_node.yml",
+        {"node0": {}},
+        {"mode": "single_node", "nnodes": "1", "master_address": "localhost", "training_iterations": "7"},
+    ),
     "fail": Wanted("megatron_multinode.yml", _TWO, {"elapsed_time_per_iteration": "0.001"}),
+    # Nobody can inspect node1.
+    "error": Wanted(
+        "megatron_multinode.yml", {"node0": {}, "node1": {"ansible_python_interpreter": "/nowhere/python3"}}
+    ),
 }
 
 
@@ -51,7 +64,9 @@ def finished_run(name: str) -> Finished:
         fcntl.flock(lock, fcntl.LOCK_EX)
         bench = Bench(folder)
         if not status.exists():
-            inventory, config = bench.inventory(**wanted.nodes), bench.config(**wanted.config)
+            inventory, config = LOCAL / "hosts", LOCAL / "tiny_llama.json"
+            if wanted.nodes:
+                inventory, config = bench.inventory(**wanted.nodes), bench.config(**wanted.config)
             done = bench.play(wanted.playbook, inventory, config, **wanted.variables)
             output.write_text(done.output, encoding="utf-8")
             status.write_text(str(done.status))

@@ -12,6 +12,8 @@ from faults import needs_time, status, trainer, trains
 from playbook_bench import Bench, wait_until
 from ports import free_port
 
+pytestmark = pytest.mark.slow
+
 RUN, ATTACH, STOP = "megatron_multinode.yml", "attach.yml", "stop.yml"
 
 

@@ -6,6 +6,7 @@ import csv
 import subprocess
 import sys
 
+import pytest
 from playbook_bench import ROOT
 from sshd_here import needs_sshd
 
@@ -17,6 +18,12 @@ def bench(name: str, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("name", ["history", "launch", "parser", "scale"])
+def test_a_benchmark_says_what_can_be_chosen(name: str) -> None:
+    assert f"usage: {name}.py" in bench(f"{name}.py", "--help")
+
+
+@pytest.mark.slow
 @needs_sshd
 def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     arms = ["trainops", "trainops_warm", "ssh_floor", "pssh", "naive"]
@@ -31,18 +38,21 @@ def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     assert "ssh_floor" in (tmp_path / "launch.html").read_text()
 
 
+@pytest.mark.slow
 def test_plans_and_reports_are_measured():
     lines = bench("scale.py", "--hosts", "2", "--nodes", "2", "--steps", "20").splitlines()
     assert [line.split("  ")[0] for line in lines] == ["plan.yml of", "report,", "report,"]
     assert all(float(line.split()[-3]) > 0 for line in lines)
 
 
+@pytest.mark.slow
 def test_runs_are_judged_without_and_with_a_history():
     first, *rows = bench("history.py", "--runs", "3", "--rounds", "1", "--limit", "600").splitlines()
     assert first == "3 runs in the history, 3 files"
     assert [row.split("  ")[0] for row in rows] == ["without a history", "with the history", "ratio"]
 
 
+@pytest.mark.slow
 def test_the_steps_that_are_read_are_those_that_grep_counts():
     first, header, *rows = bench("parser.py", "--megabytes", "2", "--runs", "1").splitlines()
     assert first.startswith("2 MB, ")

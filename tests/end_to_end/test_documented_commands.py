@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import typing as t
+from importlib import metadata
 from pathlib import Path
 
 import ansible_commands
@@ -176,6 +177,7 @@ def environment_of(clone: Path) -> dict[str, str]:
     return {**kept, **own, "PATH": f"{clone / '.venv/bin'}:{kept['PATH']}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=[block.place for block in BLOCKS])
 def test_a_command_of_the_pages_works(block: Block, clone: Path) -> None:
     if "preflight.yml" in block.text:
@@ -214,8 +216,16 @@ def test_no_command_of_a_page_escapes(page: Path) -> None:
     assert untested_in(page) == []
 
 
+def programs_of_the_project() -> set[str]:
+    """Return the programs of what the project asks for by name, whatever else is installed beside it."""
+    wanted = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
+    installed = [metadata.distribution(name) for name in re.findall(r"^[A-Za-z][\w-]*", wanted, re.MULTILINE)]
+    return {point.name for one in installed for point in one.entry_points if point.group == "console_scripts"}
+
+
 def test_commands_within_sentences_are_of_programs_that_are_tested() -> None:
-    tools = {path.name for path in BIN.iterdir()} | {"git", "make", "sudo"}
+    tools = programs_of_the_project() | {"git", "make", "ruff", "sudo"}
+    assert INLINE.keys() <= tools
     inline = [match for page in pages() for match in _INLINE.finditer(_FENCE.sub("", page.read_text()))]
     assert [match[1] for match in inline if match["program"] in tools - INLINE.keys()] == []
 

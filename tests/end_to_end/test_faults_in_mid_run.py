@@ -1,6 +1,6 @@
 """Faults on two nodes of this machine: when they are noticed, what is said, what is left.
 
-`make test-faults` does all of them and prints the table; a quick half is part of every test run.
+`make test-faults` does all of them and prints the table; two are part of every test run.
 """
 
 from __future__ import annotations
@@ -16,9 +16,15 @@ from fault_table import add_row
 from faults import FAULTS, Fault, kernel_of_its_own, needs_time, status, trainer, trains
 from not_run import need, need_root
 from playbook_bench import Bench, wait_until
+from ports import free_port
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def marks_of(fault: Fault) -> tuple[pytest.MarkDecorator, ...]:
+    """A failure and an error are part of every test run; what else is looked at at once is held in tests/unit/run."""
+    return () if fault.quick and fault.failure in ("killed", "run_folder_gone") else (pytest.mark.slow,)
+
+
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name, marks=marks_of(fault)) for fault in FAULTS])
 def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault) -> None:
     if not fault.quick:
         needs_time()
@@ -66,6 +72,7 @@ def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault)
 AWAY_SECONDS = 4
 
 
+@pytest.mark.slow
 def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(bench: Bench) -> None:
     config = bench.config(training_iterations="60")
     run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **trainer(bench))
@@ -85,7 +92,7 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
 def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follows_it_on(bench: Bench) -> None:
     needs_time()
     hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="150")
-    variables = {**trainer(bench), "training_master_port": 29500}
+    variables = {**trainer(bench), "training_master_port": free_port()}
     run = bench.start_as_user("megatron_multinode.yml", hosts, config, **variables)
     wait_until(lambda: trains(bench))
     trainings = set(bench.trainings())

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from playbook_bench import BIN, ROOT, Bench
 
 JSON_CALLBACK = '''
@@ -41,6 +42,7 @@ def assert_tells_all(output: str, report: str) -> None:
     assert output.rstrip().splitlines()[-1] == f"Report: {report}"
 
 
+@pytest.mark.slow
 def test_a_run_of_the_installed_collection_shows_progress_verdict_and_report(bench: Bench, tmp_path: Path) -> None:
     away, collections = tmp_path / "away", tmp_path / "collections"
     away.mkdir()

@@ -66,12 +66,13 @@ def torn(disk: Path) -> list[str]:
             "No space left on device",
             r"Free about \d+ MiB there",
         ),
-        (
+        pytest.param(
             "read-only",
             lambda disk: remount(disk, "ro"),
             lambda disk: remount(disk, "rw"),
             "Read-only file system",
             "Make it writable",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["full", "read-only"],

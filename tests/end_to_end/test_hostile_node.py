@@ -40,7 +40,7 @@ def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str,
     ("answer", "told"),
     [
         ('{"failed": false, "status": {"\\u001b]0;owned\\u0007": 1}}', "its answer in phase follow is invalid: "),
-        ("[" * 100_000, "its answer is nested too deeply"),
+        pytest.param("[" * 100_000, "its answer is nested too deeply", marks=pytest.mark.slow),
     ],
     ids=["other types", "deep"],
 )
@@ -53,7 +53,9 @@ def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench:
     assert bench.trainings() == []
 
 
-@pytest.mark.parametrize("phase", ["stage", "follow", "stop", "collect"])
+@pytest.mark.parametrize(
+    "phase", ["stage", *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("follow", "stop", "collect"))]
+)
 def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: Bench, phase: str) -> None:
     python, asked = bench.folder / "python3", bench.folder / "asked"
     flood = FLOOD.format(asked=str(asked))

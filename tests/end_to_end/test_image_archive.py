@@ -17,17 +17,19 @@ esac
 """
 
 
-@pytest.mark.parametrize("playbook", ["megatron_multinode.yml", "preflight.yml"])
-def test_a_missing_archive_is_a_fault_that_names_it_and_the_image(bench: Bench, playbook: str) -> None:
+@pytest.mark.parametrize("playbook", [pytest.param("megatron_multinode.yml", marks=pytest.mark.slow), "preflight.yml"])
+def test_a_missing_archive_is_a_fault_that_names_it_and_the_image(
+    bench: Bench, playbook: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     programs = bench.folder / "bin"
     programs.mkdir()
     (programs / "docker").write_text(DOCKER.format(root=bench.folder))
     (programs / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     done = bench.play(
         playbook,
         bench.inventory(node0={"container_engine": "docker"}, node1={"container_engine": "docker"}),
         bench.config(container_image="example.org/own:1"),
-        env={"PATH": f"{programs}:{os.environ['PATH']}"},
         container_engine="docker",
         training_image_archive="/srv/own.tar",
     )

@@ -13,9 +13,10 @@ import time
 
 import pytest
 from fault_table import add_row
+from faults import trainer
 from playbook_bench import ROOT, Bench, wait_until
 
-RUN = {"training_run_id": "long"}
+RUN = {"training_run_id": "fault"}
 
 
 class Terminal:
@@ -62,7 +63,7 @@ def _hears_sighup():
 
 
 def trains(bench: Bench) -> bool:
-    status = bench.runs / "long/nodes/node0/status.json"
+    status = bench.runs / "fault/nodes/node0/status.json"
     return status.exists() and json.loads(status.read_text()).get("last_step", 0) >= 3
 
 
@@ -75,42 +76,54 @@ def stop(bench: Bench) -> None:
     assert bench.trainings() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(number, marks=() if number == signal.SIGINT else pytest.mark.slow, id=number.name)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    ],
+)
 def test_who_interrupts_a_run_learns_that_it_goes_on_and_how_to_come_back(bench: Bench, number: signal.Signals) -> None:
     config, inventory = bench.config(training_iterations="100000"), bench.inventory(node0={}, node1={})
-    run = bench.start_as_user("megatron_multinode.yml", inventory, config, **RUN)
+    run = bench.start_as_user("megatron_multinode.yml", inventory, config, **trainer(bench))
     wait_until(lambda: trains(bench))
     began = time.monotonic()
     run.send_signal(number)
     output, _ = run.communicate(timeout=60)
     said = time.monotonic() - began
     assert run.returncode != 0
-    assert "Run long continues in the background." in output
+    assert "Run fault continues in the background." in output
     for playbook in ("attach", "stop"):
-        there = f"-e training_output_dir={bench.runs} -e training_run_id=long"
+        there = f"-e training_output_dir={bench.runs} -e training_run_id=fault"
         assert f"ansible-playbook playbooks/{playbook}.yml -i {inventory} {there}" in output
     stop(bench)
-    words = "Run long continues in the background, with the commands to follow it again and to stop it"
+    words = "Run fault continues in the background, with the commands to follow it again and to stop it"
     add_row(f"whoever follows the run gets {number.name}", said, words, "none yet", "the training, until stop.yml")
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal_which_reaches_every_process_ends_whoever_follows(bench: Bench) -> None:
     config, inventory = bench.config(training_iterations="100000"), bench.inventory(node0={}, node1={})
-    terminal = Terminal(bench.arguments("megatron_multinode.yml", inventory, config, **RUN), bench.environment())
+    terminal = Terminal(
+        bench.arguments("megatron_multinode.yml", inventory, config, **trainer(bench)), bench.environment()
+    )
     wait_until(lambda: trains(bench))
     began = time.monotonic()
     terminal.type("\x03")
     assert terminal.ended() != 0
     said = time.monotonic() - began
-    assert "Run long continues in the background." in terminal.words
+    assert "Run fault continues in the background." in terminal.words
     stop(bench)
     left = "the training, until stop.yml"
-    add_row("Ctrl-C in a terminal", said, "Run long continues in the background", "none yet", left)
+    add_row("Ctrl-C in a terminal", said, "Run fault continues in the background", "none yet", left)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: Bench) -> None:
     config, inventory = bench.config(training_iterations="100000"), bench.inventory(node0={}, node1={})
-    terminal = Terminal(bench.arguments("megatron_multinode.yml", inventory, config, **RUN), bench.environment())
+    terminal = Terminal(
+        bench.arguments("megatron_multinode.yml", inventory, config, **trainer(bench)), bench.environment()
+    )
     wait_until(lambda: trains(bench))
     began = time.monotonic()
     terminal.close()
@@ -120,20 +133,21 @@ def test_a_terminal_that_goes_away_ends_whoever_follows_and_no_training(bench: B
     add_row("the terminal goes away", gone, "nobody is watching", "none yet", "the training, until stop.yml")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_to_stop_with_whoever_follows_it_is_stopped_and_judged(bench: Bench) -> None:
     config = bench.config(training_iterations="100000")
     run = bench.start_as_user(
         "megatron_multinode.yml",
         bench.inventory(node0={}, node1={}),
         config,
-        **RUN,
+        **trainer(bench),
         training_on_interrupt="stop",
     )
     wait_until(lambda: trains(bench))
     run.send_signal(signal.SIGINT)
     output, _ = run.communicate(timeout=120)
-    assert "Stopping run long on every node" in output
-    summary = json.loads((bench.runs / "long/summary.json").read_text())
+    assert "Stopping run fault on every node" in output
+    summary = json.loads((bench.runs / "fault/summary.json").read_text())
     assert summary["verdict"] == "ERROR"
     assert {node["state"] for node in summary["nodes"]} == {"stopped"}
     assert bench.trainings() == []

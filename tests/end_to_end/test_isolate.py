@@ -9,6 +9,7 @@ import shlex
 import typing as t
 from pathlib import Path
 
+import pytest
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
@@ -17,9 +18,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine im
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
 
 
-def inventory(bench: Bench, slow: dict[str, float]) -> Path:
+def inventory(bench: Bench, slow: dict[str, float], nodes: int = 8) -> Path:
     # Also where the first host of the inventory takes no part.
-    hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(8)}}
+    hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(nodes)}}
     hosts |= {node: {"isolate_rehearsal_slowdown": by} for node, by in slow.items()}
     return bench.inventory(**hosts)
 
@@ -29,35 +30,40 @@ def options(bench: Bench) -> dict[str, t.Any]:
     return {"isolate_rehearsal": True, "isolate_rounds": 3, **name}
 
 
-def isolated(bench: Bench, slow: dict[str, float], *more: str, **variables: object) -> Finished:
+def isolated(bench: Bench, slow: dict[str, float], *more: str, nodes: int = 8, **variables: object) -> Finished:
     limit = ("--limit", "!other", *more)
-    return bench.play("isolate.yml", inventory(bench, slow), bench.config(), *limit, **options(bench), **variables)
+    return bench.play(
+        "isolate.yml", inventory(bench, slow, nodes), bench.config(), *limit, **options(bench), **variables
+    )
 
 
 def folder(bench: Bench) -> Path:
     return bench.runs / "isolation/test"
 
 
-def test_one_slow_node_of_eight_is_named_and_is_the_only_red_host(bench: Bench) -> None:
-    done = isolated(bench, {"node5": 1.5}, isolate_quarantine_days=7)
+@pytest.mark.parametrize("nodes", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_one_slow_node_is_named_and_is_the_only_red_host(bench: Bench, nodes: int) -> None:
+    slow = f"node{nodes - 3}"
+    done = isolated(bench, {slow: 1.5}, nodes=nodes, isolate_quarantine_days=7)
     assert done.status != 0, done.output
     texts = {name: (folder(bench) / name).read_text() for name in PARTS}
     found = json.loads(texts["isolation.json"])
     cpu = next(one for one in found["suspects"] if one["probe"] == "cpu")
-    assert (cpu["node"], cpu["other"], cpu["verdict"]) == ("node5", None, "slow")
+    assert (cpu["node"], cpu["other"], cpu["verdict"]) == (slow, None, "slow")
     assert 0.4 < cpu["slower_by"] < 0.6
-    assert {one["node"] for one in found["suspects"]} == {"node5"}
-    assert texts["failing_nodes.txt"].split() == ["node5"]
-    assert texts["passing_nodes.txt"].split() == [f"node{n}" for n in range(8) if n != 5]
-    assert texts["slurm_exclude.txt"].strip() == "node5"
-    assert "node5" in texts["report.html"]
-    assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
+    assert {one["node"] for one in found["suspects"]} == {slow}
+    assert texts["failing_nodes.txt"].split() == [slow]
+    assert texts["passing_nodes.txt"].split() == [f"node{n}" for n in range(nodes) if n != nodes - 3]
+    assert texts["slurm_exclude.txt"].strip() == slow
+    assert slow in texts["report.html"]
+    assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == [slow]
     assert not bench.trainings()
     # A rehearsal keeps nobody out of runs.
     assert not (bench.runs / "quarantine.json").exists()
     assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_the_groups(bench: Bench) -> None:
     done = isolated(bench, {"node5": 2.0}, isolate_probes=["tcp_groups"])
     found = json.loads((folder(bench) / "isolation.json").read_text())
@@ -69,6 +75,7 @@ def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_t
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node5"]
 
 
+@pytest.mark.slow
 def test_no_plan_takes_a_node_that_an_isolation_found_to_be_bad(bench: Bench) -> None:
     hosts = inventory(bench, {})
     slow = Found("node5 (cpu) is 30 % slower", ("cpu",))
@@ -106,16 +113,22 @@ def run_left_behind(bench: Bench) -> None:
     (bench.runs / "night/summary.json").write_text(json.dumps(summary))
 
 
-def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Bench) -> None:
+@pytest.mark.parametrize("checked", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["check mode", "tested"])
+def test_the_nodes_of_a_run_are_tested_with_its_suspects_and_no_others(bench: Bench, checked: bool) -> None:
     run_left_behind(bench)
-    done = isolated(bench, {}, training_run_id="night")
-    assert "Run night suspects node5: nccl: remote process exited" in " ".join(done.output.split())
+    done = isolated(bench, {}, *(["--check"] if checked else []), training_run_id="night")
+    words = " ".join(done.output.split())
+    assert "Run night suspects node5: nccl: remote process exited" in words
+    assert "Every node by itself, 4 at the same time" in words
+    if checked:
+        return
     found = json.loads((folder(bench) / "isolation.json").read_text())
     assert list(found["nodes"]) == ["node1", "node2", "node5", "node6"]
     assert [one["node"] for one in found["suspicion"]] == ["node5"]
     assert json.loads((folder(bench) / "plan.json").read_text())["suspicion"].keys() == {"node5"}
 
 
+@pytest.mark.slow
 def test_a_slow_run_proposes_the_command_that_tests_its_nodes(bench: Bench) -> None:
     hosts = bench.inventory(**{f"node{n}": {} for n in range(4)})
     config = bench.config(tokens_per_gpu="1000000000", nnodes="4")
@@ -151,7 +164,8 @@ def held_by(name: str) -> list[str]:
 
 
 def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(bench: Bench) -> None:
-    hosts, config, name = inventory(bench, {}), bench.config(), f"stopped-{free_port()}"
+    hosts = bench.inventory(**{f"node{n}": {} for n in range(3)})
+    config, name = bench.config(), f"stopped-{free_port()}"
     running = bench.start("isolate.yml", hosts, config, **{**options(bench), "isolate_name": name})
     wait_until(lambda: held_by(name))
     stopped = bench.play("stop.yml", hosts, config, training_run_id=name)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-from fake_tools import with_dcgm, with_gpus, with_pytorch
+import pytest
+from fake_tools import with_gpus, with_pytorch
 from playbook_bench import Bench, Finished
+
+# Each probe by itself is held in tests/unit/isolate, an isolation with one of them in test_isolate_quarantine.py.
+pytestmark = pytest.mark.slow
 
 NODES = [f"node{number}" for number in range(4)]
 
@@ -33,7 +37,9 @@ def found(bench: Bench) -> dict:
     return json.loads((bench.runs / "isolation/test/isolation.json").read_text())
 
 
-def test_the_node_whose_gpus_reduce_slowly_is_named_with_its_part(bench: Bench) -> None:
+def test_the_node_whose_gpus_reduce_slowly_is_named_with_its_part_and_programs_can_be_repeated_by_hand(
+    bench: Bench,
+) -> None:
     done = isolated(bench, hosts_with_gpus(bench, node2=1.3), isolate_probes=["nccl_tests"])
     assert done.status != 0
     (suspect,) = found(bench)["suspects"]
@@ -41,13 +47,9 @@ def test_the_node_whose_gpus_reduce_slowly_is_named_with_its_part(bench: Bench) 
     assert 0.25 < suspect["slower_by"] < 0.35
     assert found(bench)["tests"]["probes"] == ["nccl_tests"]
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == ["node2"]
-
-
-def test_programs_have_the_environment_of_the_training_and_can_be_repeated_by_hand(bench: Bench) -> None:
-    done = isolated(bench, hosts_with_gpus(bench), isolate_probes=["nccl_tests"])
-    assert done.status == 0, done.output
     (script,) = bench.nodes.glob("test/node1/nccl_tests.sh")
     lines = script.read_text().splitlines()
+    # The environment of the training.
     assert "export GLOO_SOCKET_IFNAME=lo" in lines
     assert lines[-1].startswith(f"exec {bench.folder / 'tools/node1/all_reduce_perf'} -g 8")
 
@@ -70,16 +72,6 @@ def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
     (suspect,) = found(bench)["suspects"]
     assert (suspect["node"], suspect["part"], suspect["probe"]) == ("node1", "GPU 5", "torch_gemm"), done.output
     assert found(bench)["probes"]["torch_gemm"].keys() == {f"{node} GPU {gpu}" for node in NODES for gpu in range(8)}
-
-
-def test_a_gpu_that_fails_in_dcgm_is_broken(bench: Bench) -> None:
-    paths = {node: with_dcgm(bench.folder / "tools" / node) for node in NODES}
-    with_dcgm(bench.folder / "tools/node2", "dcgm_3.json")
-    hosts = {node: {"training_node_environment": {"PATH": path}} for node, path in paths.items()}
-    done = isolated(bench, hosts, isolate_probes=["cpu", "dcgm"])
-    (suspect,) = found(bench)["suspects"]
-    assert (suspect["node"], suspect["part"], suspect["verdict"]) == ("node2", "GPU 3", "broken"), done.output
-    assert "row remapping failed" in suspect["evidence"]
 
 
 def test_without_names_the_nodes_are_asked_and_do_what_all_of_them_can_do(bench: Bench) -> None:

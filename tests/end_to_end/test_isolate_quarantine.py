@@ -43,6 +43,9 @@ def test_what_awx_keeps_of_an_isolation_leads_to_a_quarantine_that_plans_respect
 ) -> None:
     found = isolated(bench)
     assert found.status != 0
+    (suspect,) = json.loads((bench.runs / "isolation/morning/isolation.json").read_text())["suspects"]
+    assert (suspect["node"], suspect["part"], suspect["verdict"]) == ("node2", "GPU 3", "broken"), found.output
+    assert "row remapping failed" in suspect["evidence"]
     (template,) = (
         one
         for one in yaml.load((ROOT / "awx/job_templates.yml").read_text(), Loader)["controller_templates"]
@@ -68,20 +71,22 @@ class Loader(yaml.SafeLoader):
 Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
 
 
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"isolate_name": "mornin", "isolate_quarantine_days": 7}, "has no isolation 'mornin' that found anything"),
-        ({"isolate_quarantine_days": 7}, "has no isolation '' that found anything: the latest ones are morning"),
-        ({"isolate_name": "morning", "isolate_quarantine_days": 7}, "morning suspects nobody, so there is no node"),
-        ({"isolate_name": "morning"}, "isolate_quarantine_days is 0, but must be more than 0"),
-    ],
-)
-def test_what_is_wrong_is_said_and_nobody_is_left_out(bench: Bench, variables: dict, said: str) -> None:
+def test_what_is_wrong_is_said_and_nobody_is_left_out(bench: Bench) -> None:
     written(bench)
-    done = put(bench, **variables)
+    done = put(bench, isolate_quarantine_days=7)
     assert done.status != 0
-    assert said in " ".join(done.output.split())
+    assert "has no isolation '' that found anything: the latest ones are morning" in " ".join(done.output.split())
+    assert not (bench.runs / "quarantine.json").exists()
+
+
+@pytest.mark.slow
+def test_a_quarantine_of_nobody_or_for_no_time_is_refused(bench: Bench) -> None:
+    written(bench)
+    done = put(bench, isolate_name="morning")
+    assert done.status != 0
+    words = " ".join(done.output.split())
+    assert "isolate_quarantine_days is 0, but must be more than 0" in words
+    assert "morning suspects nobody, so there is no node" in words
     assert not (bench.runs / "quarantine.json").exists()
 
 

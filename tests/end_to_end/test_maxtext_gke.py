@@ -69,6 +69,7 @@ def test_check_mode_only_shows_it(bench, config, xpk):
     assert not xpk.exists()
 
 
+@pytest.mark.slow
 def test_a_fault_starts_nothing(bench, config, xpk):
     done = bench.play("maxtext_gke.yml", bench.inventory(), config, training_gpus_per_node=8)
     assert done.status != 0

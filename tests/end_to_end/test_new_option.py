@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 from playbook_bench import BIN, ROOT, Bench
 
 FIELD = '    training_maxtext_pace: PathOrNothing = key("How fast it goes.", default="")\n'
 
 
+@pytest.mark.slow
 def test_a_field_is_all_that_is_written_by_hand(bench: Bench) -> None:
     clone = bench.folder / "clone"
     ignored = shutil.ignore_patterns(".*", "runs", "__pycache__")

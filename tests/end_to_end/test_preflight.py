@@ -38,8 +38,11 @@ def test_a_node_whose_clock_is_wrong_is_red(bench: Bench) -> None:
     add_row("a clock is 120 s off, in preflight", checked, said[0], "not ready")
 
 
+BROKEN = {"ansible_python_interpreter": "/nowhere/python3"}
+
+
 def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
-    inventory = bench.inventory(node0={}, node1={"ansible_python_interpreter": "/nowhere/python3"})
+    inventory = bench.inventory(node0={}, node1=BROKEN)
     without = {"training_config": "", "training_gpu": "cpu"}
     done = bench.play("preflight.yml", inventory, bench.config(), **without)
     shown = " ".join(done.output.split())
@@ -47,59 +50,50 @@ def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
     assert "Preflight of machines (no training config)" in shown
     assert "mounts, cache, image on node0: no training config (set -e training_config=FILE)" in shown
     assert "Not ready: 1 red cell on 1 of 2 nodes." in shown
-    done = bench.play(
-        "preflight.yml", inventory, bench.config(), "--limit", "node0", training_config="", training_gpu="cpu"
-    )
+    assert "/nowhere/python3: not found. It needs Python 3.8 or newer; set ansible_python_interpreter to it" in shown
+
+
+@pytest.mark.slow
+def test_a_machine_is_ready_without_a_config_and_no_machine_is_refused(bench: Bench) -> None:
+    without = {"training_config": "", "training_gpu": "cpu"}
+    done = bench.play("preflight.yml", bench.inventory(node0={}), bench.config(), **without)
     assert done.status == 0, done.output
     assert "Ready: nothing is red on 1 node." in done.output
-    done = bench.play("preflight.yml", bench.inventory(), bench.config(), training_config="")
+    done = bench.play("preflight.yml", bench.inventory(), bench.config(), **without)
     assert done.status != 0
     assert "The inventory has no hosts." in done.output
 
 
+@pytest.mark.slow
 def test_nodes_that_all_fail_the_same_way_are_one_row_and_one_reason(bench: Bench) -> None:
-    broken = {"ansible_python_interpreter": "/nowhere/python3"}
-    done = bench.play("preflight.yml", bench.inventory(**{f"node{n}": broken for n in range(2)}), bench.config())
+    done = bench.play("preflight.yml", bench.inventory(node0=BROKEN, node1=BROKEN), bench.config())
     assert done.status != 0
     told = " ".join(done.output.split())
-    assert (
-        "node[0-1] RED reached on node[0-1] the node could not be inspected: Ansible cannot run a module on the node"
-        in told
-    )
-    assert "/nowhere/python3: not found. It needs Python 3.8 or newer; set ansible_python_interpreter to it" in told
+    assert "node[0-1] RED reached on node[0-1] the node could not be inspected: Ansible cannot run a module" in told
     assert "fatal: [node1]" not in told
     assert "Not ready: 2 red cells on 2 of 2 nodes." in told
 
 
-ASKS = "#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n"
+MISSING = "sudo is missing, and Ansible needs it to become another user; install it, or set ansible_become=false"
+ASKS = "udo asks for a password; add --ask-become-pass, or allow this login sudo without one"
 
 
-@pytest.mark.parametrize("playbook", ["preflight.yml", "megatron_multinode.yml", "node_prep.yml"])
 @pytest.mark.parametrize(
-    ("script", "expected"),
-    [
-        (
-            None,
-            "sudo is missing, and Ansible needs it to become another user; install it, or set ansible_become=false",
-        ),
-        (ASKS, "udo asks for a password; add --ask-become-pass, or allow this login sudo without one"),
-    ],
-    ids=["no sudo", "a password"],
+    "playbook", ["preflight.yml", "node_prep.yml", pytest.param("megatron_multinode.yml", marks=pytest.mark.slow)]
 )
-def test_a_sudo_that_keeps_ansible_out_is_named(bench: Bench, playbook: str, script: str | None, expected: str) -> None:
-    sudo = bench.folder / "bin/sudo"
-    if script:
-        sudo.parent.mkdir()
-        sudo.write_text(script)
-        sudo.chmod(0o755)
-    become = {"ansible_become": True, "ansible_become_exe": str(sudo)}
-    inventory = bench.inventory(node0=become, node1=become)
-    # Whoever is root already would need no sudo.
-    same = {"ANSIBLE_BECOME_ALLOW_SAME_USER": "1"}
-    done = bench.play(playbook, inventory, bench.config(), env=same)
+def test_a_sudo_that_keeps_ansible_out_is_named(bench: Bench, playbook: str) -> None:
+    sudo = bench.folder / "sudo"
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
+    sudo.chmod(0o755)
+    # Whoever is root already would need no sudo to become root.
+    become = {"ansible_become": True, "ansible_become_user": "nobody"}
+    node0 = {**become, "ansible_become_exe": "/nowhere/sudo"}
+    inventory = bench.inventory(node0=node0, node1={**become, "ansible_become_exe": str(sudo)})
+    done = bench.play(playbook, inventory, bench.config())
     shown = " ".join(done.output.split())
     assert done.status != 0
-    assert expected in shown, done.output
+    assert MISSING in shown, done.output
+    assert ASKS in shown, done.output
     assert "No start of json" not in shown
     # Ansible itself reports the task that leaves a file for the preflight; the table has the reason.
     assert "Premature end" not in shown or "the node could not be inspected: " in shown

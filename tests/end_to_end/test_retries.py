@@ -9,6 +9,7 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
 from not_run import need
 from playbook_bench import Bench, Finished, wait_until
 
@@ -75,6 +76,7 @@ def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_i
     assert "is left out" not in planned.output
 
 
+@pytest.mark.slow
 def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nodes_see(bench: Bench) -> None:
     kept = bench.folder / "checkpoints"
     variables = {"SAVE_CKPT_PATH": str(kept), "LOAD_CKPT_PATH": str(kept), "SAVE_INTERVAL": "10"}
@@ -90,6 +92,7 @@ def test_a_run_that_is_tried_again_goes_on_from_the_last_checkpoint_that_all_nod
     assert " iteration        1/" not in log
 
 
+@pytest.mark.slow
 def test_a_spare_is_preflighted_before_it_trains_and_one_that_is_not_ready_is_left_out_as_well(bench: Bench) -> None:
     need("ip")
     hosts, config = inventory(bench, spares=("spare0", "spare1")), bench.config(training_iterations=STEPS)
@@ -108,6 +111,7 @@ def test_a_spare_is_preflighted_before_it_trains_and_one_that_is_not_ready_is_le
     assert bench.trainings() == []
 
 
+@pytest.mark.slow
 def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_nowhere_is_not_tried_again(
     bench: Bench,
 ) -> None:
@@ -137,6 +141,7 @@ def test_a_node_that_cannot_be_staged_is_left_out_and_a_run_that_can_be_staged_n
     assert not (bench.runs / "quarantine.json").exists()
 
 
+@pytest.mark.slow
 def test_without_a_spare_a_run_goes_on_at_the_next_size_that_can_be_planned(bench: Bench) -> None:
     hosts, config = inventory(bench, spares=()), bench.config(training_iterations=STEPS)
     done = killed_in_mid_run(bench, hosts, config, node="node0", training_scale_batch="reference_nodes")

@@ -9,11 +9,11 @@ import json
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from ansible_commands import finished
-from playbook_bench import ROOT, Bench, Finished
+from finished_runs import changeable
+from playbook_bench import ROOT, Bench
 from ports import free_port
 
 RUN_ID = "scenario"
@@ -36,13 +36,6 @@ class Scenario:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.hosts = bench.inventory(first={}, second={})
-        self.port = free_port()
-
-    def train(self) -> Finished:
-        """Train as a user does: planning, rank assignment, training and report in one playbook."""
-        config = self.bench.config()
-        variables = {"training_run_id": RUN_ID, "training_master_port": self.port}
-        return self.bench.play("megatron_multinode.yml", self.hosts, config, **variables)
 
     def play(self, role: str, *then: dict, **variables) -> subprocess.CompletedProcess[str]:
         playbook = self.bench.folder / f"{role}.yml"
@@ -59,22 +52,12 @@ def scenario(bench: Bench) -> Scenario:
     return Scenario(bench)
 
 
-@pytest.fixture
-def run_dir(bench: Bench, scenario: Scenario) -> Path:
-    """The folder of a run that has gone by."""
-    played = scenario.train()
-    assert played.status == 0, played.output
-    return bench.runs / RUN_ID
-
-
 def test_rank_assignment(scenario: Scenario) -> None:
     told = "{{ groups.training_nodes | join(' ') }} of {{ groups.all | join(' ') }}"
     then = {"ansible.builtin.debug": {"msg": f"They are {told}."}}
-    nodes = ["second"]
-    for _time in range(2):
-        played = scenario.play("rank_assignment", then, rank_assignment_nodes=nodes)
-        assert "They are second of first second." in played.stdout
-        assert changed(played.stdout) == 0  # groups live in memory
+    played = scenario.play("rank_assignment", then, rank_assignment_nodes=["second"])
+    assert "They are second of first second." in played.stdout
+    assert changed(played.stdout) == 0  # groups live in memory
 
 
 RACKS = {
@@ -133,137 +116,143 @@ def test_rank_assignment_reports_every_error_at_once(bench: Bench) -> None:
     assert "No rank has been assigned." in said
 
 
-def launch(bench: Bench, *more: str, **variables) -> subprocess.CompletedProcess[str]:
-    """Launch a program on two nodes, by a play of two roles."""
-    own = {
+def launch(bench: Bench, *plays: dict, check: bool = False, **hosts: dict) -> subprocess.CompletedProcess[str]:
+    """Launch a program on two nodes, by plays of two roles, each with own variables of the second."""
+    common = {
         "container_launch_name": "hello",
         "container_launch_engine": "none",
         "container_launch_folder": str(bench.nodes),
         "container_launch_command": ["bash", "-c", "echo rank $NODE_RANK of $NNODES; exec sleep 600"],
         "container_launch_master_port": free_port(),
-        **variables,
     }
-    roles = [
-        "trainops.cluster.rank_assignment",
-        {"role": "trainops.cluster.container_launch", "vars": own},
-    ]
+    inventory = json.loads(bench.inventory(**(hosts or {"first": {}, "second": {}})).read_text())
+    # Variables of a host go before those of all.
+    inventory["all"]["vars"] = common
+    path = bench.folder / "hosts"
+    path.write_text(json.dumps(inventory))
+    roles = ["trainops.cluster.rank_assignment", "trainops.cluster.container_launch"]
     playbook = bench.folder / "launch.yml"
-    playbook.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "roles": roles}]))
-    hosts = bench.inventory(first={}, second={})
-    return finished(["ansible-playbook", str(playbook), "-i", str(hosts), *more], of_ones_own(bench))
+    playbook.write_text(
+        json.dumps([{"hosts": "all", "gather_facts": False, "vars": own, "roles": roles} for own in plays])
+    )
+    command = ["ansible-playbook", str(playbook), "-i", str(path), *(["--check"] if check else [])]
+    return finished(command, of_ones_own(bench))
+
+
+def changed_in_plays(output: str) -> list[int]:
+    """On how many hosts a task changed something, in each play."""
+    return [play.count("\nchanged: [") for play in output.split("\nPLAY [")[1:]]
 
 
 def output_of(bench: Bench, node: str) -> str:
     return (bench.nodes / "hello" / node / "output.log").read_text()
 
 
+GONE = {"container_launch_state": "absent"}
+
+
 def test_container_launch_launches_once_and_removes_what_it_launched(bench: Bench) -> None:
-    port = free_port()
-    planned = launch(bench, "--check", container_launch_master_port=port)
-    assert (planned.returncode, changed(planned.stdout)) == (0, 2), planned.stdout
-    assert not bench.nodes.exists()
-    first = launch(bench, container_launch_master_port=port)
-    assert (first.returncode, changed(first.stdout)) == (0, 2), first.stdout
-    again = launch(bench, container_launch_master_port=port)
-    assert (again.returncode, changed(again.stdout)) == (0, 0), again.stdout
-    other = launch(bench, container_launch_master_port=port, container_launch_command=["true"])
-    assert other.returncode != 0
-    assert other.stdout.count("hello was launched here with other options") >= 2
+    done = launch(bench, {}, {}, GONE, GONE)
+    assert (done.returncode, changed_in_plays("\n" + done.stdout)) == (0, [2, 0, 2, 0]), done.stdout
+    assert not list(bench.nodes.rglob("state.json"))
     for rank, node in enumerate(("first", "second")):
         assert f"rank {rank} of 2" in output_of(bench, node)
-    gone = [launch(bench, container_launch_state="absent") for _time in range(2)]
-    assert [(done.returncode, changed(done.stdout)) for done in gone] == [(0, 2), (0, 0)], gone[0].stdout
-    assert not list(bench.nodes.rglob("state.json"))
-    assert "rank 0 of 2" in output_of(bench, "first")
+
+
+@pytest.mark.slow
+def test_container_launch_launches_nothing_in_check_mode_or_beside_what_was_launched(bench: Bench) -> None:
+    planned = launch(bench, {}, check=True)
+    assert (planned.returncode, changed(planned.stdout)) == (0, 2), planned.stdout
+    assert not bench.nodes.exists()
+    done = launch(bench, {}, {"container_launch_command": ["true"]})
+    assert done.returncode != 0
+    assert changed_in_plays("\n" + done.stdout) == [2, 0], done.stdout
+    assert done.stdout.count("hello was launched here with other options") >= 2
+    gone = launch(bench, GONE)
+    assert (gone.returncode, changed(gone.stdout)) == (0, 2), gone.stdout
 
 
 def test_container_launch_waits_and_fails_only_the_node_whose_program_failed(bench: Bench) -> None:
     command = ["bash", "-c", "echo did it; exit $NODE_RANK"]
-    done = launch(bench, container_launch_command=command, container_launch_wait_seconds=60)
+    done = launch(bench, {"container_launch_command": command, "container_launch_wait_seconds": 60})
     assert done.returncode != 0
     assert re.search(r"first +: ok=\d+ +changed=1 +unreachable=0 +failed=0", done.stdout), done.stdout
     assert re.search(r"second +: ok=\d+ +changed=\d +unreachable=0 +failed=1", done.stdout), done.stdout
     assert "hello ended with exit status 1" in done.stdout
-    launch(bench, container_launch_state="absent")
 
 
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"container_launch_command": []}, "command is empty"),
-        ({"container_launch_engine": "docker"}, "image is empty"),
-        ({"container_launch_working_dir": "/no/such"}, "working_dir is /no/such, but there is no such folder"),
-    ],
-)
-def test_container_launch_names_what_is_wrong(bench: Bench, variables: dict, expected: str) -> None:
-    done = launch(bench, **variables)
+def test_container_launch_names_what_is_wrong(bench: Bench) -> None:
+    done = launch(
+        bench,
+        {},
+        first={"container_launch_command": []},
+        second={"container_launch_engine": "docker"},
+        third={"container_launch_working_dir": "/no/such"},
+    )
     assert done.returncode != 0
-    assert expected in done.stdout
+    for expected in (
+        "command is empty",
+        "image is empty",
+        "working_dir is /no/such, but there is no such folder",
+    ):
+        assert expected in done.stdout, done.stdout
     assert "Traceback" not in done.stdout
 
 
-def test_report(scenario: Scenario, run_dir: Path) -> None:
+def test_report_writes_once_and_sets_the_result_of_each_node_as_a_fact_of_its_host(bench: Bench) -> None:
+    run_dir = changeable("pass", bench.folder).run_dir
     for name in ("summary.json", "report.html", "records.csv"):
         (run_dir / name).unlink()
-    assert changed(scenario.play("report", report_run_dir=str(run_dir)).stdout) == 1
-    written = (run_dir / "summary.json").read_text()
-    assert json.loads(written)["verdict"] == "PASS"
-    assert changed(scenario.play("report", report_run_dir=str(run_dir)).stdout) == 0
-    assert (run_dir / "summary.json").read_text() == written
-
-
-@pytest.mark.parametrize("callback", [False, True], ids=["by a task", "by the callback"])
-def test_a_report_sets_the_result_of_each_node_as_a_fact_of_its_host(
-    scenario: Scenario, run_dir: Path, callback: bool
-) -> None:
-    if callback:
-        (scenario.bench.folder / "callback_plugins").symlink_to(ROOT / "playbooks/callback_plugins")
+    scenario = Scenario(bench)
+    scenario.hosts = bench.inventory(node0={}, node1={})
     said = "{{ fact.node_rank }} {{ fact.verdict }} {{ fact.first_failure }} {{ fact.tokens_per_sec_per_gpu > 0 }}"
     task = {"ansible.builtin.debug": {"msg": f"{{{{ inventory_hostname }}}} has {said}"}}
-    played = scenario.play("report", {**task, "vars": {"fact": "{{ training_summary }}"}}, report_run_dir=str(run_dir))
-    for line in ("first has 0 PASS False True", "second has 1 PASS False True"):
-        assert line in played.stdout, played.stdout
-    assert ("ok: [first -> second]" in played.stdout) is not callback, played.stdout
+    told = {**task, "vars": {"fact": "{{ training_summary }}"}}
+
+    by_a_task = scenario.play("report", told, report_run_dir=str(run_dir)).stdout
+    assert changed(by_a_task) == 1
+    assert "ok: [node0 -> node1]" in by_a_task
+    written = (run_dir / "summary.json").read_text()
+    assert json.loads(written)["verdict"] == "PASS"
+
+    (bench.folder / "callback_plugins").symlink_to(ROOT / "playbooks/callback_plugins")
+    by_the_callback = scenario.play("report", told, report_run_dir=str(run_dir)).stdout
+    assert changed(by_the_callback) == 0
+    assert "ok: [node0 -> node1]" not in by_the_callback
+    assert (run_dir / "summary.json").read_text() == written
+    for stdout in (by_a_task, by_the_callback):
+        for line in ("node0 has 0 PASS False True", "node1 has 1 PASS False True"):
+            assert line in stdout, stdout
 
 
-def test_training_in_a_play_of_ones_own_plans_shows_steps_judges_and_reports(bench: Bench, scenario: Scenario) -> None:
+def test_training_in_plays_of_ones_own_plans_shows_steps_judges_and_reports_each_run(
+    bench: Bench, scenario: Scenario
+) -> None:
     variables = {
         "training_config": str(bench.config()),
         "training_output_dir": str(bench.runs),
         "training_run_id": RUN_ID,
-        "training_master_port": scenario.port,
+        "training_master_port": free_port(),
         "training_warmup_steps": "2",
     }
     play = {"hosts": "all", "gather_facts": False, "vars": variables, "roles": ["trainops.cluster.training"]}
-    playbook = bench.folder / "mine.yml"
-    playbook.write_text(json.dumps([play]))
-    done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], of_ones_own(bench))
-    assert done.returncode == 0, done.stdout
-    following, judging = done.stdout.split("Start all ranks and follow the training")[1].split(
-        "Judge the run and write"
-    )
-    assert "step 8/8" in following
-    assert f"PASS  {RUN_ID}" in judging
-    assert json.loads((bench.runs / RUN_ID / "summary.json").read_text())["verdict"] == "PASS"
-    # A second play trains again what it says, not what the first one planned.
+    # The second play trains what it says, not what the first one planned.
     again = {**play, "vars": {**variables, "training_run_id": "second"}}
+    playbook = bench.folder / "mine.yml"
     playbook.write_text(json.dumps([play, again]))
     done = finished(["ansible-playbook", str(playbook), "-i", str(scenario.hosts)], of_ones_own(bench))
     assert done.returncode == 0, done.stdout
-    assert json.loads((bench.runs / "second/summary.json").read_text())["verdict"] == "PASS"
-
-
-def test_training(bench: Bench, scenario: Scenario, run_dir: Path) -> None:
-    log = (run_dir / "nodes/first/train.log").read_text()
-    # The second report says that the training was not started by its command, the third says the same.
-    _second, again = scenario.train(), scenario.train()
-    assert again.status == 0, again.output
-    assert changed(again.output) == 0, again.output
-    assert (run_dir / "nodes/first/train.log").read_text() == log
+    for run_id, output in zip((RUN_ID, "second"), done.stdout.split("\nPLAY [")[1:], strict=True):
+        following, judging = output.split("Start all ranks and follow the training")[1].split("Judge the run and write")
+        assert "step 8/8" in following
+        assert f"PASS  {run_id}" in judging
+        assert json.loads((bench.runs / run_id / "summary.json").read_text())["verdict"] == "PASS"
     assert bench.trainings() == []
 
 
-@pytest.mark.parametrize("check", [[], ["--check"]], ids=["to change", "to check"])
+@pytest.mark.parametrize(
+    "check", [[], pytest.param(["--check"], marks=pytest.mark.slow)], ids=["to change", "to check"]
+)
 def test_node_prep_says_on_which_nodes_it_is_not_root_and_changes_nothing(bench: Bench, check: list[str]) -> None:
     as_user = [] if os.geteuid() else ["unshare", "--user", "--map-user=1000"]
     if subprocess.run([*as_user, "true"], capture_output=True, check=False).returncode:

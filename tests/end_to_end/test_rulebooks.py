@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,7 +14,6 @@ from ansible_commands import finished
 from jinja2.nativetypes import NativeEnvironment
 from playbook_bench import ROOT, Bench
 
-TRAINER = "echo torch.OutOfMemoryError: HIP out of memory. >&2; exit 1"
 BROKEN_NETWORK = (
     "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"
 )
@@ -64,32 +64,38 @@ def found(data: dict, path: str):
     return data
 
 
-def test_a_bad_node_opens_a_ticket(bench: Bench, tickets: tuple[str, list[dict]]) -> None:
-    url, posted = tickets
-    hosts = bench.inventory(node0={"training_megatron_root": bench.megatron(TRAINER)})
-    config = bench.config("multi_node", nnodes="1", batch_size="8")
-    done = bench.play("megatron_multinode.yml", hosts, config, training_notify={"webhook": url})
-    assert done.status != 0
-    (notification,) = posted
-    rule = rule_of("bad_node")
-    assert value_of_condition(rule, notification) == "node0"
-    action = rule["action"]["run_playbook"]
-    playbook = ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml"
-    variables = {**action["extra_vars"], "ticket_url": url, "ansible_eda": {"event": {"payload": notification}}}
-    command = ["ansible-playbook", str(playbook), "-e", json.dumps(variables)]
-    opened = finished(command, bench.environment())
-    assert opened.returncode == 0, opened.stdout
-    assert posted[1]["title"].startswith("node0: out_of_memory in run ")
-    assert posted[1]["text"] == notification["text"]
-
-
-def test_the_nodes_of_a_run_whose_network_failed_are_tested(bench: Bench, tickets: tuple[str, list[dict]]) -> None:
+def test_a_run_whose_network_failed_opens_a_ticket_and_its_nodes_are_tested(
+    bench: Bench, tickets: tuple[str, list[dict]]
+) -> None:
     url, posted = tickets
     trainer = {"training_megatron_root": bench.megatron(BROKEN_NETWORK)}
     hosts = bench.inventory(**{f"node{number}": trainer for number in range(4)})
     config = bench.config(nnodes="4")
-    bench.play("megatron_multinode.yml", hosts, config, training_run_id="failed", training_notify={"webhook": url})
+    done = bench.play(
+        "megatron_multinode.yml", hosts, config, training_run_id="failed", training_notify={"webhook": url}
+    )
+    assert done.status != 0
     (notification,) = posted
+    # What the report proposes to do by hand.
+    proposed = done.summary["isolate"]
+    assert (proposed["why"], proposed["command"] in done.output) == ("network", True)
+    words = shlex.split(proposed["command"])
+    assert (ROOT / words[1]).name == "isolate.yml"
+    assert (ROOT / words[1]).exists()
+    assert words[words.index("-i") + 1] == str(hosts)
+    assert {"training_run_id=failed", f"training_output_dir={bench.runs}"} <= set(words)
+
+    rule = rule_of("bad_node")
+    node = done.summary["first_failure"]["node"]
+    assert value_of_condition(rule, notification) == node
+    action = rule["action"]["run_playbook"]
+    playbook = ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml"
+    variables = {**action["extra_vars"], "ticket_url": url, "ansible_eda": {"event": {"payload": notification}}}
+    opened = finished(["ansible-playbook", str(playbook), "-e", json.dumps(variables)], bench.environment())
+    assert opened.returncode == 0, opened.stdout
+    assert posted[1]["title"].startswith(f"{node}: {notification['first_failure']['class']} in run ")
+    assert posted[1]["text"] == notification["text"]
+
     for rule in (rule_of("slow_run"), rule_of("slow_run_awx")):
         assert value_of_condition(rule, notification) == "network"
         assert value_of_condition(rule, {**notification, "isolate": None}) is None

@@ -17,7 +17,6 @@ from playbook_bench import ROOT, Bench, wait_until
 from ports import free_port
 
 TWO: dict[str, dict] = {"awx0": {}, "awx1": {}}
-TOKEN = "hf_CanaryOfTheRunnerJob0123456789"
 # ESC and carriage return: what a terminal shows and a stored log does not.
 _OF_TERMINALS = re.compile("[\x1b\r]")
 
@@ -109,30 +108,33 @@ def job(bench: Bench) -> Job:
     return Job(bench)
 
 
-def test_a_job_passes_with_answers_as_text_and_leaves_its_summary_in_the_artifacts(bench: Bench, job: Job) -> None:
-    done = job.play("megatron_multinode.yml", bench.inventory(**TWO), answers(bench, bench.config()))
+def test_a_job_passes_with_answers_as_text_and_so_does_the_end_of_its_workflow(bench: Bench, job: Job) -> None:
+    inventory = bench.inventory(**TWO)
+    given = answers(bench, bench.config(training_iterations="60"), awx_workflow_job_id="41")
+    done = job.play("megatron_multinode.yml", inventory, given)
     assert (done.status, done.rc) == ("successful", 0), job.stdout
     summary = job.artifacts["training_summary"]
-    assert summary["run_id"] == "awx-17"
+    assert summary["run_id"] == "awx-41"
     assert summary["verdict"] == "PASS"
     assert summary["nodes"] == 2
     assert summary["metrics"]["loss"]["met"] is True
     assert Path(summary["report"]).is_file()
     assert len(json.dumps(job.artifacts)) < 5000
 
-
-def test_progress_reads_well_where_output_is_kept(bench: Bench, job: Job) -> None:
-    config = bench.config(training_iterations="60")
-    job.play("megatron_multinode.yml", bench.inventory(**TWO), answers(bench, config))
     # What is shown beside events of tasks: ansible-runner makes an event of kind verbose of it.
     progress = [line for event in job.events if event["event"] == "verbose" for line in event["stdout"].splitlines()]
     steps = [line for line in progress if line.startswith("step ") and " ms  " in line]
     assert len(steps) >= 2, job.stdout
     assert all(re.search(r"step +\d+/60 ", line) for line in steps)
     assert not any(_OF_TERMINALS.search(line) for line in steps)
-    assert f"Report: {bench.runs}/awx-17/report.html" in job.stdout
+    assert f"Report: {bench.runs}/awx-41/report.html" in job.stdout
+
+    done = job.play("stop.yml", inventory, {**given, "awx_job_id": "18", "report_require_pass": "true"})
+    assert (done.status, done.rc) == ("successful", 0), job.stdout
+    assert job.artifacts["training_summary"]["verdict"] == "PASS"
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_fails_the_job_and_its_first_failure_is_in_the_artifacts(bench: Bench, job: Job) -> None:
     config = bench.config(elapsed_time_per_iteration="0.001")
     done = job.play("megatron_multinode.yml", bench.inventory(**TWO), answers(bench, config))
@@ -141,6 +143,7 @@ def test_a_run_that_fails_fails_the_job_and_its_first_failure_is_in_the_artifact
     assert job.artifacts["training_summary"]["metrics"]["step_time_ms"]["met"] is False
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_leaves_a_run_that_can_be_picked_up_or_ended(bench: Bench, job: Job) -> None:
     config = bench.config(training_iterations="100000")
     inventory, given = bench.inventory(**TWO), answers(bench, config)
@@ -183,13 +186,3 @@ def bench_beside(bench: Bench, name: str) -> Bench:
     beside = Bench(folder)
     beside.runs, beside.nodes, beside.locks = bench.runs, bench.nodes, bench.locks
     return beside
-
-
-def test_the_end_of_a_workflow_is_green_after_a_run_that_passed(bench: Bench, job: Job) -> None:
-    inventory = bench.inventory(**TWO)
-    given = answers(bench, bench.config(), awx_workflow_job_id="41")
-    job.play("megatron_multinode.yml", inventory, given)
-    assert job.artifacts["training_summary"]["run_id"] == "awx-41"
-    done = job.play("stop.yml", inventory, {**given, "awx_job_id": "18", "report_require_pass": "true"})
-    assert (done.status, done.rc) == ("successful", 0), job.stdout
-    assert job.artifacts["training_summary"]["verdict"] == "PASS"

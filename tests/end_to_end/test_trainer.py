@@ -309,6 +309,7 @@ def test_rank_0_says_who_joined_from_where(two_logs: list[str]) -> None:
     assert f"all 2 nodes joined: rank 0 {host}, rank 1 {host} at 127.0.0.1\n" in two_logs[0]
 
 
+@pytest.mark.slow
 def test_the_seed_decides_the_run(start: Start) -> None:
     nodes = [start(**SMALL, SEED=seed) for seed in (5, 5, 6)]
     assert [node.finish()[0] for node in nodes] == [0, 0, 0]
@@ -645,7 +646,7 @@ def test_connections_leave_through_the_interface(start: Start) -> None:
     "master",
     [
         pytest.param("192.0.2.254", id="address of another machine"),
-        pytest.param("127.1", id="name of a loopback address"),
+        pytest.param("127.1", id="name of a loopback address", marks=pytest.mark.slow),
     ],
 )
 def test_rank_0_listens_on_all_addresses_when_its_own_would_not_do(start: Start, master: str) -> None:

@@ -42,6 +42,7 @@ for step in range(1, steps + 1):
             "number of nan iterations:   0 |")
 if rank == 0:
     say("[after training is done] datetime: 2026-11-27 10:00:30 ")
+sys.exit(int(os.environ["EXIT_STATUS"]) if rank == 1 else 0)
 """
 
 
@@ -49,7 +50,7 @@ if rank == 0:
 def play(bench: Bench):
     """Return a function that trains a recipe without a container."""
 
-    def play(**variables):
+    def play(exit_status: int = 0, node1: dict | None = None, **variables):
         programs, config, token = bench.folder / "bin", bench.folder / "recipe.yaml", bench.folder / "token"
         programs.mkdir()
         (programs / "torchrun").write_text(TORCHRUN)
@@ -68,7 +69,12 @@ def play(bench: Bench):
                     "trainops": {
                         "log_dir": str(bench.nodes),
                         "result_dict": {"tokens_per_gpu": 100},
-                        "container_config": {"env_dict": {"PATH": f"{programs}:{os.environ['PATH']}"}},
+                        "container_config": {
+                            "env_dict": {
+                                "PATH": f"{programs}:{os.environ['PATH']}",
+                                "EXIT_STATUS": str(exit_status),
+                            }
+                        },
                     },
                 }
             )
@@ -79,7 +85,8 @@ def play(bench: Bench):
             "training_gpus_per_node": 8,
             "training_hf_token_file": str(token),
         }
-        return bench.play("train_multinode.yml", bench.inventory(node0={}, node1={}), config, **(own | variables))
+        hosts = bench.inventory(node0={}, node1=node1 or {})
+        return bench.play("train_multinode.yml", hosts, config, **(own | variables))
 
     return play
 
@@ -93,6 +100,21 @@ def test_a_run_passes_by_the_steps_of_its_last_node_and_the_rates_of_its_first(p
     assert 90 < done.summary["metrics"]["tflops_per_gpu"]["value"] < 94
 
 
+def test_a_run_whose_launcher_fails_does_not_pass(play):
+    done = play(exit_status=3)
+    assert done.status != 0
+    assert done.summary["verdict"] == "FAIL"
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+def test_a_run_of_which_a_node_has_no_python_is_an_error(play):
+    done = play(node1={"ansible_python_interpreter": "/nowhere/python3"})
+    assert done.status != 0
+    assert (done.summary["verdict"], done.summary["framework"]) == ("ERROR", "megatron_bridge")
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+@pytest.mark.slow
 def test_a_rehearsal_needs_no_megatron_bridge(play):
     done = play(training_rehearsal=True, training_megatron_bridge_root="/nowhere")
     assert done.status == 0, done.output

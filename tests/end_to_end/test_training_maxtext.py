@@ -51,7 +51,7 @@ def processes_of(run_id: str) -> list[str]:
 def play(bench: Bench):
     """Return a function that trains the two-node example without a container."""
 
-    def play(**variables):
+    def play(node1: dict | None = None, **variables):
         checkout = bench.folder / "maxtext"
         checkout.mkdir()
         (checkout / "train.py").write_text(TRAINER)
@@ -68,7 +68,7 @@ def play(bench: Bench):
             "training_gpus_per_node": 8,
             "training_master_port": free_port(),
         }
-        inventory = bench.inventory(node0={}, node1={})
+        inventory = bench.inventory(node0={}, node1=node1 or {})
         return bench.play("maxtext_multinode.yml", inventory, config, **(own | variables))
 
     return play
@@ -86,6 +86,7 @@ def test_a_run_passes_at_the_step_before_the_number_of_steps(play):
     assert "as 1 of 2" in log
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
     done = play(env_vars={"STEPS": "15"})
     assert done.status != 0
@@ -95,12 +96,21 @@ def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
 def test_a_node_that_fails_ends_the_others_though_jax_ignores_sigterm(play):
     done = play(env_vars={"FAILS": "1"})
     assert done.status != 0
+    assert done.summary["verdict"] == "FAIL"
     first = done.summary["first_failure"]
     assert (first["node"], first["node_rank"], first["class"]) == ("node1", 1, "out_of_memory")
     assert re.search(r"\nnode1 .* failed=1\b", done.output)
     assert processes_of(done.run_dir.name) == []
 
 
+def test_a_run_of_which_a_node_has_no_python_is_an_error(play):
+    done = play(node1={"ansible_python_interpreter": "/nowhere/python3"})
+    assert done.status != 0
+    assert (done.summary["verdict"], done.summary["framework"]) == ("ERROR", "maxtext")
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+@pytest.mark.slow
 def test_a_rehearsal_of_a_maxtext_run_needs_no_maxtext(play):
     done = play(training_rehearsal=True, training_maxtext_root="/nowhere")
     assert done.status == 0, done.output

@@ -37,7 +37,7 @@ COMPILER = """\
 def play(bench: Bench):
     """Return a function that trains the SFT example without a container, for so many steps."""
 
-    def play(steps: int = 100, **variables):
+    def play(steps: int = 100, node1: dict | None = None, **variables):
         checkout, programs = bench.folder / "examples", bench.folder / "venv/bin"
         checkout.mkdir()
         (checkout / "training_orchestrator.py").touch()
@@ -57,7 +57,8 @@ def play(bench: Bench):
         config = bench.folder / "nxdt.yaml"
         config.write_text(f"{text}  container_config: {{env_dict: {{STEPS: '{steps}'}}}}\n")
         own = {"training_nxdt_root": str(checkout), "training_master_port": free_port()}
-        return bench.play("nxdt_multinode.yml", bench.inventory(node0={}, node1={}), config, **(own | variables))
+        hosts = bench.inventory(node0={}, node1=node1 or {})
+        return bench.play("nxdt_multinode.yml", hosts, config, **(own | variables))
 
     return play
 
@@ -76,9 +77,18 @@ def test_a_run_compiles_trains_and_passes_at_its_last_step_within_an_epoch(play)
 def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
     done = play(steps=91)
     assert done.status != 0
-    assert done.summary["verdict"] != "PASS"
+    assert done.summary["verdict"] == "FAIL"
+    assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
 
 
+def test_a_run_of_which_a_node_has_no_python_is_an_error(play):
+    done = play(node1={"ansible_python_interpreter": "/nowhere/python3"})
+    assert done.status != 0
+    assert (done.summary["verdict"], done.summary["framework"]) == ("ERROR", "nxdt")
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+@pytest.mark.slow
 def test_a_rehearsal_of_an_nxdt_run_needs_no_nxdt(play):
     done = play(training_rehearsal=True, training_nxdt_root="/nowhere")
     assert done.status == 0, done.output

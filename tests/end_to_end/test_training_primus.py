@@ -84,7 +84,7 @@ def primus_in(folder: Path) -> Path:
 def play(bench: Bench):
     """Return a function that trains an experiment without a container."""
 
-    def play(exit_status: int = 0, **variables):
+    def play(exit_status: int = 0, node1: dict | None = None, **variables):
         programs, config, token = bench.folder / "bin", bench.folder / "exp.yaml", bench.folder / "token"
         programs.mkdir()
         (programs / "torchrun").write_text(TORCHRUN)
@@ -119,7 +119,8 @@ def play(bench: Bench):
             "training_gpus_per_node": 8,
             "training_hf_token_file": str(token),
         }
-        return bench.play("train_multinode.yml", bench.inventory(node0={}, node1={}), config, **(own | variables))
+        hosts = bench.inventory(node0={}, node1=node1 or {})
+        return bench.play("train_multinode.yml", hosts, config, **(own | variables))
 
     return play
 
@@ -133,19 +134,22 @@ def test_a_run_passes_by_the_steps_of_its_last_node(play):
     assert 2_000 < done.summary["metrics"]["tokens_per_sec_per_gpu"]["value"] < 2_100
 
 
-def test_a_run_with_fewer_steps_is_asked_for_by_an_argument(play):
-    done = play(training_overrides={"train_iters": 10})
-    assert done.status == 0, done.output
-    assert done.summary["nodes"][1]["last_step"] == 10
-
-
-def test_a_run_whose_launcher_fails_does_not_pass(play):
-    done = play(exit_status=3)
+def test_a_run_whose_launcher_fails_does_not_pass_whatever_number_of_steps_is_asked_for_by_an_argument(play):
+    done = play(exit_status=3, training_overrides={"train_iters": 10})
     assert done.status != 0
     assert done.summary["verdict"] == "FAIL"
     assert done.summary["first_failure"]["node"] == "node1"
+    assert done.summary["nodes"][1]["last_step"] == 10
 
 
+def test_a_run_of_which_a_node_has_no_python_is_an_error(play):
+    done = play(node1={"ansible_python_interpreter": "/nowhere/python3"})
+    assert done.status != 0
+    assert (done.summary["verdict"], done.summary["framework"]) == ("ERROR", "primus")
+    assert done.summary["first_failure"]["node"] == "node1"
+
+
+@pytest.mark.slow
 def test_a_rehearsal_needs_no_primus(play):
     done = play(training_rehearsal=True, training_primus_root="/nowhere")
     assert done.status == 0, done.output

@@ -25,8 +25,8 @@ def of_nxdt(_bench: Bench) -> str:
 @pytest.mark.parametrize(
     ("config", "steps", "swept"),
     [
-        pytest.param(of_megatron, "training_iterations", "batch_size", id="megatron"),
-        pytest.param(of_maxtext, "training_steps", "batch_size", id="maxtext"),
+        pytest.param(of_megatron, "training_iterations", "batch_size", id="megatron", marks=pytest.mark.slow),
+        pytest.param(of_maxtext, "training_steps", "batch_size", id="maxtext", marks=pytest.mark.slow),
         pytest.param(of_nxdt, "trainer.max_steps", "data.global_batch_size", id="nxdt"),
     ],
 )

@@ -43,6 +43,7 @@ def test_a_command_that_ends_at_once_has_ended() -> None:
         assert (playing.pid, playing.wait(1)) == (12, 3)
 
 
+@pytest.mark.slow
 def test_what_a_shell_calls_ends_with_its_command_though_the_server_lives_on() -> None:
     program = [sys.executable, "-IS", ansible_commands.__file__]
     with tempfile.TemporaryDirectory() as servers, subprocess.Popen(["sleep", "100"]) as owner:

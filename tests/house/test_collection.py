@@ -159,6 +159,7 @@ def built(tmp_path_factory) -> Path:
     return archive
 
 
+@pytest.mark.slow
 def test_the_built_collection_holds_no_stray_files(built):
     with tarfile.open(built) as archive:
         members = archive.getnames()
@@ -168,6 +169,7 @@ def test_the_built_collection_holds_no_stray_files(built):
     assert {"plugins", "roles", "playbooks", "meta"} <= names
 
 
+@pytest.mark.slow
 def test_the_installed_collection_runs_by_its_full_name(built, tmp_path):
     collections = tmp_path / "collections"
     installed = run(

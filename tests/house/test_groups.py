@@ -21,11 +21,12 @@ def test_a_group_reaches_the_scheduler(request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize(
     ("file", "fixture", "group"),
     [
-        ("unit/plan/test_a.py", "demo", ["test_a"]),
+        ("unit/plan/test_a.py", "clone", ["test_a"]),
         ("unit/report/test_a.py", "chromium", ["chromium"]),
-        ("end_to_end/test_b.py", "demo", ["test_b: demo"]),
+        ("end_to_end/test_b.py", "clone", ["test_b: clone"]),
         ("end_to_end/test_b.py", "bench", []),
         ("integration/test_c.py", "cluster", ["test_c"]),
+        ("integration/slurm/test_d.py", "login", ["test_d"]),
     ],
 )
 def test_what_shares_a_fixture_real_nodes_or_a_slurm_is_a_group(

@@ -9,6 +9,8 @@ import sys
 import zlib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -36,6 +38,7 @@ def test_every_picture_of_the_docs_can_be_retaken() -> None:
     assert set(pictures.PICTURES) == set((ROOT / "docs").glob("*.png"))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_shown_is_the_same_every_time(tmp_path: Path) -> None:
     run = Run("monday", 4, slow=("mi300x-002", 0.05))
     first, second = (page_of(run, tmp_path / folder) for folder in ("one", "two"))

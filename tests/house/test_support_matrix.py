@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT))
 
 noxfile = pytest.importorskip("noxfile", reason="nox is not installed; run `make test`", exc_type=ImportError)
-from support_matrix import closing, table
+from support_matrix import closing, part_of, table
 
 
 def session(name: str, core: str, result: str = "success", **more: str) -> dict:
@@ -41,6 +41,30 @@ def test_the_table_has_a_row_for_each_core_and_says_why_a_cell_is_empty():
 
 def test_the_last_line_counts_the_cells():
     assert closing(SESSIONS) == "matrix: 3 passed, 1 failed, 1 skipped"
+
+
+def cell(name: str, core: str, python: str) -> dict:
+    return {
+        "session": f"{name}({core}{'-python3.12' if name == 'works' else ''})",
+        "name": name,
+        "python": python,
+        "call_spec": {"core": core},
+    }
+
+
+def test_a_part_of_the_matrix_is_what_this_machine_has_a_python_for():
+    python = "/usr/bin/python3.12"
+    cells = [
+        cell("works", "2.21", python),
+        cell("works", "2.9", python),
+        cell("works", "2.19", python),
+        cell("sanity", "2.19", python),
+        cell("sanity", "2.20", python),
+        cell("sanity", "2.21", "3.13"),
+    ]
+    assert part_of(cells, "3.12") == ["works(2.9-python3.12)", "sanity(2.20)"]
+    assert part_of(cells, "3.11") == ["sanity(2.20)"]
+    assert part_of([cell("works", "2.21", "3.12")], "3.12") == []
 
 
 def test_importing_the_matrix_leaves_the_process_as_it_is(tmp_path):

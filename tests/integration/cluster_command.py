@@ -59,7 +59,7 @@ class ClusterCommand:
 @contextlib.contextmanager
 def nodes_up(cluster: ClusterCommand, count: int) -> Iterator[None]:
     """Have so many nodes up meanwhile; the test is skipped in words where the machine cannot hold them."""
-    need_root("only root can make nodes")
+    need_root("only root can make nodes", "make test-cluster")
     done = cluster.run("up", "--nodes", str(count))
     if done.returncode == _CANNOT:
         pytest.skip(done.stderr.strip())

@@ -8,7 +8,7 @@ import typing as t
 from functools import cache
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 Values: t.TypeAlias = "np.ndarray[t.Any, np.dtype[np.float64]]"
 
@@ -54,4 +54,4 @@ def deviations_needed(count: int, false_accusations: float, values: int = 0) -> 
     values = values or count
     freedom = (_QN_EFFICIENCY if values <= _FEW else _MAD_EFFICIENCY) * (values - 1)
     of_median = math.sqrt(1 + math.pi / (2 * values))
-    return float(stats.t.isf(false_accusations / count, freedom)) * of_median
+    return -float(stdtrit(freedom, false_accusations / count)) * of_median

@@ -15,8 +15,9 @@ import _cluster
 import _host
 import pytest
 from _run import CannotRunHereError
-from not_run import AS_ROOT, need
+from not_run import need
 
+AS_ROOT = "run `sudo make test-cluster`"
 CLUSTER = Path(__file__).with_name("cluster.py")
 
 

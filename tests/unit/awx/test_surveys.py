@@ -13,7 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findi
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.options import PlanOptions
 
-SURVEYS: dict[str, t.Any] = yaml.safe_load((ROOT / "awx/surveys.yml").read_text())["trainops_surveys"]
+SURVEYS: dict[str, t.Any] = yaml.load((ROOT / "awx/surveys.yml").read_text(), yaml.CSafeLoader)["trainops_surveys"]
 QUESTIONS = [pytest.param(item, id=f"{name}-{item['variable']}") for name in SURVEYS for item in SURVEYS[name]["spec"]]
 
 OF_PLAN = [question for question in QUESTIONS if question.values[0]["variable"] in PlanOptions.model_fields]

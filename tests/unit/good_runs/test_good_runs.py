@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 from judging import against, judged, told
-from variants_of_runs import VARIANTS, Variant
+from variants_of_runs import ALONE, VARIANTS, Variant
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("variant", [*VARIANTS, *(pytest.param(one, marks=pytest.mark.slow) for one in ALONE)], ids=str)
 def test_a_good_run_passes(variant: Variant) -> None:
     summary = judged(variant.make(), told(variant.base.nodes, variant.base.expected))
     assert summary["verdict"] == "PASS", (against(summary), [reason.get("message") for reason in summary["reasons"]])

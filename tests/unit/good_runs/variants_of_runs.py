@@ -9,7 +9,7 @@ import re
 import typing as t
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache, partial, reduce
 from pathlib import Path
 
 from benign_lines import BEFORE, BENIGN, BETWEEN, JAX, NCCL, PYTORCH, Benign
@@ -55,6 +55,9 @@ BASES = (
 OF_FRAMEWORK = {
     framework: [base for base in BASES if base.framework == framework] for framework in ("megatron", "maxtext")
 }
+AT_ONCE = 10
+# Each benign line in a log of its own.
+ALONE: list[Variant] = []
 VARIANTS: list[Variant] = [Variant("as recorded", base, lambda base=base: base.logs) for base in BASES]
 
 
@@ -83,10 +86,10 @@ def _at(moment: datetime, text: str) -> str:
     return _BENIGN_STAMP.sub(stamp, text)
 
 
-def with_line(base: Base, node: str, benign: Benign) -> Logs:
-    """Return the logs of a run with a benign line in that of a node."""
-    logs = base.logs
-    log = logs[node]
+def with_line(base: Base, node: str, benign: Benign, logs: Logs | None = None) -> Logs:
+    """Return the logs of a run, by default as recorded, with a benign line in that of a node."""
+    logs = logs or base.logs
+    log = str(logs[node])
     steps = list(STEP.finditer(log)) or list(re.finditer(r"\n", log))
     place = {BEFORE: steps[0].start(), BETWEEN: steps[len(steps) // 2].end()}.get(benign.at, len(log))
     moment = _moment(log[:place]) if benign.at != BEFORE else _moment(log[: steps[0].end()]) - timedelta(seconds=3)
@@ -95,7 +98,13 @@ def with_line(base: Base, node: str, benign: Benign) -> Logs:
     return {**logs, node: f"{log[:place]}{end}{text}\n{log[place:]}"}
 
 
+def with_lines(base: Base, node: str, lines: t.Sequence[Benign]) -> Logs:
+    """Return the logs of a run with several benign lines in that of a node."""
+    return reduce(lambda logs, benign: with_line(base, node, benign, logs), lines, t.cast("Logs", base.logs))
+
+
 def _benign() -> None:
+    together: dict[tuple[Base, str], list[Benign]] = {}
     for place, benign in enumerate(BENIGN):
         framework = "maxtext" if benign in JAX else "megatron" if benign in (*PYTORCH, *NCCL) else None
         bases = OF_FRAMEWORK[framework] if framework else BASES
@@ -103,7 +112,14 @@ def _benign() -> None:
         nodes = sorted(base.logs) if benign.at == "end" else [base.steps]
         for node in nodes:
             make = partial(with_line, base, node, benign)
-            VARIANTS.append(Variant(f"{benign.name}, {benign.at}, {node}", base, make))
+            ALONE.append(Variant(f"{benign.name}, {benign.at}, {node}", base, make))
+            together.setdefault((base, node), []).append(benign)
+    for (base, node), lines in together.items():
+        # Each line of a list goes into another log, far from those that were collected with it.
+        logs = -(-len(lines) // AT_ONCE)
+        for first in range(logs):
+            make = partial(with_lines, base, node, lines[first::logs])
+            VARIANTS.append(Variant(f"benign lines {first + 1} of {logs}, {node}", base, make))
 
 
 def _each(change: Callable[[str, str], str]) -> Callable[[Base], Logs]:

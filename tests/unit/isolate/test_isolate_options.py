@@ -8,10 +8,12 @@ import typing as t
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import (
+    MOST_DAYS,
     Options,
     held_by,
     not_in_play,
     wrong_options,
+    wrong_quarantine,
 )
 
 RIGHT: dict[str, t.Any] = {
@@ -92,3 +94,22 @@ def test_a_node_that_is_no_host_of_the_play_is_named_as_one_that_is_still_held()
 
 def test_bad_links_without_a_rehearsal_have_no_effect_and_are_refused() -> None:
     assert len(wrong(rehearsal=False, rehearsal_bad_links=["a,b"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("days", "bad", "named"),
+    [
+        pytest.param(7, ["a", "c"], [], id="right"),
+        pytest.param(MOST_DAYS, ["a"], [], id="the most"),
+        pytest.param(0, ["a"], ["isolate_quarantine_days is 0"], id="no days"),
+        pytest.param(MOST_DAYS + 1, ["a"], ["isolate_quarantine_days is"], id="too many days"),
+        pytest.param(7, [], ["night suspects nobody"], id="nobody"),
+        pytest.param(-1, ["d"], ["isolate_quarantine_days is -1", "d is no host"], id="two at once"),
+    ],
+)
+def test_who_decides_on_a_quarantine_is_told_what_keeps_it_from_being_one(
+    days: float, bad: list[str], named: list[str]
+) -> None:
+    said = wrong_quarantine("night", days, bad, {"a", "b", "c"})
+    assert len(said) == len(named)
+    assert all(name in one for name, one in zip(named, said, strict=True)), said

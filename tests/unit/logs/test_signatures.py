@@ -132,6 +132,7 @@ for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[
 """
 
 
+@pytest.mark.slow
 def test_no_line_is_made_that_takes_a_signature_long() -> None:
     """A guard: each takes milliseconds, and one that grows with the square of a line would take minutes.
 

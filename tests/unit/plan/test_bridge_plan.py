@@ -283,3 +283,9 @@ def test_a_key_that_is_given_twice_is_named_with_its_line() -> None:
     fault = only(make_plan(text, "c.yaml", {}, nodes(2))["faults"])
     assert "line 4" in fault["message"]
     assert "train.train_iters" in fault["value"]
+
+
+def test_the_rehearsal_starts_the_embedded_trainer() -> None:
+    plan = planned(training_rehearsal=True, container_engine="none", training_megatron_bridge_root="/nowhere")
+    assert (plan["faults"], plan["framework"], plan["log_grammar"]) == ([], "megatron_bridge", "megatron")
+    assert argv_of(plan, 1)[:2] == ["bash", "examples/llama/train_llama3.sh"]

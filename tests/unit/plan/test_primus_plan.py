@@ -263,3 +263,9 @@ def test_presets_may_be_in_a_checkout_elsewhere(tmp_path: Path) -> None:
 def test_a_last_step_without_a_line_is_a_warning() -> None:
     plan = planned_primus(experiment("megatron", {**SIZES, "log_interval": 20}), training_record_only=True)
     assert only(plan["warnings"])["key"] == "modules.pre_trainer.overrides.train_iters"
+
+
+def test_the_rehearsal_starts_the_embedded_trainer() -> None:
+    plan = planned_primus(experiment("megatron", SIZES), training_rehearsal=True)
+    assert (plan["faults"], plan["framework"], plan["log_grammar"]) == ([], "primus", "megatron")
+    assert argv_of(plan, 1)[:2] == ["bash", "examples/llama/train_llama3.sh"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import typing as t
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_charts import links_map
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_read import isolation_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import (
     isolation_lines,
     write_isolation,
@@ -205,3 +207,25 @@ def test_what_groups_cannot_prove_makes_no_node_doubtful(tmp_path: Path) -> None
     found = isolation() | of_groups(0.0)
     found["proof"] = {"cpu": 0.03, "torch_groups_all_reduce": 0.3}
     assert json.loads(written(tmp_path, found)["isolation.json"])["verdict"] == "good"
+
+
+def test_an_isolation_is_found_again_by_its_name_and_another_name_is_told_which_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no isolation 'night' that found anything: there are none"):
+        isolation_in(tmp_path, "night")
+    for name, rehearsal in {"night0": False, "night1": True}.items():
+        (tmp_path / name).mkdir()
+        write_isolation(tmp_path / name, name, isolation(), TESTS, rehearsal=rehearsal)
+    assert [isolation_in(tmp_path, name)["rehearsal"] for name in ("night0", "night1")] == [False, True]
+    for number in range(2, 6):
+        shutil.copytree(tmp_path / "night0", tmp_path / f"night{number}")
+    with pytest.raises(ValueError, match=r"no isolation 'nigth' .* the latest ones are night1, night2, .*, night5$"):
+        isolation_in(tmp_path, "nigth")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[3"])
+def test_what_is_not_what_an_isolation_wrote_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "night/isolation.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"isolation\.json is not what an isolation wrote"):
+        isolation_in(tmp_path, "night")

@@ -70,6 +70,17 @@ def test_opening_writes_the_list_of_cells_and_the_plans_of_the_new_ones(tmp_path
     assert sweep.next_of_cells() == {"a": "has run already, as s-a", "b": "will run"}
 
 
+def test_who_gives_the_command_again_is_told_what_becomes_of_each_cell(tmp_path):
+    run(tmp_path, "s-a")
+    run(tmp_path, "s-b", "ERROR")
+    sweep = Sweep(tmp_path, "s")
+    assert [sweep.run_id_of(name) for name in "ab"] == ["s-a", "s-b-2"]
+    assert sweep.next_of_cells() == {
+        "a": "is picked up where it stands, as s-a",
+        "b": "will run again, as s-b-2: s-b ended in an ERROR",
+    }
+
+
 def test_a_cell_that_was_planned_otherwise_is_refused_and_nothing_is_written(tmp_path):
     run(tmp_path, "s-a", "PASS", iterations=2)
     sweep = Sweep(tmp_path, "s")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from logged_runs import OUT_OF_MEMORY, SILENT, WORKER, laid_out, maxtext, megatr
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report import write
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import (
@@ -116,6 +118,46 @@ def test_a_log_that_ends_too_early_without_a_failure_is_inconclusive(judged):
     assert summary["verdict"] == "INCONCLUSIVE"
     assert codes(summary)[:2] == ["exit_status_unknown", "last_step_missing"]
     assert summary["first_failure"] is None
+
+
+LONGER = WHOLE.replace("/      10 |", "/     100 |") + "[after training is done] datetime: 2026-01-02 03:04:05\n"
+ENDED = Known("", "", {"training_record_only": True}, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "framework", "verdict", "said"),
+    [
+        pytest.param("nothing\n", NOTHING, None, "INCONCLUSIVE", {"no_steps"}, id="no step"),
+        pytest.param(':::MLLOG {"key": "seed", "value": 1}\n', ENDED, None, "INCONCLUSIVE", {"no_steps"}, id="MLLOG"),
+        pytest.param("nothing\n", replace(ENDED, exit_status=1), None, "FAIL", {"node_failed"}, id="status, no step"),
+        pytest.param(WHOLE, replace(ENDED, exit_status=1), None, "FAIL", {"node_failed"}, id="status"),
+        pytest.param(WHOLE, ENDED, "maxtext", "INCONCLUSIVE", {"other_workload"}, id="another framework"),
+        pytest.param(WHOLE, replace(ENDED, steps=20), None, "FAIL", {"last_step_missing"}, id="more steps"),
+        pytest.param(LONGER, replace(ENDED, steps=10), None, "PASS", set(), id="fewer steps"),
+    ],
+)
+def test_a_log_of_which_little_is_known_is_judged(judged, text, known, framework, verdict, said):
+    summary = judged({"node0.log": text}, known, framework)
+    assert (summary["verdict"], said - {*codes(summary)}) == (verdict, set()), codes(summary)
+
+
+def test_of_16_logs_the_odd_one_comes_first_and_the_others_are_one_line(judged, tmp_path):
+    logs = {f"node{number}.log": megatron(range(1, 4 if number == 7 else 8)) for number in range(1, 17)}
+    summary = judged(logs, replace(ENDED, nodes=None))
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    first, second, *others = [line.text for line in verdict_lines(str(tmp_path / "report.html"))]
+    assert first.startswith("FAIL  ")
+    assert first.endswith("node7 reached only step 3 of 10")
+    assert second == "  node[1-6,8-16] reached only step 7 of 10."
+    assert not any("node16" in line for line in others)
+
+
+def test_a_log_of_all_nodes_is_judged_as_their_logs_are(judged, tmp_path):
+    labelled = [f"{task}: {text}" for task, log in enumerate((SILENT, WHOLE)) for text in log.splitlines(keepends=True)]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/slurm-77.out.gz").write_bytes(gzip.compress("".join(labelled).encode()))
+    summary = judged({}, ALL_TOLD)
+    assert (summary["verdict"], len(summary["nodes"])) == ("PASS", 2)
 
 
 def test_a_log_that_ends_with_a_failure_fails_and_names_it(judged):

@@ -55,6 +55,8 @@ BOUNDS = [
     for metric, of in METRICS.items()
     if of.better != "none"
 ]
+NAMES = (*METRICS, *EVIDENCE)
+OF_SETTINGS = (1e308, 5e-324, math.inf, 0.0)
 READINGS = [name for name in Reading.__annotations__ if name != "held_down_by"]
 Values = t.Sequence[float]
 
@@ -94,48 +96,69 @@ def report(runs: Path, *run_dirs: Path) -> None:
     write_index(runs)
 
 
-@pytest.mark.parametrize("name", [*METRICS, *EVIDENCE])
-def test_values_that_no_trainer_has_leave_a_verdict_and_a_report(name: str, tmp_path: Path) -> None:
+def series_of(name: str) -> dict[str, list[float]]:
+    """Return values of a metric that no trainer has, by a name for each."""
     usual = USUAL.get(name, 1.0)
-    series = {f"{value}": [value] * STEPS for value in (1e308, -1e308, 5e-324, math.inf, math.nan)}
-    series["once"] = [usual] * (STEPS - 3) + [1e308, *[usual] * 2]
-    series["both"] = [3.4e38, -3.4e38] * (STEPS // 2)
-    series["last"] = [usual] * (STEPS - 1) + [5e-324]
-    report(tmp_path, *(run_of(tmp_path, run_id, {name: values}) for run_id, values in series.items()))
+    return {
+        **{f"{value}": [value] * STEPS for value in (1e308, -1e308, 5e-324, math.inf, math.nan)},
+        "once": [usual] * (STEPS - 3) + [1e308, *[usual] * 2],
+        "both": [3.4e38, -3.4e38] * (STEPS // 2),
+        "last": [usual] * (STEPS - 1) + [5e-324],
+    }
 
 
-@pytest.mark.parametrize("value", [*LARGE, *SMALL, *NO_NUMBERS])
-def test_one_value_of_all_metrics_leaves_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
-    report(tmp_path, run_of(tmp_path, "all", dict.fromkeys((*METRICS, *EVIDENCE), [value] * STEPS)))
+def test_values_that_no_trainer_has_leave_a_verdict_and_a_report(tmp_path: Path) -> None:
+    # Each run has other values of every metric, and all have all of each.
+    runs = [
+        {name: list(series_of(name).values())[(place + number) % 8] for place, name in enumerate(NAMES)}
+        for number in range(8)
+    ]
+    report(tmp_path, *(run_of(tmp_path, f"run-{number}", changed) for number, changed in enumerate(runs)))
 
 
-@pytest.mark.parametrize("value", [1e308, 5e-324, math.inf, 0.0])
-def test_settings_that_no_trainer_has_leave_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_such_values_of_one_metric_leave_a_verdict_and_a_report(name: str, tmp_path: Path) -> None:
+    report(tmp_path, *(run_of(tmp_path, run_id, {name: values}) for run_id, values in series_of(name).items()))
+
+
+def test_one_value_of_all_metrics_leaves_a_verdict_and_a_report(tmp_path: Path) -> None:
+    values = (*LARGE, *SMALL, *NO_NUMBERS)
+    report(tmp_path, *(run_of(tmp_path, f"{value}", dict.fromkeys(NAMES, [value] * STEPS)) for value in values))
+
+
+@pytest.mark.parametrize(
+    "shift", [0, *(pytest.param(shift, marks=pytest.mark.slow) for shift in range(1, len(OF_SETTINGS)))]
+)
+def test_settings_that_no_trainer_has_leave_a_verdict_and_a_report(shift: int, tmp_path: Path) -> None:
     # Each is tried alone: one that is refused may hide the others.
-    for name in SETTINGS:
+    for place, name in enumerate(SETTINGS):
+        value = OF_SETTINGS[(place + shift) % len(OF_SETTINGS)]
         write_report(run_of(tmp_path, name, None, settings={name: [value]}), 2)
 
 
-@pytest.mark.parametrize("value", [1.7e308, -1.7e308, 5e-324])
-def test_readings_that_no_sensor_gives_leave_a_verdict_and_a_report(value: float, tmp_path: Path) -> None:
-    run_dir = run_of(tmp_path, "run")
-    for seconds in range(5):
-        reading = {**dict.fromkeys(READINGS, value), "held_down_by": None}
-        Board(run_dir).append_readings("gpu01", STARTED_AT + 15 * seconds, [t.cast("t.Any", reading)] * 2)
-    report(tmp_path, run_dir)
+def test_readings_that_no_sensor_gives_leave_a_verdict_and_a_report(tmp_path: Path) -> None:
+    run_dirs = []
+    for value in (1.7e308, -1.7e308, 5e-324):
+        run_dirs.append(run_of(tmp_path, f"{value}"))
+        for seconds in range(5):
+            reading = {**dict.fromkeys(READINGS, value), "held_down_by": None}
+            Board(run_dirs[-1]).append_readings("gpu01", STARTED_AT + 15 * seconds, [t.cast("t.Any", reading)] * 2)
+    report(tmp_path, *run_dirs)
 
 
-@pytest.mark.parametrize("steps", [[1, 2**53], [2**53 - 1, 2**53], [1, 2, 10**30]], ids=str)
-def test_step_numbers_that_no_training_has_leave_a_verdict_and_a_report(steps: list[int], tmp_path: Path) -> None:
-    run_dir = run_of(tmp_path, "run")
-    block = {"attempt": 2, "steps": steps, "steps_total": 2**53, "metrics": {"loss": [1.0] * len(steps)}}
-    Board(run_dir).append_steps("gpu01", [t.cast("t.Any", block)])
-    report(tmp_path, run_dir)
+def test_step_numbers_that_no_training_has_leave_a_verdict_and_a_report(tmp_path: Path) -> None:
+    run_dirs = []
+    for steps in ([1, 2**53], [2**53 - 1, 2**53], [1, 2, 10**30]):
+        run_dirs.append(run_of(tmp_path, f"run-{len(run_dirs)}"))
+        block = {"attempt": 2, "steps": steps, "steps_total": 2**53, "metrics": {"loss": [1.0] * len(steps)}}
+        Board(run_dirs[-1]).append_steps("gpu01", [t.cast("t.Any", block)])
+    report(tmp_path, *run_dirs)
 
 
-@pytest.mark.parametrize("name", OF_STATUS)
-def test_counts_and_times_that_no_node_has_leave_a_verdict_and_a_report(name: str, tmp_path: Path) -> None:
-    report(
-        tmp_path,
-        *(run_of(tmp_path, f"run-{place}", None, **{name: value}) for place, value in enumerate(OF_STATUS[name])),
-    )
+@pytest.mark.parametrize(
+    "shift", [0, *(pytest.param(shift, marks=pytest.mark.slow) for shift in range(1, len(COUNTS)))]
+)
+def test_counts_and_times_that_no_node_has_leave_a_verdict_and_a_report(shift: int, tmp_path: Path) -> None:
+    statuses = [{name: values[(place + shift) % len(values)]} for place, (name, values) in enumerate(OF_STATUS.items())]
+    report(tmp_path, *(run_of(tmp_path, f"run-{place}", None, **status) for place, status in enumerate(statuses)))

@@ -138,7 +138,7 @@ class Slurm:
 @contextlib.contextmanager
 def with_nodes(make: Callable[[], Slurm], count: int = 3) -> Iterator[Slurm]:
     """Give a Slurm with so many nodes, once they take jobs; a test is skipped where it cannot be had."""
-    need_root("slurmctld and slurmd are started as root here")
+    need_root("slurmctld and slurmd are started as root here", "make test-slurm")
     found = None
     try:
         found = make()

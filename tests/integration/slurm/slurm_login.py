@@ -19,7 +19,7 @@ from paced_trainer import LONG, TRAINER, paced_trainer
 from ports import free_port
 from slurm_bench import Slurm
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 150
 
 

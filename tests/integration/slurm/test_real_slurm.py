@@ -13,7 +13,7 @@ from ansible_commands import run
 from not_run import need_root
 from slurm_bench import NoSlurmError, Slurm, unpacked
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
@@ -21,7 +21,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlis
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    need_root("slurmctld is started as root here")
+    need_root("slurmctld is started as root here", "make test-slurm")
     try:
         found = unpacked(tmp_path_factory.mktemp("slurm"))
         found.start()

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measures which lines and branches of `plugins` each test reaches: the database of `try_small_faults.py`.
+
+    tools/coverage_of_tests.py FOLDER                   # all tests; the database is FOLDER/.coverage
+    tools/coverage_of_tests.py FOLDER tests/unit/plan   # or those of arguments for pytest
+    coverage report --data-file FOLDER/.coverage        # as usual
+
+It needs coverage.py (`pip install coverage`) beside `requirements-dev.txt`. Measured are processes of the controller:
+pytest and its workers, commands of Ansible that are forked, with their own workers, and those started as a user starts
+them. Each line has the test as its context, or none if it ran as a module was imported or between tests.
+
+Programs of nodes are not measured: they are sent as text, so their lines belong to no file, and run without `site`,
+which is what starts coverage.py. A process that is killed leaves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import types
+import typing as t
+from pathlib import Path
+
+import pytest
+from coverage import CoveragePlugin
+
+if t.TYPE_CHECKING:
+    from coverage.plugin_support import Plugins
+
+ROOT: t.Final = Path(__file__).resolve().parents[1]
+_TEST: t.Final = "TRAINOPS_TEST"
+# coverage.py has loaded this file before pytest does.
+_LOADED_BEFORE: t.Final = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+_SETTINGS: t.Final = """[run]
+branch = true
+data_file = {folder}/.coverage
+parallel = true
+include = {root}/plugins/*
+patch = fork, _exit
+plugins = coverage_of_tests
+disable_warnings = no-data-collected, module-not-imported, module-not-measured
+"""
+
+
+class _TestAsContext(CoveragePlugin):
+    def dynamic_context(self, frame: types.FrameType) -> str | None:  # noqa: ARG002
+        """Return the test for which a process runs, or None to be asked again at the next call."""
+        return os.environ.get(_TEST)
+
+
+def coverage_init(registry: Plugins, options: object) -> None:  # noqa: ARG001
+    """Let coverage.py, which loads this in every process that it measures, know the test."""
+    registry.add_dynamic_context(_TestAsContext())
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> t.Generator[None, object, object]:
+    """Let a test, and all that it starts, know its name."""
+    os.environ[_TEST] = item.nodeid
+    try:
+        return (yield)
+    finally:
+        del os.environ[_TEST]
+
+
+def main(folder: Path, *arguments: str) -> int:
+    """Run tests, and bring what each process has measured together."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "coveragerc"
+    settings.write_text(_SETTINGS.format(folder=folder, root=ROOT), encoding="utf-8")
+    started = {"COVERAGE_PROCESS_START": str(settings), "PYTHONPATH": str(Path(__file__).parent)}
+    run = [str(Path(sys.prefix, "bin/pytest")), "-p", "coverage_of_tests", "-W", _LOADED_BEFORE, *arguments]
+    status = subprocess.run(run, cwd=ROOT, env={**os.environ, **started}, check=False).returncode
+    combine = [sys.executable, "-m", "coverage", "combine", "--quiet", f"--rcfile={settings}"]
+    subprocess.run(combine, cwd=ROOT, env={**os.environ, "PYTHONPATH": started["PYTHONPATH"]}, check=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve(), *sys.argv[2:]))
