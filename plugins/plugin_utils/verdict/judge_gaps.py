@@ -140,7 +140,7 @@ def _judge_steps(node: str, found: np.ndarray, stride: int, first: int | None, r
     if not missing:
         return
     share = missing / (missing + found.size)
-    lacks = {"steps": missing, "of": missing + found.size, "first_step": holes[0][0]}
+    lacks: dict[str, t.Any] = {"steps": missing, "of": missing + found.size, "first_step": holes[0][0]}
     if share > _TORN:
         reasons.argue(INCONCLUSIVE, "steps_missing", node, **lacks)
     else:

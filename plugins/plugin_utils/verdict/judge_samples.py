@@ -24,7 +24,7 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
     warm_up, judged = seen.warm_up, seen.judged_metrics
     counts = {node: samples_of(found) for node, found in seen.by_node.items()}
     for node, found in seen.by_node.items():
-        needed = {"needed": MIN_SAMPLES, "warm_up": warm_up.steps}
+        needed: dict[str, t.Any] = {"needed": MIN_SAMPLES, "warm_up": warm_up.steps}
         if counts[node] < MIN_SAMPLES:
             reasons.argue(INCONCLUSIVE, "too_few_samples", node, samples=counts[node], **needed)
             continue
