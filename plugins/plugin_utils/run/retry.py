@@ -134,25 +134,11 @@ def next_attempt(
     raise ValueError(f"without {', '.join(taken)} it cannot be planned on the remaining {len(hosts)} nodes: {why}")
 
 
-def in_words(retry: Retry, began_with: int | None, first_step: int) -> str:
-    """Return what a retry is, for people; ``began_with`` is the first step of its log, None where it has none."""
-    what = [
-        f"{one['node']} was left out ({one['reason'].rstrip('.')})"
-        + (f", and {one['spare']} took its place" if one["spare"] else "")
-        for one in retry["left_out"]
-    ]
-    if retry["nodes"] < retry["nodes_of_first"]:
-        what.append(f"it ran on {retry['nodes']} of {retry['nodes_of_first']} nodes")
-    what.append(_beginning(retry["checkpoints"], began_with, first_step))
-    attempt = f"Attempt {retry['attempt']} at {retry['first']}"
-    return f"{attempt}: {'; '.join(what)}. Its measurements are kept out of the history."
-
-
-def _beginning(checkpoints: str | None, began_with: int | None, first_step: int) -> str:
-    if not checkpoints:
-        return "it started from the first step, because its config resumes from no checkpoint"
+def beginning_of(retry: Retry, began_with: int | None, first_step: int) -> str:
+    """Return the case of how a retry began; ``began_with`` is the first step of its log, None where it has none."""
+    fewer = "_on_fewer_nodes" if retry["nodes"] < retry["nodes_of_first"] else ""
+    if not retry["checkpoints"]:
+        return f"no_checkpoints{fewer}"
     if began_with is None:
-        return f"it could resume from the last checkpoint in {checkpoints}"
-    if began_with > first_step:
-        return f"it resumed with step {began_with}, from the last checkpoint in {checkpoints}"
-    return f"it started from the first step, because it found no checkpoint in {checkpoints}"
+        return f"may_resume{fewer}"
+    return f"resumed{fewer}" if began_with > first_step else f"no_checkpoint_found{fewer}"

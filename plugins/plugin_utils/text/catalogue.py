@@ -37,6 +37,16 @@ _OWN_FAILURE = {
         "The log of {node} reports a failure with no sign of training after it ({class}): {line}"
     ),
 }
+# How another attempt at a run began.
+_BEGINNINGS = {
+    "no_checkpoints": "it started from the first step, because its config resumes from no checkpoint",
+    "may_resume": "it could resume from the last checkpoint in {checkpoints}",
+    "resumed": "it resumed with step {began_with}, from the last checkpoint in {checkpoints}",
+    "no_checkpoint_found": "it started from the first step, because it found no checkpoint in {checkpoints}",
+}
+_ATTEMPT = "Attempt {attempt} at {first}: {left_out:left_out}"
+_ON_FEWER = "it ran on {nodes} of {nodes_of_first} nodes; "
+_NO_HISTORY = ". Its measurements are kept out of the history."
 
 
 def _with_cause(text: str) -> dict[str, Form]:
@@ -47,6 +57,11 @@ def _with_cause(text: str) -> dict[str, Form]:
 _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     # Row "exit status".
     "nodes": {"": Form("{nodes:all node} took part and ended with exit status 0.")},
+    "retry": {
+        name + suffix: Form(f"{_ATTEMPT}{size}{text}{_NO_HISTORY}")
+        for name, text in _BEGINNINGS.items()
+        for suffix, size in (("", ""), ("_on_fewer_nodes", _ON_FEWER))
+    },
     "taken_up": {"": Form("The training finished at {ended_at}, not started by this command.")},
     "node_not_started": _with_cause("{node} did not start training"),
     "node_failed": {"": Form("{node} ended with exit status {exit_status}.")},
@@ -217,6 +232,14 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         "": Form(f"Only {{samples:count step}} of {{node}} can be judged {_WARMED_UP}"),
         "metric": Form(f"{{node}} reported its {{metric:metric}} in only {{samples:count step}} {_WARMED_UP}"),
     },
+    "warm_up": {
+        "": Form("Warm-up: {steps:first step} not counted ({first}, then a steady {steady})."),
+        "of_node": Form("Warm-up: {steps:first step} not counted ({first} on {slowest}, then a steady {steady})."),
+        "none": Form("No warm-up: the first steps are as fast as the later ones."),
+        "asked": Form("Warm-up: {steps:first step} of each node not counted, as requested."),
+        "assumed": Form("Warm-up: {steps:first step} not counted; {printed} are too few to find the steady pace."),
+    },
+    "not_steady": {"": Form("The pace of {nodes:nodes} is never steady; the first half of the steps is not counted.")},
     "long_warm_up": {
         "detected": Form(f"{_NOT_COUNTED} others. If that was a warm-up, set training_warmup_steps."),
         "asked": Form(f"{_NOT_COUNTED} others. Lower training_warmup_steps."),
@@ -252,6 +275,12 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "The trainer names rank {rank} on {node} (GPU {gpu}) as the slowest in more than {share:.0%} of {lines} "
             "lines."
         )
+    },
+    "mfu": {
+        "model_flops": Form("MFU is {mfu:percent 1} of the peak of {gpu} in {precision}, by model FLOPs and tokens/s."),
+        "trainer_tflops": Form(
+            "MFU is {mfu:percent 1} of the peak of {gpu} in {precision}, by TFLOP/s as the trainer counts them."
+        ),
     },
     # Row "time".
     "pauses": {

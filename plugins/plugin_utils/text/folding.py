@@ -36,7 +36,7 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
     for finding in findings:
         groups.setdefault(_kind(forms, finding), []).append(finding)
     said = [one for group in groups.values() for one in _of_group(forms, group)]
-    return sorted(said, key=lambda one: (bool(one.nodes), len(one.nodes)))
+    return sorted(said, key=lambda one: (not one.nodes, len(one.nodes)))
 
 
 def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:

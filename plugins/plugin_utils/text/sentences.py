@@ -75,6 +75,15 @@ def _each(value: t.Any) -> list[str]:
     return [str(one) for one in value]
 
 
+def _left_out(nodes: t.Any, _more: str) -> str:
+    """Return the nodes that a run failed of, each with its reason and the spare that took its place."""
+    return "".join(
+        f"{one['node']} was left out ({one['reason'].rstrip('.')})"
+        f"{', and ' + one['spare'] + ' took its place' if one['spare'] else ''}; "
+        for one in nodes
+    )
+
+
 def _number_of(value: t.Any) -> int:
     return len(value) if isinstance(value, list) else int(value)
 
@@ -109,6 +118,8 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "field": lambda value, _more: field(str(value)),
     "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
+    "first": lambda value, what: f"first {what if value == 1 else counted(int(value), what)}",
+    "left_out": _left_out,
     "lines": lambda value, _more: " / ".join(_each(value)),
     "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
@@ -117,6 +128,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "number": _number,
     "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
     "part": lambda value, _more: part(str(value)),
+    "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
     "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
     "sizes": _sizes,
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),

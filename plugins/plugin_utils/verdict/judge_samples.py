@@ -36,7 +36,7 @@ def judge_samples(seen: Seen, reasons: Reasons) -> None:
     if counts and min(counts.values()) >= MIN_SAMPLES:
         reasons.argue(PASS, "samples", samples=counts, least=min(counts.values()), warm_up=warm_up.steps)
     if counts:
-        reasons.note("warm_up" if warm_up.steady else "not_steady", warm_up.reason)
+        reasons.remark(warm_up.code, case=warm_up.case, **warm_up.values)
     _judge_warm_up(seen, reasons)
 
 

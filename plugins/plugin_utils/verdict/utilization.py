@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..contracts import MetricOfRun, Statistics, Utilization, Workload
 
-TOKENS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
+MODEL_FLOPS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
 
 
 def utilization_of(
@@ -29,17 +29,12 @@ def utilization_of(
     if not peak or on_cpus:
         return _none("The nodes have no accelerator." if on_cpus else workload["peak_reason"])
     if flops and tokens is not None:
-        return {"mfu": flops * tokens / (peak * 1e12), "mfu_basis": TOKENS, "mfu_reason": None}
+        return {"mfu": flops * tokens / (peak * 1e12), "mfu_basis": MODEL_FLOPS, "mfu_reason": None}
     if tflops is not None:
         return {"mfu": tflops / peak, "mfu_basis": TFLOPS, "mfu_reason": None}
     if tokens is None:
         return _none("No counted step shows tokens/s or TFLOP/s.")
     return _none(workload["model_flops_reason"])
-
-
-def utilization_text(found: Utilization, gpu: str, precision: str) -> str:
-    """Return a known utilization as a sentence."""
-    return f"MFU is {100 * (found['mfu'] or 0.0):.1f} % of the peak of {gpu} in {precision}, by {found['mfu_basis']}."
 
 
 def _none(reason: str | None) -> Utilization:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import ALL_METRICS
-from ..contracts import NodeSummary, Plan, Status, Summary, WarmUpSteps
-from ..run.retry import in_words
+from ..contracts import NodeSummary, Plan, Status, Summary
+from ..run.retry import beginning_of
 from .evidence import (
     judge_lacks,
     judge_last_step,
@@ -51,7 +50,7 @@ from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
 from .survived import note_survived, note_unusual
 from .thresholds import judge_bounds, with_thresholds
 from .time_spent import times_spent
-from .utilization import utilization_of, utilization_text
+from .utilization import MODEL_FLOPS, utilization_of
 from .whole_run import with_whole_run
 
 if t.TYPE_CHECKING:
@@ -132,7 +131,8 @@ def judge(
     retry = plan.get("retry")
     if retry:
         began_with = None if steps.empty else int(steps["step"].min())
-        reasons.note("retry", in_words(retry, began_with, plan["first_step"]))
+        case = beginning_of(retry, began_with, plan["first_step"])
+        reasons.remark("retry", case=case, began_with=began_with, **retry)
     metrics = with_thresholds(of_run(steps, by_node), seen.bounds)
     for judge_one in _OF_NODES_AND_LOGS:
         judge_one(seen, reasons)
@@ -156,7 +156,8 @@ def judge(
         reasons.note("stragglers", stragglers["message"])
         if utilization["mfu"] is not None:
             precision = seen.workload["precision"] if seen.workload else ""
-            reasons.note("mfu", utilization_text(utilization, plan["gpu"], precision))
+            case = "model_flops" if utilization["mfu_basis"] == MODEL_FLOPS else "trainer_tflops"
+            reasons.remark("mfu", case=case, mfu=utilization["mfu"], gpu=plan["gpu"], precision=precision)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": plan["run_id"],
@@ -174,7 +175,7 @@ def judge(
         "started_at": _iso(min(filter(None, (status.get("started_at") for status in statuses)), default=None)),
         "ended_at": _iso(max(filter(None, (status.get("ended_at") for status in statuses)), default=None)),
         "warmup_steps": warm_up.steps,
-        "warm_up": t.cast(WarmUpSteps, asdict(warm_up)),
+        "warm_up": warm_up.in_summary(),
         "left_out": left_out_of(steps),
         "first_failure": first,
         "workload": seen.workload,

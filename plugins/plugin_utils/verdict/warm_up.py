@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..contracts import WarmUpSteps
 from ..plan.job.steps import ASSUMED_WARM_UP
-from ..text.nodes import folded
-from ..text.numbers import in_words
-from ..text.words import counted
+from ..text.catalogue import VERDICT
+from ..text.numbers import quantity_of
+from ..text.sentences import filled
 from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
@@ -33,17 +34,33 @@ _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 
 @dataclass(frozen=True)
 class WarmUp:
-    """The first ``steps`` of the last attempt of each node that do not count, and why (a sentence).
+    """The first ``steps`` of the last attempt of each node that do not count, and the case and values of why.
 
     ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found. ``apart`` is
     how far their median pace is from that of the steps that count, as a fraction, on the node where it is furthest.
     """
 
     steps: int
-    reason: str
+    case: str
+    values: Mapping[str, t.Any]
     detected: bool
     steady: bool = True
     apart: float = 0.0
+
+    @property
+    def code(self) -> str:
+        """Return the code of the finding that says why these steps do not count."""
+        return "warm_up" if self.steady else "not_steady"
+
+    def in_summary(self) -> WarmUpSteps:
+        """Return what a summary says of it."""
+        return {
+            "steps": self.steps,
+            "reason": filled(VERDICT[self.code][self.case].one, self.values),
+            "detected": self.detected,
+            "steady": self.steady,
+            "apart": self.apart,
+        }
 
 
 def parse_warm_up(asked: t.Any) -> int | None:
@@ -69,33 +86,27 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
     """
     paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
     if asked is not None:
-        reason = f"Warm-up: {_first(asked)} of each node not counted, as requested."
-        return WarmUp(asked, reason, detected=False, apart=_apart(paces, asked))
+        return WarmUp(asked, "asked", {"steps": asked}, detected=False, apart=_apart(paces, asked))
     most = max((pace.values.size for pace in paces.values()), default=0)
     if most < _MIN_STEPS:
-        reason = f"Warm-up: {_first(ASSUMED_WARM_UP)} not counted; {most} are too few to find the steady pace."
-        return WarmUp(ASSUMED_WARM_UP, reason, detected=False, apart=_apart(paces, ASSUMED_WARM_UP))
+        few = {"steps": ASSUMED_WARM_UP, "printed": most}
+        return WarmUp(ASSUMED_WARM_UP, "assumed", few, detected=False, apart=_apart(paces, ASSUMED_WARM_UP))
     paces = {node: pace for node, pace in paces.items() if pace.values.size >= _MIN_STEPS}
     lengths = {node: _length(pace.values) for node, pace in paces.items()}
     unsteady = [node for node, length in lengths.items() if length is None]
     if unsteady:
         steps = max(int(pace.places[pace.values.size // 2]) for node, pace in paces.items() if node in unsteady)
-        reason = f"The pace of {folded(unsteady)} is never steady; the first half of the steps is not counted."
-        return WarmUp(steps, reason, detected=True, steady=False)
+        return WarmUp(steps, "", {"steps": steps, "nodes": unsteady}, detected=True, steady=False)
     before = {node: int(paces[node].places[length]) for node, length in lengths.items() if length}
     if not before:
-        return WarmUp(0, "No warm-up: the first steps are as fast as the later ones.", detected=True)
+        return WarmUp(0, "none", {"steps": 0}, detected=True)
     node = max(before, key=before.__getitem__)
     values = paces[node].values
     later = float(np.median(values[values.size // 2 :]))
-    first, steady = (in_words(paces[node].metric, value) for value in (values[0], later))
-    where = f" on {node}" if len(paces) > 1 else ""
-    reason = f"Warm-up: {_first(before[node])} not counted ({first}{where}, then a steady {steady})."
-    return WarmUp(before[node], reason, detected=True, apart=_apart(paces, before[node]))
-
-
-def _first(steps: int) -> str:
-    return "first step" if steps == 1 else f"first {counted(steps, 'step')}"
+    first, steady = (quantity_of(paces[node].metric, float(value)) for value in (values[0], later))
+    slow = {"steps": before[node], "first": first, "steady": steady, "slowest": node}
+    case = "of_node" if len(paces) > 1 else ""
+    return WarmUp(before[node], case, slow, detected=True, apart=_apart(paces, before[node]))
 
 
 class _Pace(t.NamedTuple):

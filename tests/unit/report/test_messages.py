@@ -6,23 +6,31 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.messages import messages_of, reasons_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
 
 
 def reason(message: str, node: str | None = None, code: str = "time_note", verdict: str = "PASS") -> dict[str, t.Any]:
     return {"code": code, "message": message, "verdict": verdict} | ({"node": node} if node else {})
 
 
+def findings(reasons: Reasons) -> list[str]:
+    return messages_of([*reasons.decisive(), *reasons.notes()])
+
+
 def test_what_differs_between_nodes_in_numbers_only_is_one_message_with_their_ranges() -> None:
-    notes = [reason(f"The median step of gpu{n} takes {420 + n}.5 ms.", f"gpu{n}") for n in range(16)]
-    assert messages_of(notes) == ["The median step of gpu[0-15] takes 420.5 – 435.5 ms."]
+    reasons = Reasons()
+    for n in range(16):
+        reasons.remark("clock_back", f"gpu{n}", seconds=60.0 + n)
+    assert findings(reasons) == [
+        "The timestamps of gpu[0-15] jump back by 60 – 75 s: its lines are out of order, or from two runs."
+    ]
 
 
 def test_numbers_that_nobody_measured_are_listed_and_not_a_range() -> None:
-    statuses = {"gpu0": 1, "gpu1": 139, "gpu2": 134, "gpu3": 137, "gpu4": 1}
-    notes = [reason(f"{node} ended with exit status {status}.", node) for node, status in statuses.items()]
-    assert messages_of(notes) == ["gpu[0-4] ended with exit status 1, 134, 137 and 139."]
-    lost = [reason(f"gpu{n} lost {10 + n} % of its packets.", f"gpu{n}") for n in range(4)]
-    assert messages_of(lost) == ["gpu[0-3] lost 10 – 13 % of its packets."]
+    reasons = Reasons()
+    for node, status in {"gpu0": 1, "gpu1": 139, "gpu2": 134, "gpu3": 137, "gpu4": 1}.items():
+        reasons.argue("FAIL", "node_failed", node, exit_status=status)
+    assert findings(reasons) == ["gpu[0-4] ended with exit status 1, 134, 137 and 139."]
 
 
 def test_the_odd_node_of_many_stays_by_itself() -> None:

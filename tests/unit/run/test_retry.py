@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import (
     NODE_FAULTS,
-    in_words,
+    beginning_of,
     next_attempt,
     node_faults,
     why_not_again,
@@ -102,14 +102,10 @@ def test_the_next_attempt_is_the_largest_that_can_be_planned_and_remembers_those
     retry = third["retry"]
     assert (retry["attempt"], retry["first"], retry["before"]) == (3, "r", "r-2")
     assert (retry["nodes"], retry["nodes_of_first"]) == (2, 4)
-    assert in_words(retry, None, 1) == (
-        "Attempt 3 at r: b was left out (gpu_ecc: x); c was left out (killed: y), and s took its place; it ran on 2 of "
-        "4 nodes; it could resume from the last checkpoint in /ckpt. Its measurements are kept out of the history."
-    )
-    assert "; it resumed with step 21, from the last checkpoint in /ckpt. " in in_words(retry, 21, 1)
-    assert "; it started from the first step, because it found no checkpoint in /ckpt. " in in_words(retry, 1, 1)
-    retry["checkpoints"] = None
-    assert "; it started from the first step, because its config resumes from no checkpoint. " in in_words(retry, 1, 1)
+    assert beginning_of(retry, None, 1) == "may_resume_on_fewer_nodes"
+    assert beginning_of(retry, 21, 1) == "resumed_on_fewer_nodes"
+    assert beginning_of({**retry, "nodes": 4}, 1, 1) == "no_checkpoint_found"
+    assert beginning_of({**retry, "checkpoints": None}, 1, 1) == "no_checkpoints_on_fewer_nodes"
 
 
 def test_a_run_that_can_be_planned_on_no_size_says_why() -> None:

@@ -62,4 +62,4 @@ def test_each_node_keeps_its_own_values_where_these_belong_together() -> None:
 
 def test_a_finding_of_the_run_stays_as_it_is_and_so_does_one_without_a_form() -> None:
     old: Reason = {"code": "gone", "node": "a", "message": "a said so."}
-    assert messages(found("world", ranks=1), old) == ["The trainer sees 1 rank.", "a said so."]
+    assert messages(found("world", ranks=1), old) == ["a said so.", "The trainer sees 1 rank."]

@@ -9,17 +9,16 @@ import pytest
 from training_logs import ALL, WORKLOAD, Node, judged, lines
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.utilization import (
+    MODEL_FLOPS,
     TFLOPS,
-    TOKENS,
     utilization_of,
-    utilization_text,
 )
 
 BOTH = {"tokens_per_sec_per_gpu": {"value": 8000.0}, "tflops_per_gpu": {"value": 450.0}}
 
 
 def test_mfu_is_model_flops_over_the_peak() -> None:
-    assert utilization_of(WORKLOAD, BOTH) == {"mfu": pytest.approx(0.08), "mfu_basis": TOKENS, "mfu_reason": None}
+    assert utilization_of(WORKLOAD, BOTH) == {"mfu": pytest.approx(0.08), "mfu_basis": MODEL_FLOPS, "mfu_reason": None}
 
 
 @pytest.mark.parametrize(
@@ -50,12 +49,6 @@ def test_without_model_flops_or_tokens_it_is_what_the_trainer_counts(changes: t.
 )
 def test_where_there_is_none_the_reason_is_told(workload: t.Any, metrics: t.Any, reason: str) -> None:
     assert utilization_of(workload, metrics) == {"mfu": None, "mfu_basis": None, "mfu_reason": reason}
-
-
-def test_it_is_told_in_a_sentence() -> None:
-    assert utilization_text(utilization_of(WORKLOAD, BOTH), "mi300x", "fp8") == (
-        "MFU is 8.0 % of the peak of mi300x in fp8, by model FLOPs and tokens/s."
-    )
 
 
 def test_the_run_has_the_mfu_of_its_slowest_node_and_each_node_its_own(tmp_path: t.Any) -> None:

@@ -53,7 +53,11 @@ def test_steps_that_take_no_time_have_no_pace_that_a_warm_up_is_off() -> None:
 def test_the_reason_tells_where_and_how_fast() -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * 20), "gpu01": rows([5000.0, 300.0, *[100.0] * 20])})
     assert found.steps == 2
-    assert found.reason == "Warm-up: first 2 steps not counted (5,000 ms on gpu01, then a steady 100 ms)."
+    times = {"first": {"value": 5000.0, "unit": "ms"}, "steady": {"value": 100.0, "unit": "ms"}}
+    assert (found.case, found.values) == ("of_node", {"steps": 2, "slowest": "gpu01", **times})
+    assert found.in_summary()["reason"] == (
+        "Warm-up: first 2 steps not counted (5,000 ms on gpu01, then a steady 100 ms)."
+    )
 
 
 def test_throughput_tells_the_pace_where_there_is_no_step_time() -> None:
@@ -79,14 +83,14 @@ def test_a_pace_that_never_settles_is_told_and_half_of_the_steps_are_left_out() 
     assert (found.steps, found.steady) == (20, False) or found.steps == 20
     drifting = warm_up_of(None, {"gpu00": rows([*[500.0] * 21, *[100.0] * 19])})
     assert (drifting.steps, drifting.steady) == (20, False)
-    assert drifting.reason == "The pace of gpu00 is never steady; the first half of the steps is not counted."
+    assert (drifting.code, drifting.values["nodes"]) == ("not_steady", ["gpu00"])
 
 
 @pytest.mark.parametrize("count", [0, 1, 11])
 def test_too_few_steps_are_not_looked_at(count: int) -> None:
     found = warm_up_of(None, {"gpu00": rows([100.0] * count)})
     assert (found.steps, found.detected) == (2, False)
-    assert f"{count} are too few" in found.reason
+    assert (found.case, found.values["printed"]) == ("assumed", count)
 
 
 def test_values_that_are_not_finite_tell_no_pace() -> None:
@@ -96,7 +100,7 @@ def test_values_that_are_not_finite_tell_no_pace() -> None:
 def test_what_is_asked_for_is_taken() -> None:
     found = warm_up_of(5, {"gpu00": rows([100.0] * 30)})
     assert (found.steps, found.detected) == (5, False)
-    assert found.reason == "Warm-up: first 5 steps of each node not counted, as requested."
+    assert (found.case, found.values) == ("asked", {"steps": 5})
 
 
 @pytest.mark.parametrize("asked", [25, None])
