@@ -79,9 +79,9 @@ def _judge_signs(records: pd.DataFrame, reasons: Reasons) -> None:
         reasons.argue(FAIL, "below_zero", str(node), metric=metric, value=value, first_step=first, steps=len(rows))
     large = records[(records["metric"] == "learning_rate") & (records["value"] > _LARGEST_LEARNING_RATE)]
     for (node,), rows in _groups(large[np.isfinite(large["value"])], "node"):
-        value, step = quantity_of("learning_rate", float(rows["value"].iloc[0])), int(rows["step"].iloc[0])
+        rate, step = quantity_of("learning_rate", float(rows["value"].iloc[0])), int(rows["step"].iloc[0])
         reasons.argue(
-            INCONCLUSIVE, "impossible", str(node), case="learning_rate", metric="learning_rate", value=value, step=step
+            INCONCLUSIVE, "impossible", str(node), case="learning_rate", metric="learning_rate", value=rate, step=step
         )
 
 
