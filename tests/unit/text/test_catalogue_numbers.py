@@ -618,8 +618,9 @@ def test_no_case_is_without_a_row() -> None:
     assert {(code, case) for code, cases in forms.items() for case in cases} == shown
 
 
-def _of(code: str, node: str, **values: t.Any) -> Reason:
-    return {"code": code, "node": node, "values": values, "message": f"{node} alone"}
+def _of(code: str, node: str, case: str = "", **values: t.Any) -> Reason:
+    finding: Reason = {"code": code, "case": case, "node": node, "values": values, "message": ""}
+    return finding | {"message": sentence(VERDICT, finding)}
 
 
 def test_nodes_with_different_faults_keep_each_its_own() -> None:
@@ -632,7 +633,7 @@ def test_nodes_with_different_faults_keep_each_its_own() -> None:
     )
     findings = [_of("machine_fault", node, fact=fact, details=[at | {"device": gpu}]) for node, fact, gpu in faults]
     assert [(one.message, one.nodes) for one in told(VERDICT, findings)] == [
-        (f"{node} alone", (node,)) for node, _fact, _gpu in faults
+        (finding["message"], (finding["node"],)) for finding in findings
     ]
 
 
@@ -691,5 +692,5 @@ def test_uneven_traffic_of_many_nodes_is_one_sentence_with_the_range_of_each_dev
     ],
 )
 def test_what_is_said_of_several_nodes_has_a_plural(code: str, case: str, values: dict[str, t.Any], text: str) -> None:
-    findings = [_of(code, node, **values) | {"case": case} for node in ("gpu1", "gpu2")]
+    findings = [_of(code, node, case, **values) for node in ("gpu1", "gpu2")]
     assert [one.message for one in told(VERDICT, findings)] == [text]
