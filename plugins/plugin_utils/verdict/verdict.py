@@ -59,7 +59,7 @@ if t.TYPE_CHECKING:
     from .accelerators_seen import AcceleratorsSeen
     from .warm_up import WarmUp
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # In the order in which their reasons are shown.
 _OF_NODES_AND_LOGS = (
     judge_nodes,
