@@ -8,6 +8,7 @@ import typing as t
 from docs._tables import code
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.machine_facts import ROW_OF, ROWS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.machine import fact_in_words
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_machine import MEASURED
 
 _EFFECTS = {"fail": "FAIL", "note": "note"}
@@ -26,7 +27,8 @@ def values() -> dict[str, str]:
         for row in sorted(ROWS, key=lambda row: row.effect)
     )
     measured = (
-        (_EFFECTS[row.effect], row.means, row.source) for row in sorted(MEASURED.values(), key=lambda row: row.effect)
+        (_EFFECTS[row.effect], fact_in_words(name), row.source)
+        for name, row in sorted(MEASURED.items(), key=lambda item: item[1].effect)
     )
     return {"said": _rows(said), "measured": _rows(measured)}
 

@@ -153,6 +153,8 @@ def without_numbers(value: t.Any) -> t.Any:
 def ranges(values: Sequence[t.Any]) -> t.Any:
     """Return values of the same shape as one, each number as all that it is."""
     first = values[0]
+    if all(value == first for value in values):
+        return first
     if isinstance(first, dict) and "unit" not in first:
         return {name: ranges([one[name] for one in values]) for name in first}
     if isinstance(first, dict):

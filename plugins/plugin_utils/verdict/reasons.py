@@ -48,17 +48,6 @@ class Reasons:
         """Return how many reasons there are."""
         return len(self._reasons)
 
-    def add(self, verdict: Verdict, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note a reason, with the values or lines that support it.
-
-        What the check may not argue for, or what the facts of the run outrank, becomes a note.
-        """
-        check = CHECK_OF_CODE.get(code)
-        if verdict != PASS and check and (not check.effects or (check.outranked and self._complete)):
-            self.note(code, message, node, **evidence)
-            return
-        self._reasons.append({**_reason(code, message, node, evidence), "verdict": verdict})
-
     def argue(
         self, verdict: Verdict, code: str, node: str | None = None, /, *, case: str = "", **values: t.Any
     ) -> None:
@@ -87,9 +76,9 @@ class Reasons:
         reason: Reason = {**t.cast(Reason, lack), "verdict": verdict}
         self._reasons.append({**reason, "row": row} if row else reason)
 
-    def note(self, code: str, message: str, node: str | None = None, **evidence: t.Any) -> None:
-        """Note something to be shown whatever the verdict is."""
-        self._notes.append(_reason(code, message, node, evidence))
+    def note(self, code: str, message: str) -> None:
+        """Note what is shown whatever the verdict is, of a code that has no forms."""
+        self._notes.append({"code": code, "message": message})
 
     def verdict(self) -> Verdict:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
@@ -119,21 +108,13 @@ class Reasons:
         return list(self._notes)
 
 
-def _reason(code: str, message: str, node: str | None, evidence: dict[str, t.Any]) -> Reason:
-    reason: Reason = {"code": code, "message": message}
+def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -> Reason:
+    finding: Reason = {"code": code, "message": filled(VERDICT[code][case].one, {**values, "node": node or ""})}
     check = CHECK_OF_CODE.get(code)
     if check and check.row:
-        reason["row"] = check.row
+        finding["row"] = check.row
     if node:
-        reason["node"] = node
-    if evidence:
-        reason["evidence"] = {name: _json(value) for name, value in evidence.items()}
-    return reason
-
-
-def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -> Reason:
-    message = filled(VERDICT[code][case].one, {**values, "node": node or ""})
-    finding = _reason(code, message, node, {})
+        finding["node"] = node
     if case:
         finding["case"] = case
     if values:

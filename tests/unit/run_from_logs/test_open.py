@@ -272,7 +272,7 @@ def test_the_log_of_another_workload_fails_with_both_numbers(judged, sizes, verd
     if verdict == "FAIL":
         (reason,) = summary["reasons"]
         assert (reason["code"], reason["node"], reason["row"]) == ("other_workload", "node0", "workload")
-        assert reason["evidence"]["found"] in sizes.values()
+        assert reason["values"]["found"] in sizes.values()
 
 
 @pytest.mark.parametrize(

@@ -18,22 +18,24 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons i
 def test_the_gravest_verdict_counts_and_nothing_is_no_pass(argued, verdict):
     reasons = Reasons()
     for one in argued:
-        reasons.add(one, one.lower(), one)
+        reasons.argue(one, "node_failed", "gpu00", exit_status=1)
     assert reasons.verdict() == verdict
 
 
 def test_a_pass_tells_what_it_rests_on_and_any_other_verdict_what_is_against_it_gravest_first():
     reasons = Reasons()
-    reasons.add("PASS", "samples", "Enough.")
-    assert reasons.decisive() == [{"code": "samples", "message": "Enough.", "verdict": "PASS"}]
-    reasons.add("INCONCLUSIVE", "no_steps", "None.", "gpu00", steps=0)
-    reasons.add("FAIL", "node_failed", "Failed.", "gpu01")
-    assert [reason["code"] for reason in reasons.decisive()] == ["node_failed", "no_steps"]
-    assert (reasons.decisive()[1]["node"], reasons.decisive()[1]["evidence"]) == ("gpu00", {"steps": 0})
+    reasons.argue("PASS", "nodes", nodes=2)
+    (passed,) = reasons.decisive()
+    assert (passed["code"], passed["verdict"], passed["values"]) == ("nodes", "PASS", {"nodes": 2})
+    reasons.argue("INCONCLUSIVE", "last_step_missing", "gpu00", step=3, goal=8)
+    reasons.argue("FAIL", "node_failed", "gpu01", exit_status=1)
+    assert [reason["code"] for reason in reasons.decisive()] == ["node_failed", "last_step_missing"]
+    assert (reasons.decisive()[1]["node"], reasons.decisive()[1]["values"]) == ("gpu00", {"step": 3, "goal": 8})
 
 
 def test_notes_argue_for_nothing_and_are_told_with_any_verdict():
     reasons = Reasons()
-    reasons.note("warm_up", "Two steps.", steps=2)
+    reasons.remark("taken_up", ended_at="2026-11-28 10:00:00 UTC")
     assert (reasons.verdict(), reasons.decisive()) == ("INCONCLUSIVE", [])
-    assert reasons.notes() == [{"code": "warm_up", "message": "Two steps.", "evidence": {"steps": 2}}]
+    (note,) = reasons.notes()
+    assert (note["code"], note["values"]) == ("taken_up", {"ended_at": "2026-11-28 10:00:00 UTC"})
