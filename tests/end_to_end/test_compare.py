@@ -42,7 +42,7 @@ def test_two_runs_are_compared_without_an_inventory_and_bad_names_fail(tmp_path)
     assert done.returncode == 0, done.stdout
     words = " ".join(done.stdout.split())
     assert done.stdout.count(f"{one.name} → {other.name}") == 2
-    assert "TOTAL_ITERS: 7 → 8" in words
+    assert "TOTAL_ITERS: 7 → 30" in words
     assert page.exists()
     assert "changed=1 " in words
     assert "rescued=1" in words

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ansible.module_utils.testing import patch_module_args
 from ansible_commands import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,38 +47,16 @@ def run_module(folder: Path, name: str, /, *extra: str, within: tuple[str, ...] 
 
 def call_module(name: str, /, *, within: tuple[str, ...] = (), check: bool = False, **options: Any) -> dict[str, Any]:
     """Call a module with options and return its result: the same without the seconds that Ansible takes to start."""
-    arguments = {**options, "_ansible_check_mode": check}
-    if within:
-        done = subprocess.run(
-            [*within, sys.executable, "-c", CALL, name, json.dumps(arguments)],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.stdout, done.stderr
-        said = done.stdout
-    else:
-        said = _forked(name, arguments)
-    return {key: value for key, value in _read(said).items() if key != "invocation"}
-
-
-def _forked(name: str, arguments: dict[str, Any]) -> str:
-    """Return what a module prints in a process of its own, which has imported Ansible already."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        child = os.fork()
-        if not child:
-            try:
-                os.chdir(ROOT)
-                with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit), patch_module_args(arguments):
-                    import_module(f"ansible_collections.trainops.cluster.plugins.modules.{name}").main()
-                said.flush()
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        said.seek(0)
-        return said.read()
+    done = subprocess.run(
+        [*within, sys.executable, "-c", CALL, name, json.dumps({**options, "_ansible_check_mode": check})],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return {key: value for key, value in _read(done.stdout).items() if key != "invocation"}
 
 
 def _read(answer: str) -> dict[str, Any]:
