@@ -36,9 +36,11 @@ def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
 
 def remedy_of_all(summary: Summary) -> str:
     """Return what to do where every node refused to start, so that none is at fault; empty otherwise."""
-    causes = [] if summary["first_failure"] else causes_of_no_start(summary)
-    refused = [message for message, code in causes if code == "node_not_started" and ": " in message]
-    return remedy_of(refused[0]) if refused else ""
+    if summary["first_failure"] or not causes_of_no_start(summary):
+        return ""
+    refused = (reason for reason in summary["reasons"] if reason.get("code") == "node_not_started")
+    said = next((reason["values"]["said"] for reason in refused if "said" in reason.get("values", {})), "")
+    return remedy_of(said) if said else ""
 
 
 def others_in_words(summary: Summary) -> str:

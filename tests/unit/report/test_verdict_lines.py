@@ -81,11 +81,10 @@ def test_of_a_run_that_never_began_there_is_the_cause_and_nothing_that_follows_f
 
 def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run, told: t.Any) -> None:
     nodes = [{**node, "state": "not_started", "last_step": None} for node in summary["nodes"]]
-    said = "did not start training: port 6000 is not free (Address already in use)"
-    reasons = [
-        {"code": "node_not_started", "message": f"{node['node']} {said}.", "verdict": "ERROR", "node": node["node"]}
-        for node in nodes
-    ]
+    said = "port 6000 is not free (Address already in use)"
+    reason = {"code": "node_not_started", "case": "said", "values": {"said": said}, "verdict": "ERROR"}
+    message = f"did not start training: {said}"
+    reasons = [{**reason, "message": f"{node['node']} {message}.", "node": node["node"]} for node in nodes]
     never = {
         "verdict": "ERROR",
         "reasons": reasons,
@@ -95,7 +94,7 @@ def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run
         "metrics": {},
     }
     first, second, *_others = told(**never)
-    assert first == f"ERROR  run-7: node-[000-001] {said}"
+    assert first == f"ERROR  run-7: node-[000-001] {message}"
     assert "What to do" in second
     assert "6000" in second
 
