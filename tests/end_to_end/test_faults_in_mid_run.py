@@ -21,7 +21,7 @@ from ports import free_port
 
 def marks_of(fault: Fault) -> tuple[pytest.MarkDecorator, ...]:
     """A failure and an error are part of every test run; what else is looked at at once is held in tests/unit/run."""
-    return () if fault.quick and fault.failure in ("killed", "run_folder_gone") else (pytest.mark.slow,)
+    return () if fault.quick and fault.failure == "killed" else (pytest.mark.slow,)
 
 
 @pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name, marks=marks_of(fault)) for fault in FAULTS])

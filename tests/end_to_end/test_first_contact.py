@@ -61,6 +61,7 @@ def test_a_run_of_the_installed_collection_shows_progress_verdict_and_report(ben
     assert "step 8/8" in done.stdout.split("PLAY RECAP")[0]
 
 
+@pytest.mark.slow
 def test_standard_output_stays_json_and_a_callback_that_is_configured_as_well_tells_once(
     bench: Bench, tmp_path: Path
 ) -> None:

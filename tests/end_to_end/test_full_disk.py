@@ -56,6 +56,7 @@ def torn(disk: Path) -> list[str]:
     return found + [str(path) for path in disk.rglob("*") if path.is_file() and not path.stat().st_size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "spoil", "repair", "reason", "need"),
     [

@@ -36,6 +36,7 @@ def play(bench: Bench, iterations: str = "100000", **answers: str) -> tuple[str,
     return done.output, done.summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -77,6 +78,7 @@ def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: 
     assert bench.trainings() == []
 
 
+@pytest.mark.slow
 def test_what_a_node_says_when_it_refuses_is_shown_without_control_characters(bench: Bench) -> None:
     refusal = json.dumps({"failed": True, "message": "held by run \x1b]0;owned\x07\x9b2Jevil"})
     output, summary = play(bench, stage=refusal)

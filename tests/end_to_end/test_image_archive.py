@@ -17,6 +17,7 @@ esac
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("playbook", [pytest.param("megatron_multinode.yml", marks=pytest.mark.slow), "preflight.yml"])
 def test_a_missing_archive_is_a_fault_that_names_it_and_the_image(
     bench: Bench, playbook: str, monkeypatch: pytest.MonkeyPatch

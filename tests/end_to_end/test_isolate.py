@@ -163,6 +163,7 @@ def held_by(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(bench: Bench) -> None:
     hosts = bench.inventory(**{f"node{n}": {} for n in range(3)})
     config, name = bench.config(), f"stopped-{free_port()}"

@@ -278,7 +278,11 @@ def test_what_is_not_plain_is_left_to_ansible(ssh, options, direct):
 
 @pytest.mark.parametrize("output", ["", ">&2"], ids=["output", "errors"])
 @pytest.mark.parametrize(
-    "options", ["", "-o ControlPath={folder}/%C"], ids=["a kept connection", "a path of the user's own"]
+    "options",
+    [
+        pytest.param("", id="a kept connection"),
+        pytest.param("-o ControlPath={folder}/%C", id="a path of the user's own", marks=pytest.mark.slow),
+    ],
 )
 def test_what_prints_without_an_end_is_ended_at_the_bound(ssh, options, output):
     connection = ssh.connection(options.format(folder=ssh.folder))

@@ -62,6 +62,7 @@ def test_the_controller_runs_the_line_that_the_plan_shows(bench, config, xpk):
     assert "jobset-name=mine" in done.output
 
 
+@pytest.mark.slow
 def test_check_mode_only_shows_it(bench, config, xpk):
     done = bench.play("maxtext_gke.yml", bench.inventory(), config, "--check", training_gpus_per_node=4)
     assert done.status == 0, done.output

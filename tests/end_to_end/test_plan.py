@@ -117,6 +117,7 @@ def test_a_broken_config_is_told_with_its_place_and_no_traceback(bench, hosts):
     assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 def test_files_that_are_not_there_are_told_with_their_paths(bench, hosts):
     done, plan = planned(bench, hosts, "/nowhere/config.json")
     assert done.status != 0

@@ -12,6 +12,7 @@ from not_run import need
 from playbook_bench import Bench
 
 
+@pytest.mark.slow
 def test_one_node_of_a_run_is_judged_by_the_plan_of_all(bench: Bench) -> None:
     need("ip")
     done = bench.play("preflight.yml", bench.inventory(node0={}, node1={}), bench.config(), "--limit", "node1")

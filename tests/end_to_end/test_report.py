@@ -113,6 +113,7 @@ def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(be
     assert (bound["measured"], bound["node"], bound["value"], bound["met"]) == (100.0, "node1", 500.0, True)
 
 
+@pytest.mark.slow
 def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, reported):
     norms = {"one": "1.000", "two": "nan", "three": "1.000", "taken": "1.000"}
     for name, norm in norms.items():

@@ -43,6 +43,7 @@ def summary(bench: Bench, run_id: str) -> dict:
     return json.loads((bench.runs / run_id / "summary.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_spare_takes_the_place_of_a_node_that_was_killed_until_its_preflight_is_green(bench: Bench) -> None:
     hosts, config = inventory(bench), bench.config(training_iterations=STEPS)
     done = killed_in_mid_run(bench, hosts, config, training_spares="spares")

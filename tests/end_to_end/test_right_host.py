@@ -30,6 +30,7 @@ def test_all_nodes_of_a_run_that_passes_are_in_the_recap() -> None:
     assert recap(done.output) == {"node0": (0, 0), "node1": (0, 0)}
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_no_node_fails_the_host_that_judges() -> None:
     done = finished_run("fail")
     assert done.status != 0

@@ -87,6 +87,7 @@ def ranks(bench: Bench, **variables) -> subprocess.CompletedProcess[str]:
     return finished(["ansible-playbook", str(playbook), "-i", str(hosts)], of_ones_own(bench))
 
 
+@pytest.mark.slow
 def test_rank_assignment_gives_hosts_the_ranks_of_a_plan_rack_by_rack_and_spares_none(bench: Bench) -> None:
     done = ranks(bench)
     assert done.returncode == 0, done.stdout
@@ -172,6 +173,7 @@ def test_container_launch_launches_nothing_in_check_mode_or_beside_what_was_laun
     assert (gone.returncode, changed(gone.stdout)) == (0, 2), gone.stdout
 
 
+@pytest.mark.slow
 def test_container_launch_waits_and_fails_only_the_node_whose_program_failed(bench: Bench) -> None:
     command = ["bash", "-c", "echo did it; exit $NODE_RANK"]
     done = launch(bench, {"container_launch_command": command, "container_launch_wait_seconds": 60})

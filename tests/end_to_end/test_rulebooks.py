@@ -64,6 +64,7 @@ def found(data: dict, path: str):
     return data
 
 
+@pytest.mark.slow
 def test_a_run_whose_network_failed_opens_a_ticket_and_its_nodes_are_tested(
     bench: Bench, tickets: tuple[str, list[dict]]
 ) -> None:

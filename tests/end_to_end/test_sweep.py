@@ -109,6 +109,7 @@ def test_stop_on_failure_leaves_the_rest_for_the_next_call(bench, sweep):
     assert told(bench) == {BROKEN: "FAIL", GOOD: "PASS", OTHER: "PASS"}
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_answer_fails_each_cell_and_drops_out_of_none(bench, sweep):
     need("ssh")
     gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 9, "training_address": "10.9.9.9"}

@@ -140,6 +140,7 @@ def test_a_threshold_that_is_missed_fails_the_play_after_the_report_is_written()
     assert "the allowed 0.001 ms" in done.output
 
 
+@pytest.mark.slow
 def test_a_node_without_python_leaves_a_verdict_that_says_so():
     done = finished_run("error")
     assert done.status != 0
@@ -193,6 +194,7 @@ def test_rdma_is_proven_by_the_counters_of_the_ports_while_nccl_says_nothing(ben
     assert codes(done.summary) & {"transport", "low_traffic"} == {"transport" if verdict == "PASS" else "low_traffic"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("xid", "verdict"),
     [(79, "FAIL"), pytest.param(94, "PASS", marks=pytest.mark.slow)],
@@ -487,6 +489,7 @@ def fetching(bench):
     return play
 
 
+@pytest.mark.slow
 def test_a_dataset_is_fetched_once_for_two_nodes_and_trained_on(bench, fetching):
     done = fetching()
     assert done.status == 0, done.output
