@@ -335,6 +335,7 @@ def texts() -> SearchStrategy[bytes]:
     return st.lists(st.tuples(lines, ends), max_size=10).map(lambda parts: b"".join(line + end for line, end in parts))
 
 
+@pytest.mark.slow
 def test_any_log_in_any_parts_is_read_as_a_plain_reader_reads_it(tmp_path: Path) -> None:
     # Imported at the top, Hypothesis would look for constants through all of the code in every process of pytest-xdist.
     from hypothesis import given, settings  # noqa: PLC0415

@@ -147,6 +147,7 @@ def told_by_all() -> dict[str, str]:
     return told
 
 
+@pytest.mark.slow
 def test_what_would_take_for_ever_is_a_fault_soon() -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))

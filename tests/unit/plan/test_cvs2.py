@@ -237,6 +237,8 @@ def test_overrides_of_maxtext_find_their_section() -> None:
     assert plan["nodes"][0]["env"]["HF_HOME"] == "/other/cache/maxtext"
 
 
-@pytest.mark.parametrize(("name", "section"), [(MEGATRON, "config"), (MAXTEXT, "training")])
+@pytest.mark.parametrize(
+    ("name", "section"), [(MEGATRON, "config"), pytest.param(MAXTEXT, "training", marks=pytest.mark.slow)]
+)
 def test_no_value_whatever_breaks_a_plan(name: str, section: str) -> None:
     check_every_value(example(name), (section,), planned)

@@ -171,6 +171,6 @@ def test_a_fault_names_the_key_of_the_file_for_maxtext(changes: dict[str, t.Any]
     assert fault["key"] == key
 
 
-@pytest.mark.parametrize("name", [MEGATRON, MAXTEXT])
+@pytest.mark.parametrize("name", [MEGATRON, pytest.param(MAXTEXT, marks=pytest.mark.slow)])
 def test_no_value_whatever_breaks_a_plan(name: str) -> None:
     check_every_value(example(name), ("container",), planned)

@@ -213,6 +213,7 @@ def check_every_value(config: t.Any, branch: tuple[str, ...], plan_of: t.Callabl
         check_promises(plan_of(with_value(config, path, value)))
 
 
+@pytest.mark.slow
 def test_no_value_whatever_breaks_a_plan_for_maxtext() -> None:
     branch = ("model_params", "multi_node", "llama3.1-70b", "mi300x")
     check_every_value(
@@ -226,9 +227,9 @@ def test_no_value_whatever_breaks_a_plan_for_maxtext() -> None:
     ("name", "mode", "model", "gpu"),
     [
         (DISTRIBUTED, "multi_node", "llama3_1_8b", "mi300x"),
-        (SINGLE, "single_node", "llama3_1_8b", "mi325"),
-        (SINGLE_MI35X, "single_node", "llama3_1_8b", "mi355"),
-        (DEEPSEEK, "single_node", "deepseek_v2_lite", "mi325"),
+        pytest.param(SINGLE, "single_node", "llama3_1_8b", "mi325", marks=pytest.mark.slow),
+        pytest.param(SINGLE_MI35X, "single_node", "llama3_1_8b", "mi355", marks=pytest.mark.slow),
+        pytest.param(DEEPSEEK, "single_node", "deepseek_v2_lite", "mi325", marks=pytest.mark.slow),
     ],
     ids=["multi", "single", "mi35x", "deepseek"],
 )

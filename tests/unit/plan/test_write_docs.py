@@ -36,6 +36,7 @@ def copy(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_what_stands_in_docs_is_what_the_models_say(tmp_path: Path) -> None:
     done = write_docs(ROOT, "--check", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

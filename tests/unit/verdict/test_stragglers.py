@@ -143,6 +143,7 @@ def test_of_few_steps_a_node_may_have_some_that_are_not_slow() -> None:
     assert names(listed(times)) == []
 
 
+@pytest.mark.slow
 def test_of_healthy_fleets_of_64_nodes_none_is_accused() -> None:
     accused = [names(listed(fleet(steps=steps, noise=noise, seed=seed)))
         for steps, noise in ((8, 0.01), (12, 0.1), (30, 0.03)) for seed in range(15)]  # fmt: skip
