@@ -36,7 +36,7 @@ def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_slow_node_takes_more_processor_time_and_all_are_free_afterwards(tmp_path: Path, port: int) -> None:
-    nodes = {"fast": HERE, "slow": ProbedNode("127.0.0.1", slowdown=2.0)}
+    nodes = {"fast": HERE, "slow": ProbedNode("127.0.0.1", slowdown=4.0)}
     of = prober(tmp_path / "nodes", nodes, port)
     try:
         assert of.hold() == {}
