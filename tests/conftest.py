@@ -19,6 +19,8 @@ from not_run import pytest_terminal_summary  # noqa: F401
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
 SHARED = {"chromium", "clone"}
 TESTS = Path(__file__).resolve().parent
+# Each of these is slow: it has real nodes, or a Slurm.
+INTEGRATION = TESTS / "integration"
 USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"', re.MULTILINE)
 sys.path.insert(0, str(TESTS.parent / "collections"))
 # Users do not set it: without it their output would wait in a buffer.
@@ -29,9 +31,15 @@ if "shims" in Path(shutil.which("python3") or "").parts:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Let a process run tests per core, and one more where some wait: each takes seconds to collect all tests."""
-    only_unit = all(TESTS / "unit" in (Path(path).resolve(), *Path(path).resolve().parents) for path in config.args)
-    return len(os.sched_getaffinity(0)) + (0 if only_unit else 1)
+    """Let a process run tests per core, and more where some wait: each takes seconds to collect all tests.
+
+    Tests on real nodes and under Slurm wait most of the time.
+    """
+    paths = [Path(path.partition("::")[0]).resolve() for path in config.args]
+    # A path above has all of them.
+    folders = {path.relative_to(TESTS).parts[0] if TESTS in path.parents else "integration" for path in paths}
+    waiting = 3 if "integration" in folders else 0 if folders == {"unit"} else 1
+    return len(os.sched_getaffinity(0)) + waiting
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
@@ -39,6 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.own_markers += [mark_of(name) for name in groups(item)]
+        if item.path.is_relative_to(INTEGRATION):
+            item.own_markers.append(pytest.mark.slow.mark)
 
 
 @cache

@@ -32,6 +32,8 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "all": FOLDERS,
     "cluster": ("tests/integration", "--ignore=tests/integration/slurm"),
     "slurm": ("tests/integration/slurm",),
+    # All but those of `test` in one process of pytest: who waits for Slurm or SSH leaves the cores to the others.
+    "rest": ("tests/integration", *FOLDERS, "-m", "slow"),
 }
 # Exit statuses of pytest: tests failed; interrupted, as by a file that cannot be imported; no test was there.
 _FAILED, _INTERRUPTED, _NOTHING_COLLECTED = 1, 2, 5
@@ -55,7 +57,15 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """Every failure in a line that names the tier, in order; the fault of the whole run is the last."""
-        return [f"{self.tier}: {what}" for what in (*self.failed, *([self.fault] if self.fault else []))]
+        failed = [f"{tier_of(test) if self.tier == 'rest' else self.tier}: {test}" for test in self.failed]
+        return failed + ([f"{self.tier}: {self.fault}"] if self.fault else [])
+
+
+def tier_of(test: str) -> str:
+    """Return the tier of a test that is not one of `test`, by its folder."""
+    if test.startswith("tests/integration/slurm/"):
+        return "slurm"
+    return "cluster" if test.startswith("tests/integration/") else "slow"
 
 
 def name_of(case: ElementTree.Element) -> str:

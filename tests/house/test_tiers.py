@@ -72,6 +72,12 @@ def test_the_last_lines_count_all_tiers_and_name_the_first_failure() -> None:
     assert last == "9 passed, 4 failed, 2 skipped"
 
 
+def test_of_the_rest_each_failure_names_its_own_tier() -> None:
+    tests = ("tests/integration/slurm/test_a.py::b", "tests/integration/test_c.py::d", "tests/unit/test_e.py::f")
+    tiers = [line.partition(":")[0] for line in Outcome("rest", failed=tests, fault="pytest ended with 3").failures]
+    assert tiers == ["slurm", "cluster", "slow", "rest"]
+
+
 def test_where_all_pass_there_is_only_the_count() -> None:
     assert closing([Outcome("test", 2), Outcome("slow", 1)]) == ["3 passed, 0 failed, 0 skipped"]
 
