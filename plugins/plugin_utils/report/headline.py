@@ -19,6 +19,10 @@ from .thresholds import margin, missed_bounds, required
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 
+# What a reason that is the headline tells as well.
+_TELLS = {"last_step_missing": frozenset({"steps"}), "exit_status_unknown": frozenset({"fleet"})}
+
+
 class Headline(t.NamedTuple):
     """What a run came to, in one sentence without a full stop, and what of it that sentence tells.
 
@@ -56,8 +60,8 @@ def _result(summary: Summary) -> Headline:
         return _speed(summary)
     if failure:
         return Headline(_failed(summary, failure))
-    message, _code = next(iter(reasons_of(_untold(summary))), ("Nothing is known of this run.", ""))
-    return Headline(message.rstrip("."), frozenset({"reason"}))
+    message, code = next(iter(reasons_of(_untold(summary))), ("Nothing is known of this run.", ""))
+    return Headline(message.rstrip("."), frozenset({"reason"}) | _TELLS.get(code, frozenset()))
 
 
 def numbers(summary: Summary) -> list[str]:

@@ -163,7 +163,7 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
         None if "model" in tells else summary["model"],
         None if "fleet" in tells else fleet(summary),
         (workload["precision"] if workload else plan["parameters"].get("precision") or "").upper(),
-        step if not first and not tells & {"steps", "reason"} else None,
+        None if first or "steps" in tells else step,
         lasted,
         instant(summary["started_at"]) if summary["started_at"] else None,
     ]

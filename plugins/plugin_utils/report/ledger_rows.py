@@ -10,7 +10,7 @@ from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Verdict
 from ..text.catalogue import PROOFS, VERDICT
 from ..text.folding import frozen, ranges, without_numbers
 from ..text.nodes import folded, named, nameless
-from ..text.sentences import Form, filled, of_many
+from ..text.sentences import Form, fields_of, filled, of_many
 from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
 
@@ -58,6 +58,7 @@ def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping
     """Return nodes with the same evidence together, each number as the range of its values."""
     alike: dict[t.Any, list[str]] = {}
     kind: tuple[Form | None, str]
+    many = len({entry["evidence"] for entry in entries.values()}) > _SHOWN
     for node, entry in entries.items():
         form = _form_of(row, entry)
         if node in instead and entry["verdict"] != "PASS":
@@ -65,7 +66,8 @@ def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping
         elif form is None:
             kind = (None, nameless(entry["evidence"], node))
         else:
-            kind = (form, "" if form.many else frozen(without_numbers(entry.get("values", {}))))
+            with_example = many and "{others" in form.many
+            kind = (form, "" if with_example else frozen(without_numbers(entry.get("values", {}))))
         alike.setdefault((entry["verdict"], kind), []).append(node)
     found = []
     for (verdict, (form, text)), nodes in alike.items():
@@ -77,8 +79,11 @@ def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping
 
 def _form_of(row: LedgerRow, entry: LedgerEntry) -> Form | None:
     """Return the form of an entry's sentence; None for one of a run that an earlier version judged."""
+    if not entry.keys() & {"code", "case", "values"}:
+        return None
     forms = VERDICT.get(entry["code"], {}) if "code" in entry else PROOFS.get(row, {})
-    return forms.get(entry.get("case", "")) if "code" in entry or "values" in entry or "case" in entry else None
+    form = forms.get(entry.get("case", ""))
+    return form if form and fields_of(form.one) <= {"node", *entry.get("values", {})} else None
 
 
 def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Sequence[str]) -> str:

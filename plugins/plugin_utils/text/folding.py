@@ -33,7 +33,8 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
     earlier version judged, says what its message says.
     """
     groups: dict[t.Any, list[Reason]] = {}
-    for finding in findings:
+    # Two checks may say the same of a node.
+    for finding in {(one.get("code"), one.get("node"), one["message"]): one for one in findings}.values():
         groups.setdefault(_kind(forms, finding), []).append(finding)
     said = [one for group in groups.values() for one in _of_group(forms, group)]
     return sorted(said, key=lambda one: (not one.nodes, len(one.nodes)))

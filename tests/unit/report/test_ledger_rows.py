@@ -59,9 +59,9 @@ def test_many_different_ones_are_counted() -> None:
 
 
 def proven(row: str, case: str, *values: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    entry = {"verdict": "PASS", "case": case, "evidence": "in words"}
+    entry = {"verdict": "PASS", "case": case}
     return [
-        {"node": f"gpu{rank}", "node_rank": rank, "rows": {row: {**entry, "values": own}}}
+        {"node": f"gpu{rank}", "node_rank": rank, "rows": {row: {**entry, "evidence": str(own), "values": own}}}
         for rank, own in enumerate(values)
     ]
 
@@ -79,6 +79,8 @@ def test_evidence_that_differs_in_words_stays_apart() -> None:
 def test_last_lines_are_one_example_and_how_many_others_there_are() -> None:
     (row,) = ledger_rows(proven("last line", "", *({"line": f"iteration {n}"} for n in range(64))))
     assert [tuple(group) for group in row.groups] == [("PASS", "iteration 0 and 63 other lines", "gpu[0-63]")]
+    (row,) = ledger_rows(proven("last line", "", {"line": "iteration 1"}, {"line": "iteration 2"}))
+    assert [group.evidence for group in row.groups] == ["iteration 1", "iteration 2"]
 
 
 def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:

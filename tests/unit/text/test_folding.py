@@ -63,3 +63,7 @@ def test_each_node_keeps_its_own_values_where_these_belong_together() -> None:
 def test_a_finding_of_the_run_stays_as_it_is_and_so_does_one_without_a_form() -> None:
     old: Reason = {"code": "gone", "node": "a", "message": "a said so."}
     assert messages(found("world", ranks=1), old) == ["a said so.", "The trainer sees 1 rank."]
+
+
+def test_what_two_checks_say_of_a_node_is_told_once() -> None:
+    assert messages(found("world", "a", ranks=1), found("world", "a", ranks=1)) == ["The trainer sees 1 rank."]
