@@ -20,7 +20,7 @@ from ..text.sentences import filled
 from .checks import ROWS
 from .first_cause import texts_of
 from .judge_network import is_asked, rdma_traffic
-from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
+from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons, as_json
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ def _entry(row: LedgerRow, verdict: Verdict, proof: Proof) -> LedgerEntry:
     if proof.case:
         entry["case"] = proof.case
     if proof.values:
-        entry["values"] = proof.values
+        entry["values"] = as_json(proof.values)
     return entry
 
 

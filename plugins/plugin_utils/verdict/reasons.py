@@ -118,11 +118,14 @@ def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -
     if case:
         finding["case"] = case
     if values:
-        finding["values"] = {name: _json(value) for name, value in values.items()}
+        finding["values"] = {name: as_json(value) for name, value in values.items()}
     return finding
 
 
-def _json(value: t.Any) -> t.Any:
+def as_json(value: t.Any) -> t.Any:
+    """Return a value of a finding as JSON takes it, which has no NaN and no infinity: these are texts."""
     if isinstance(value, dict):
-        return {name: _json(one) for name, one in value.items()}
+        return {name: as_json(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [as_json(one) for one in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
