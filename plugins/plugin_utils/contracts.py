@@ -364,7 +364,7 @@ class JudgedBound(Bound, total=False):
 
 
 class Margin(t.TypedDict):
-    """How far a value is from its threshold, as a ``share`` of it, on which ``side``, and whether that is ``met``."""
+    """The distance of a value from its threshold, as a ``share`` of the threshold, and whether it is ``met``."""
 
     share: float
     side: t.Literal["above", "below"]
@@ -552,8 +552,8 @@ LedgerRow = t.Literal[
 class LedgerEntry(t.TypedDict):
     """What is known of one row of a node: the verdict that it argues for, and the evidence in words.
 
-    With a ``code`` it is that of a reason against a pass, see `Reason`; without, ``case`` and ``values`` are of what
-    proves the row.
+    An entry with a ``code`` is a reason against a pass, see `Reason`. An entry without one proves the row, and its
+    ``case`` and ``values`` belong to `text.catalogue.PROOFS`.
     """
 
     verdict: Verdict

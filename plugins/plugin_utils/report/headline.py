@@ -19,7 +19,7 @@ from .thresholds import margin, missed_bounds, required
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 
-# What a reason that is the headline tells as well.
+# Some reasons, shown as the headline, already say how far the run came or on how many nodes it ran.
 _TELLS = {"last_step_missing": frozenset({"steps"}), "exit_status_unknown": frozenset({"fleet"})}
 
 
@@ -42,8 +42,8 @@ def headline_of(summary: Summary) -> Headline:
     """Return the headline of a run and what it tells."""
     passed = summary["verdict"] == "PASS"
     found = _result(summary)
-    taken_up = (note["values"] for note in summary.get("notes", ()) if note.get("code") == "taken_up")
-    ended_at = next((values["ended_at"] for values in taken_up), None)
+    taken_up = (note.get("values", {}) for note in summary.get("notes", ()) if note.get("code") == "taken_up")
+    ended_at = next((values.get("ended_at") for values in taken_up), None)
     if passed and ended_at:
         return Headline(f"{found.text}; finished at {ended_at}, not started by this command", found.tells)
     return found

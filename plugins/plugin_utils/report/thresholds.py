@@ -17,8 +17,8 @@ Row = dict[str, t.Any]
 def threshold_rows(summary: Summary) -> list[Row]:
     """Return a row per threshold of a summary: the bound as judged, with ``bound`` and ``margin`` in words.
 
-    An empty margin is unknown. ``lacking`` names the nodes without a value that alone keep the threshold from being
-    met; it is empty where the value itself misses.
+    An empty margin is unknown. ``lacking`` lists nodes without a value, if nothing else keeps the threshold from being
+    met; it is empty if the value itself misses the threshold.
     """
     return [
         {

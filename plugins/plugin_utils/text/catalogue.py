@@ -50,7 +50,7 @@ _NO_HISTORY = ". Its measurements are kept out of the history."
 
 
 def _with_cause(text: str) -> dict[str, Form]:
-    """Return the forms of an end of which nothing more is known, or what the node or the controller said."""
+    """Return two forms of an end: one without a cause, and one with what the node or the controller said."""
     return {"": Form(f"{text}."), "said": Form(f"{text}: {{said}}.")}
 
 
@@ -316,7 +316,7 @@ _SUCH_TRAFFIC = (
 )
 _RDMA_UNKNOWN = "Whether RDMA was used is unknown: no RDMA device that the plan names has counters, and "
 _SEVERAL_PRINT = "{nodes:count node} print steps, but in one job only the last rank does"
-# What a node did, by metric.
+# Verbs for the value of a metric on a node.
 _DID = {
     "": "reported {bound[metric]:metric} of {value}",
     "step_time_ms": "took {value} per step",
@@ -623,7 +623,7 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         ),
         "no_counters_read": Form("Nothing in the logs shows whether RDMA was used; no counters were read."),
     },
-    # Of the run as a whole.
+    # The whole run.
     "threshold_met": _of_threshold(),
     "threshold_missed": _of_threshold(),
     "threshold_open": _of_threshold(", but the training did not finish"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many findings as few sentences: nodes of which the same is said are named together."""
+"""Folds many findings into few sentences: nodes with the same finding share one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _FEWEST = 4
 
 
 class Told(t.NamedTuple):
-    """A sentence, its code, the nodes that it is about, and how many findings it stands for."""
+    """A sentence, its code, and the nodes that it is about."""
 
     message: str
     code: str
     nodes: tuple[str, ...]
-    findings: int
 
 
 def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) -> list[Told]:
@@ -64,7 +63,7 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
         nodes = tuple(finding["node"] for finding in group)
         text = nameless(group[0]["message"], nodes[0])
         text = named(as_on(nodes[0], text) if len(texts) > 1 else text, nodes)
-        return [Told(text, group[0].get("code", ""), nodes, len(group))]
+        return [Told(text, group[0].get("code", ""), nodes)]
     if form is None or "node" not in group[0]:
         return [_one(group)]
     same: dict[str, list[Reason]] = {}
@@ -81,7 +80,7 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
 
 def _one(same: list[Reason]) -> Told:
     nodes = tuple(finding["node"] for finding in same if "node" in finding)
-    return Told(same[0]["message"], same[0].get("code", ""), nodes, len(same))
+    return Told(same[0]["message"], same[0].get("code", ""), nodes)
 
 
 def _many(form: Form, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
@@ -90,7 +89,7 @@ def _many(form: Form, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
     texts = {frozen(without_numbers(_shown(form, finding))) for finding in group}
     if not form.each and len(texts) > 1:
         text = as_on(nodes[0], text)
-    return Told(named(text, nodes), group[0].get("code", ""), nodes, len(group))
+    return Told(named(text, nodes), group[0].get("code", ""), nodes)
 
 
 def _pairs(form: Form, group: Sequence[Reason]) -> str:

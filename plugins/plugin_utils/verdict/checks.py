@@ -159,7 +159,7 @@ CHECKS = (
     # Row "time".
     Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),
     Check("slows_down", "time", (INCONCLUSIVE,), "step times", "GPUs that get hot"),
-    # Of the run as a whole.
+    # The whole run.
     Check("threshold_missed", None, (FAIL,), "the worst node", "result_dict of CVS"),
     Check("threshold_open", None, (INCONCLUSIVE,), "the worst node", "a loss threshold and a run that was cut off"),
 )

@@ -13,8 +13,6 @@ from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
 from ..plan.job.gradient_traffic import least_bytes_sent
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
-from ..text.numbers import byte_size
-from ..text.words import counted
 from .facts import trains_on_cpus
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -159,12 +157,6 @@ def rdma_traffic(plan: Plan, status: Status, attempts: Mapping[str, pd.DataFrame
     if not by_device or not steps:
         return None
     return RdmaTraffic(by_device, least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps))
-
-
-def traffic_in_words(moved: RdmaTraffic) -> str:
-    """Return the traffic of a node in words, for its ledger."""
-    devices = counted(len(moved.by_device), "RDMA device")
-    return f"{byte_size(moved.sent)} sent by {devices}, at least {byte_size(moved.least)} needed"
 
 
 def _too_little(moved: RdmaTraffic) -> dict[str, t.Any]:

@@ -69,15 +69,7 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
             if row == "failures" and node in failures:
                 entries["rows"][row] = _entry(row, FAIL, failures[node])
             elif reason:
-                entry: LedgerEntry = {
-                    "verdict": reason["verdict"],
-                    "code": reason["code"],
-                    "evidence": reason["message"],
-                }
-                for name in ("case", "values"):
-                    if name in reason:
-                        entry[name] = reason[name]
-                entries["rows"][row] = entry
+                entries["rows"][row] = _of_reason(reason)
             elif row == "exit status" and node in stopped:
                 entries["rows"][row] = _entry(row, INCONCLUSIVE, stopped[node])
             elif found or (row in _OUTRANKED and reasons.complete):

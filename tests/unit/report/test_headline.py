@@ -236,3 +236,12 @@ def test_the_noise_of_a_threshold_is_no_news_after_a_job_failed(summary: Run) ->
     }
     assert notes_of(summary) == []
     assert notes_of(summary | {"mode": "single_node"})
+
+
+def test_a_run_that_an_earlier_version_judged_has_a_headline(summary: Run) -> None:
+    note = {
+        "code": "taken_up",
+        "message": "The training finished.",
+        "evidence": {"ended_at": "2026-11-26 10:00:00 UTC"},
+    }
+    assert headline(summary | {"notes": [note]}) == headline(summary)
