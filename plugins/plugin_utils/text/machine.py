@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.machine_facts import ROW_OF
-from .durations import duration
+from .numbers import duration
 
 _MEASURED = {
     "booted": "the node rebooted",

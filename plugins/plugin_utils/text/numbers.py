@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How numbers, percentages and values of metrics are written in a sentence."""
+"""How numbers, times, and the names and values of metrics and settings are written in a sentence."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typing as t
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Quantity
+from .words import counted
 
 _MINUS = "\N{MINUS SIGN}"
 DIGITS: t.Final = 4
@@ -134,3 +135,60 @@ def number_of(quantity: Quantity) -> str:
 def quantity_in_words(quantity: Quantity) -> str:
     """Return a quantity with its unit: ``8,725 tokens/s per GPU``."""
     return f"{number_of(quantity)} {quantity['unit']}".rstrip()
+
+
+_COUNT = "number of "
+_FIELDS = {
+    "iterations": f"{_COUNT}iterations",
+    "gpus": f"{_COUNT}ranks",
+    "batch_per_device": "batch size per device",
+    "accumulated_batches": f"{_COUNT}accumulated batches",
+    "tensor_parallelism": "tensor parallel size",
+    "pipeline_parallelism": "pipeline parallel size",
+    "data_parallelism": "data parallel size",
+    "context_parallelism": "context parallel size",
+    "layers": f"{_COUNT}layers",
+    "vocabulary": "vocabulary size",
+    "parameter_norm": "norm of the weights",
+    "tokens_with_loss": f"{_COUNT}tokens with a loss",
+}
+_PARTS = {"rest": "the rest", "first_fifth": "the first fifth", "second_fifth": "the second fifth"}
+
+
+def field(name: str) -> str:
+    """Return what a setting or a field of a step line is called: ``sequence length``, ``number of ranks``."""
+    return _FIELDS.get(name) or name_of(name)
+
+
+def is_count(name: str) -> bool:
+    """Return whether a setting counts things: ``16 ranks`` as opposed to ``a sequence length of 4,096``."""
+    return field(name).startswith(_COUNT)
+
+
+def things(name: str) -> str:
+    """Return what such a setting counts: ``ranks``."""
+    return field(name).removeprefix(_COUNT)
+
+
+def part(name: str) -> str:
+    """Return what a part of the steps is called."""
+    return _PARTS.get(name, name)
+
+
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+# A log may claim any time; no calendar has more days than this.
+_MOST_DAYS = 1e7
+
+
+def duration(seconds: float) -> str:
+    """Return a time such as ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
+    if not abs(seconds) < _MOST_DAYS * _DAY:
+        return f"{seconds:.3g} s"
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    if seconds < 2 * _DAY:
+        hours, minutes = divmod(round(seconds / _MINUTE), 60)
+        return f"{hours} h {minutes} min"
+    return counted(round(seconds / _DAY), "day")

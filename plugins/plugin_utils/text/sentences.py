@@ -15,22 +15,24 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Quantity, Reason
 from .bounds import asked, margin_in_words, threshold_in_words
-from .durations import duration
 from .machine import details_in_words, fact_in_words
 from .nodes import folded
 from .numbers import (
     DIGITS,
     billions,
     byte_size,
+    duration,
     exact,
+    field,
     in_words,
     name_of,
     number,
     number_of,
+    part,
     quantity_in_words,
+    things,
     unit_of,
 )
-from .terms import field, part, things
 from .words import all_of, counted, every, listed
 
 # More pairs of a node and what it has are not read one by one.

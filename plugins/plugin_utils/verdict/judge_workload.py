@@ -10,8 +10,7 @@ import numpy as np
 
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Status
-from ..text.numbers import exact
-from ..text.terms import field, is_count
+from ..text.numbers import exact, field, is_count
 from .arguments import judge_arguments
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
 from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens

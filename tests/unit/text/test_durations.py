@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.text.durations import duration
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.numbers import duration
 
 
 @pytest.mark.parametrize(
