@@ -69,7 +69,7 @@ lint-generated: $(VENV)/dev
 	$(BIN)/python tools/write_docs.py --check
 
 lint-ansible: $(VENV)/dev
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/ansible-lint --offline --strict
+	$(BIN)/python tools/lint_ansible.py
 
 matrix: $(VENV)/dev ## run sanity tests, unit tests and the demo on every supported ansible-core and Python
 	$(BIN)/python tools/support_matrix.py

@@ -68,6 +68,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> t.Generator[None, object, obje
 def main(folder: Path, *arguments: str) -> int:
     """Run tests, and bring what each process has measured together."""
     folder.mkdir(parents=True, exist_ok=True)
+    # Some tests go on as another user.
+    folder.chmod(0o1777)
     settings = folder / "coveragerc"
     settings.write_text(_SETTINGS.format(folder=folder, root=ROOT), encoding="utf-8")
     started = {"COVERAGE_PROCESS_START": str(settings), "PYTHONPATH": str(Path(__file__).parent)}

@@ -55,7 +55,7 @@ def test_an_answer_that_is_none_ends_the_run_like_any_failure_of_the_node(bench:
 
 
 @pytest.mark.parametrize(
-    "phase", ["stage", *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("follow", "stop", "collect"))]
+    "phase", [pytest.param(phase, marks=pytest.mark.slow) for phase in ("stage", "follow", "stop", "collect")]
 )
 def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: Bench, phase: str) -> None:
     python, asked = bench.folder / "python3", bench.folder / "asked"

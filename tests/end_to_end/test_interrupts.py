@@ -79,7 +79,7 @@ def stop(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        pytest.param(number, marks=() if number == signal.SIGINT else pytest.mark.slow, id=number.name)
+        pytest.param(number, marks=pytest.mark.slow, id=number.name)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     ],
 )

@@ -23,6 +23,7 @@ def test_one_node_of_a_run_is_judged_by_the_plan_of_all(bench: Bench) -> None:
     assert "MASTER_ADDR" not in done.output
 
 
+@pytest.mark.slow
 def test_a_node_whose_clock_is_wrong_is_red(bench: Bench) -> None:
     need("ip", "faketime")
     python = bench.folder / "python3"

@@ -227,6 +227,7 @@ def test_report_writes_once_and_sets_the_result_of_each_node_as_a_fact_of_its_ho
             assert line in stdout, stdout
 
 
+@pytest.mark.slow
 def test_training_in_plays_of_ones_own_plans_shows_steps_judges_and_reports_each_run(
     bench: Bench, scenario: Scenario
 ) -> None:

@@ -11,8 +11,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 import yaml
 from ansible_commands import finished
+from finished_runs import finished_run
 from jinja2.nativetypes import NativeEnvironment
 from playbook_bench import ROOT, Bench
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notification import notification
 
 BROKEN_NETWORK = (
     "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"
@@ -47,14 +50,14 @@ def rule_of(rulebook: str) -> dict:
     return rule
 
 
-def value_of_condition(rule: dict, notification: dict):
+def value_of_condition(rule: dict, told: dict):
     """Return what the path of a condition leads to; None where it ends before.
 
     ansible-rulebook takes "is defined" as true of every key of null; a search is true only of text.
     """
     path, test = rule["condition"].split(" is ")
     assert test == 'search(".")'
-    return found({"event": {"payload": notification}}, path)
+    return found({"event": {"payload": told}}, path)
 
 
 def found(data: dict, path: str):
@@ -62,6 +65,27 @@ def found(data: dict, path: str):
     for key in path.split("."):
         data = data.get(key) if isinstance(data, dict) else None
     return data
+
+
+def open_ticket(bench: Bench, told: dict, url: str) -> None:
+    """Play what the rulebook for bad nodes plays of a notification."""
+    rule = rule_of("bad_node")
+    assert value_of_condition(rule, told) == told["first_failure"]["node"]
+    action = rule["action"]["run_playbook"]
+    playbook = ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml"
+    variables = {**action["extra_vars"], "ticket_url": url, "ansible_eda": {"event": {"payload": told}}}
+    opened = finished(["ansible-playbook", str(playbook), "-e", json.dumps(variables)], bench.environment())
+    assert opened.returncode == 0, opened.stdout
+
+
+def test_a_failed_node_opens_a_ticket(bench: Bench, tickets: tuple[str, list[dict]]) -> None:
+    url, posted = tickets
+    failed = notification(finished_run("error").run_dir, "", "")
+    open_ticket(bench, failed, url)
+    (ticket,) = posted
+    first = failed["first_failure"]
+    assert ticket["title"].startswith(f"{first['node']}: {first['class']} in run ")
+    assert ticket["text"] == failed["text"]
 
 
 @pytest.mark.slow
@@ -76,7 +100,7 @@ def test_a_run_whose_network_failed_opens_a_ticket_and_its_nodes_are_tested(
         "megatron_multinode.yml", hosts, config, training_run_id="failed", training_notify={"webhook": url}
     )
     assert done.status != 0
-    (notification,) = posted
+    (told,) = posted
     # What the report proposes to do by hand.
     proposed = done.summary["isolate"]
     assert (proposed["why"], proposed["command"] in done.output) == ("network", True)
@@ -86,23 +110,15 @@ def test_a_run_whose_network_failed_opens_a_ticket_and_its_nodes_are_tested(
     assert words[words.index("-i") + 1] == str(hosts)
     assert {"training_run_id=failed", f"training_output_dir={bench.runs}"} <= set(words)
 
-    rule = rule_of("bad_node")
-    node = done.summary["first_failure"]["node"]
-    assert value_of_condition(rule, notification) == node
-    action = rule["action"]["run_playbook"]
-    playbook = ROOT / "playbooks" / f"{action['name'].rpartition('.')[2]}.yml"
-    variables = {**action["extra_vars"], "ticket_url": url, "ansible_eda": {"event": {"payload": notification}}}
-    opened = finished(["ansible-playbook", str(playbook), "-e", json.dumps(variables)], bench.environment())
-    assert opened.returncode == 0, opened.stdout
-    assert posted[1]["title"].startswith(f"{node}: {notification['first_failure']['class']} in run ")
-    assert posted[1]["text"] == notification["text"]
+    open_ticket(bench, told, url)
+    assert posted[1]["title"].startswith(f"{done.summary['first_failure']['node']}: ")
 
     for rule in (rule_of("slow_run"), rule_of("slow_run_awx")):
-        assert value_of_condition(rule, notification) == "network"
-        assert value_of_condition(rule, {**notification, "isolate": None}) is None
+        assert value_of_condition(rule, told) == "network"
+        assert value_of_condition(rule, {**told, "isolate": None}) is None
         (action,) = rule["action"].values()
         asked = action.get("extra_vars") or action["job_args"]["extra_vars"]
-        event = {"event": {"payload": notification}}
+        event = {"event": {"payload": told}}
         variables = {name: NativeEnvironment().from_string(text).render(event) for name, text in asked.items()}
         variables["training_output_dir"] = str(bench.runs)
         done = bench.play("isolate.yml", hosts, config, "--check", **variables)

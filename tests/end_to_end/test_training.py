@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from faults import kernel_of_its_own
-from finished_runs import changeable, finished_run
+from finished_runs import changeable, finished_run, folder_of
 from not_run import need, need_root
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
@@ -267,6 +267,18 @@ def test_a_node_that_is_lost_in_mid_run_leaves_a_verdict_and_no_other_node_runni
     assert bench.trainings() == []
 
 
+def test_attach_takes_up_a_run_that_is_over_and_says_that_it_did_not_start_it(bench):
+    done, played = changeable("pass", bench.folder), Bench(folder_of("pass"))
+    before, inventory, config = done.summary, played.folder / "hosts", played.folder / "config.json"
+    attached = bench.play("attach.yml", inventory, config, training_run_id=done.run_dir.name)
+    assert attached.status == 0, attached.output
+    assert "not started by this command" in attached.output
+    after = attached.summary
+    assert (after["verdict"], after["ended_at"]) == (before["verdict"], before["ended_at"])
+    assert bench.trainings() == []
+
+
+@pytest.mark.slow
 def test_a_command_that_is_given_again_judges_its_own_run_only_and_starts_nothing(bench):
     inventory, config = bench.inventory(**TWO), bench.config()
     same = {"training_run_id": "nightly", "training_master_port": free_port()}

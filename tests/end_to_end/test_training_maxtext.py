@@ -93,6 +93,7 @@ def test_a_run_that_ends_before_its_last_step_does_not_pass(play):
     assert "last_step_missing" in {reason["code"] for reason in done.summary["reasons"]}
 
 
+@pytest.mark.slow
 def test_a_node_that_fails_ends_the_others_though_jax_ignores_sigterm(play):
     done = play(env_vars={"FAILS": "1"})
     assert done.status != 0

@@ -127,6 +127,7 @@ def test_skips(): not_run.need("no-such-program")
 """
 
 
+@pytest.mark.slow
 def test_real_runs_end_with_one_table_and_one_count(tmp_path: Path) -> None:
     file = tmp_path / "test_some.py"
     file.write_text(TESTS)

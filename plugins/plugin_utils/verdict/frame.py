@@ -79,13 +79,20 @@ def _left_out(own: StepColumns, warmup_steps: int) -> np.ndarray:
     return np.where(last, reasons, EARLIER_ATTEMPT).astype(object)
 
 
+def rows_of_nodes(steps: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return the places of each node's rows in a frame, in their order; nodes in the order in which they appear."""
+    codes, nodes = pd.factorize(steps["node"])
+    ends = np.cumsum(np.bincount(codes, minlength=len(nodes)))[:-1]
+    return dict(zip(map(str, nodes), np.split(np.argsort(codes, kind="stable"), ends), strict=False))
+
+
 def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Return the steps of the last attempt and those before it, in their order, of each node that has some, by node."""
     last, earlier = {}, {}
-    for node, own in steps.groupby("node", sort=False):
-        attempts = own["attempt"].to_numpy()
-        before = int(np.searchsorted(attempts, attempts[-1]))
-        last[str(node)], earlier[str(node)] = own.iloc[before:], own.iloc[:before]
+    attempts = steps["attempt"].to_numpy()
+    for node, rows in rows_of_nodes(steps).items():
+        before = int(np.searchsorted(attempts[rows], attempts[rows[-1]]))
+        last[node], earlier[node] = steps.iloc[rows[before:]], steps.iloc[rows[:before]]
     return last, earlier
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...module_utils.logs.record import METRICS, METRICS_OF_RUN
 from ..contracts import Statistics
+from .frame import rows_of_nodes
 from .intervals import mean_interval, median_interval
 
 if t.TYPE_CHECKING:
@@ -21,23 +22,30 @@ def metric_columns(steps: pd.DataFrame) -> list[str]:
     return [metric for metric in METRICS if metric in steps.columns]
 
 
-def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
-    """Return the statistics of a metric over the counted steps, or None where none of them has it.
+def describe(steps: pd.DataFrame, rows: np.ndarray | None = None) -> dict[str, Statistics]:
+    """Return the statistics by metric over the counted steps of all rows, or those at the given places in the frame.
 
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
     ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
     (see `intervals`), else None; ``mean_interval`` likewise that of the mean. Besides ``samples``, ``first_step`` and
     ``last_step``: how many values these rest on, and of which steps. Values that are not finite are left out here; that
-    they were printed is a finding of the verdict's own.
+    they were printed is a finding of the verdict's own. A metric that no counted step has is left out.
     """
-    every = steps[metric].to_numpy()
-    counted = np.flatnonzero(steps["counted"].to_numpy() & np.isfinite(every))
-    if not counted.size:
-        return None
+    counted = np.flatnonzero(steps["counted"].to_numpy()) if rows is None else rows[steps["counted"].to_numpy()[rows]]
     numbers = steps["step"].to_numpy()[counted]
     order = np.argsort(numbers, kind="stable")
-    values, numbers = every[counted][order], numbers[order]
+    counted, numbers = counted[order], numbers[order]
+    found = {}
+    for metric in metric_columns(steps):
+        values = steps[metric].to_numpy()[counted]
+        finite = np.isfinite(values)
+        if finite.any():
+            found[metric] = _statistics(metric, values[finite], numbers[finite])
+    return found
+
+
+def _statistics(metric: str, values: np.ndarray, numbers: np.ndarray) -> Statistics:
     p05, median, p95 = (float(value) for value in np.quantile(values, [0.05, 0.5, 0.95]))
     statistic = METRICS[metric].statistic
     compared = METRICS[metric].better != "none" and statistic == "median"
@@ -59,11 +67,7 @@ def describe(steps: pd.DataFrame, metric: str) -> Statistics | None:
 
 def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
     """Return the statistics by node and metric, of every node whose log has steps."""
-    metrics = metric_columns(steps)
-    return {
-        str(node): {metric: found for metric in metrics if (found := describe(own, metric)) is not None}
-        for node, own in steps.groupby("node", sort=False)
-    }
+    return {node: describe(steps, rows) for node, rows in rows_of_nodes(steps).items()}
 
 
 def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
@@ -73,10 +77,7 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
     others. Values of a last step, as losses, are compared only between nodes that came to the last step of all.
     """
     run: dict[str, Statistics] = {}
-    for metric in metric_columns(steps):
-        together = describe(steps, metric)
-        if together is None:
-            continue
+    for metric, together in describe(steps).items():
         values = {
             node: found[metric]["value"]
             for node, found in by_node.items()

@@ -27,6 +27,7 @@ def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(tmp_path / "locks"))
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_says_nothing_of_its_nodes_and_frees_them(tmp_path: Path) -> None:
     of = prober(tmp_path / "nodes", dict.fromkeys(NODES, HERE), free_port())
     said: list[str] = []
@@ -77,6 +78,7 @@ def test_nodes_whose_hold_has_ended_are_asked_nothing_more_and_not_said_to_be_he
     assert all("is not tested to the end" in line for line in said)
 
 
+@pytest.mark.slow
 def test_a_suspect_of_a_run_is_tested_again_and_its_report_says_what_came_of_that(tmp_path: Path) -> None:
     of = prober(tmp_path / "nodes", dict.fromkeys(NODES, HERE), free_port())
     said: list[str] = []

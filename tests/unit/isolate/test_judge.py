@@ -185,7 +185,7 @@ def test_nodes_that_agree_to_the_last_digit_are_not_accused_of_the_digit_after_i
     assert suspects_of(measured) == []
 
 
-@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize("heavy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_healthy_nodes_are_hardly_ever_accused(heavy: bool) -> None:
     assert rates(8, 300, 0, 0, 0.0, heavy).false <= 0.02
 

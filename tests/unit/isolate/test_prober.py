@@ -49,6 +49,7 @@ def test_a_slow_node_takes_more_processor_time_and_all_are_free_afterwards(tmp_p
     assert of.node_minutes > 0
 
 
+@pytest.mark.slow
 def test_a_node_whose_hold_is_gone_is_untested_and_so_is_a_pair_with_it(tmp_path: Path, port: int) -> None:
     of = prober(tmp_path / "nodes", {"a": HERE, "b": HERE, "c": HERE}, port)
     try:
@@ -126,6 +127,7 @@ def test_a_group_is_measured_once_and_is_as_slow_as_its_slowest_node_and_link(tm
         assert min(slow.samples) > 1.7 * min(good.samples)
 
 
+@pytest.mark.slow
 def test_a_group_goes_on_without_a_node_that_is_not_held_and_says_nothing_where_one_is_lost_meanwhile(
     tmp_path: Path, port: int
 ) -> None:

@@ -158,6 +158,7 @@ def test_the_second_step_of_megatron_core_016_is_left_out_in_every_attempt(log: 
     assert left_out == [(1, 2), (2, 3)]
 
 
+@pytest.mark.slow
 def test_every_split_of_a_log_leaves_out_the_same_steps(log: Path) -> None:
     text = b"".join(core_016(step) for step in (1, 2, 2, 3, 2, 3))
     for split in range(len(text) + 1):

@@ -206,6 +206,7 @@ def test_a_random_log_is_read_as_a_plain_reader_reads_it(seed: int, tmp_path: Pa
     assert_plainly_read(text, read_log(str(log), "megatron", final=True))
 
 
+@pytest.mark.slow
 def test_a_long_random_log_holds_all_kinds_of_pieces_and_is_read_so_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

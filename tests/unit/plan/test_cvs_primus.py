@@ -153,5 +153,6 @@ def test_a_fault_names_the_key_of_the_file(changes: dict[str, t.Any], key: str) 
         assert word not in fault["message"] + fault["remedy"] or word in key, fault
 
 
+@pytest.mark.slow
 def test_no_value_whatever_breaks_a_plan() -> None:
     check_every_value(example(WITH_PRIMUS), ("train_params",), planned)

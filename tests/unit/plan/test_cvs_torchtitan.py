@@ -355,6 +355,7 @@ def test_an_image_can_be_an_option() -> None:
     assert plan["nodes"][0]["image"] == "mine:1"
 
 
+@pytest.mark.slow
 def test_no_value_whatever_breaks_a_plan() -> None:
     check_every_value(example(TORCHTITAN), ("config",), planned)
     check_every_value(FIRST, ("config",), lambda config: make_plan(json.dumps(config), "c.json", {}, nodes(2)))

@@ -242,6 +242,7 @@ def test_the_address_of_the_file_is_asked_for() -> None:
     assert asked_by(text, "c.yaml", {}, 2) == (None, "10.0.0.11")
 
 
+@pytest.mark.slow
 def test_no_value_whatever_breaks_a_plan() -> None:
     """Every key is left out once, and holds one of the values; the next key holds the next."""
     config = example()

@@ -42,6 +42,7 @@ def test_what_stands_in_docs_is_what_the_models_say(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_documents_are_written_and_a_stale_one_is_named_and_not_touched(copy: Path, tmp_path: Path) -> None:
     done = write_docs(copy, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

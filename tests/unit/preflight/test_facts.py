@@ -47,6 +47,7 @@ def without(said: Any, place: tuple[Any, ...]) -> Any:
     return changed
 
 
+@pytest.mark.slow
 def test_whatever_nodes_say_the_other_is_judged_and_the_table_is_plain(bench) -> None:
     nodes = bench(count=40)
     good = nodes[1]

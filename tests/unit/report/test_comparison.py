@@ -116,6 +116,7 @@ def test_a_run_may_be_named_by_its_folder(runs, tmp_path):
     assert compare(str(tmp_path / "one"), "other")["before"]["run_id"] == "one"
 
 
+@pytest.mark.slow
 def test_two_periods_are_compared_key_by_key(runs):
     leave, compare = runs
     for number in range(4):

@@ -486,6 +486,7 @@ def test_a_far_threshold_is_told_beside_its_plot(summary: Run, plan: Run, make_s
     )
 
 
+@pytest.mark.slow
 def test_a_thousand_steps_on_128_nodes_stay_below_3_mb(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     summary["nodes"] = [{**summary["nodes"][0], "node": f"node-{rank:03}", "node_rank": rank} for rank in range(128)]
     html = render(summary, plan, make_steps(128, 1_000))
