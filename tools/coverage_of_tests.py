@@ -19,12 +19,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import types
 import typing as t
 from pathlib import Path
 
 import pytest
-from coverage import CoveragePlugin
+from coverage import Coverage
 
 if t.TYPE_CHECKING:
     from coverage.plugin_support import Plugins
@@ -35,34 +34,58 @@ _TEST: t.Final = "TRAINOPS_TEST"
 _LOADED_BEFORE: t.Final = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 _SETTINGS: t.Final = """[run]
 branch = true
+context = ${{TRAINOPS_TEST-}}
 data_file = {folder}/.coverage
 parallel = true
 include = {root}/plugins/*
-patch = fork, _exit
+patch = fork
 plugins = coverage_of_tests
 disable_warnings = no-data-collected, module-not-imported, module-not-measured
 """
 
 
-class _TestAsContext(CoveragePlugin):
-    def dynamic_context(self, frame: types.FrameType) -> str | None:  # noqa: ARG002
-        """Return the test for which a process runs, or None to be asked again at the next call."""
-        return os.environ.get(_TEST)
-
-
 def coverage_init(registry: Plugins, options: object) -> None:  # noqa: ARG001
-    """Let coverage.py, which loads this in every process that it measures, know the test."""
-    registry.add_dynamic_context(_TestAsContext())
+    """Let each process that is measured save what it has seen before it ends as forked ones do, and know its test.
+
+    coverage.py calls this as a process starts and after each fork. Its own patch of ``os._exit`` saves the data of all
+    ancestors as well, for which it waits for locks that their threads hold.
+    """
+    if getattr(os, "measured", False):
+        return
+    os.measured = True  # type: ignore[attr-defined]
+    end, change_folder = os._exit, os.chdir
+
+    def save_and_end(status: int) -> t.NoReturn:
+        if measuring := Coverage.current():
+            measuring.stop()
+            measuring.save()
+        end(status)
+
+    def change_folder_and_test(path: t.Any) -> None:
+        change_folder(path)
+        _is_of(os.environ.get(_TEST, ""))
+
+    os._exit = save_and_end  # type: ignore[assignment]
+    if any(word.endswith("ansible_server.py") for word in sys.orig_argv):
+        # A command that it forks takes the environment, then the folder of who asked.
+        os.chdir = change_folder_and_test
+
+
+def _is_of(test: str) -> None:
+    if measuring := Coverage.current():
+        measuring.switch_context(test)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> t.Generator[None, object, object]:
     """Let a test, and all that it starts, know its name."""
     os.environ[_TEST] = item.nodeid
+    _is_of(item.nodeid)
     try:
         return (yield)
     finally:
         del os.environ[_TEST]
+        _is_of("")
 
 
 def main(folder: Path, *arguments: str) -> int:
