@@ -7,9 +7,10 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Regression
+from ..metrics import LABELS, SPEEDS
 from ..text.words import counted
 from .history_change import NOISE, REAL
-from .readable import LABELS, measured, percent, with_unit
+from .readable import measured, percent, with_unit
 
 # What a reader wants to hear first, if several metrics became worse.
 _FIRST = ("tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu", "mfu")
@@ -63,7 +64,7 @@ def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") ->
     if by is None:
         return f"{LABELS[metric]} {after} against {before} in {than}"
     higher, size = change["after"] > change["before"], percent(abs(by))
-    if metric in ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms"):
+    if metric in SPEEDS:
         slower = higher == (metric == "step_time_ms")
         word = f"{size} {'slower' if slower else 'faster'} than {than}" if size != "0 %" else f"as fast as {than}"
     elif size == "0 %":

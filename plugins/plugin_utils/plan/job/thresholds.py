@@ -4,17 +4,30 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterator
 
-from ....module_utils.logs.record import METRICS, canonical_metric
+from ....module_utils.logs.record import METRICS
 from ...contracts import Bound
+from ...metrics import ROWS, canonical_metric
+from ...text.numbers import unit_of
 from ...text.words import key_path
 from ..config.fields import ConfigSection
 from ..config.findings import Findings
-from ..config.key_tables import read_tables, with_keys
+from ..config.key_tables import Row, with_keys
 from .reading import ConfigReading
 
 
-@with_keys(read_tables(__file__)["result_dict"])
+def _keys() -> Iterator[tuple[str, Row]]:
+    for metric, row in ROWS.items():
+        if row.expected:
+            unit = "fraction of the whole, 0 to 1" if row.as_percent else unit_of(metric).strip()
+            common = {"kind": "Fraction" if row.as_percent else "Number", **({"unit": unit} if unit else {})}
+            first, *others = (*row.aliases, metric)
+            yield first, {**common, "description": row.expected}
+            yield from ((other, {**common, "description": f"The same as {first}."}) for other in others)
+
+
+@with_keys(dict(_keys()))
 class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. Each metric has CVS's name, and the collection's own."""
 

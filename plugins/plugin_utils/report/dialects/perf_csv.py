@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...metrics import FIGURES, ROWS
 from ..files import csv_text
 
 if t.TYPE_CHECKING:
@@ -47,12 +48,7 @@ COLUMNS = (
     "additional_docker_run_options",
 )
 
-# metric -> its name in MAD, and by what a value is multiplied to be in MAD's unit
-_METRICS = {
-    "tokens_per_sec_per_gpu": ("tok_per_s_per_gpu", 1.0),
-    "tflops_per_gpu": ("TFLOPS_per_gpu", 1.0),
-    "step_time_ms": ("seconds_per_step", 0.001),
-}
+_METRICS = {metric: mad for metric in FIGURES if (mad := ROWS[metric].mad)}
 _ARCHITECTURES = {"mi300x": "gfx942", "mi325": "gfx942", "mi325x": "gfx942", "mi350": "gfx950", "mi355": "gfx950"}
 _ARGUMENTS = ("global_batch_size", "micro_batch_size", "sequence_length", "tensor_parallelism", "pipeline_parallelism")
 
