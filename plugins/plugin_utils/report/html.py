@@ -16,7 +16,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
-from ..metrics import FIGURES, LABELS, PLOTTED
+from ..metrics import FIGURES, IN_SHORT, LABELS, PLOTTED
 from ..run.blame import nobody_is_blamed
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
@@ -146,7 +146,8 @@ def render(
         heat_colours=COLOURS,
         plots=plots,
         traces=traces,
-        not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in {plot.metric for plot in plots}],
+        # What a line of any run shows every log has.
+        not_plotted=[LABELS[one] for one in PLOTTED if one in IN_SHORT and one not in {plot.metric for plot in plots}],
         history=history,
         history_metrics=list(of_history),
     )
