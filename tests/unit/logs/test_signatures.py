@@ -222,10 +222,9 @@ def test_a_row_whose_sample_has_no_shared_needle_is_found_by_the_literals_of_its
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = Signature("container", None, rb"zyx \d{1,9} is odd|(?i:wvu gone) \(7\)", sample="zyx 12 is odd")
-    assert set(needles_of(own)) == {b" is odd", b"wvu gone"}
-    assert [list(needles_of(signature)) for signature in SIGNATURES if list(needles_of(signature))] == []
+    assert set(needles_of([own])) == {b" is odd", b"wvu gone"}
     monkeypatch.setattr(failures, "SIGNATURES", (own, *SIGNATURES))
-    monkeypatch.setattr(failures, "NEEDLES", {**NEEDLES, **dict.fromkeys(needles_of(own), 0)})
+    monkeypatch.setattr(failures, "NEEDLES", {**NEEDLES, **dict.fromkeys(needles_of([own]), 0)})
     longest = {needle: max(needle.split(), key=len) for needle in failures.NEEDLES}
     monkeypatch.setattr(failures, "_LONGEST_WORD", longest)
     found = find_failures(Piece(b"noise\nzyx 12 is odd\nwvu gone (7)\n"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..grammars.known import GRAMMARS
 from ..literals import literals_as_written
@@ -91,17 +91,15 @@ _WITH_NEXT_LINES = {
 _IN_LINE = (*_SHARED.split(b"|"), exceptions.TRACEBACK)
 
 
-def needles_of(signature: Signature) -> Iterator[bytes]:
-    """Yield what the lines are found by that only this signature knows, without digits."""
-    sample = signature.sample.encode()
-    if not any(text in sample for text in (*_IN_LINE, *_WITH_NEXT_LINES)):
+def needles_of(signatures: Iterable[Signature]) -> Iterator[bytes]:
+    """Yield the literals, without digits, of those signatures whose sample has no shared needle."""
+    others = [(signature.sample.encode(), signature) for signature in signatures]
+    for text in (*_IN_LINE, *_WITH_NEXT_LINES):
+        others = [one for one in others if text not in one[0]]
+    for _sample, signature in others:
         for literal in literals_as_written(signature.pattern):
             yield max(_DIGITS.split(literal), key=len)
 
 
 # text -> how many of the bytes that follow its line may belong to it
-NEEDLES = {
-    **dict.fromkeys(_IN_LINE, 0),
-    **{text: 0 for signature in SIGNATURES for text in needles_of(signature)},
-    **_WITH_NEXT_LINES,
-}
+NEEDLES = {**dict.fromkeys((*_IN_LINE, *needles_of(SIGNATURES)), 0), **_WITH_NEXT_LINES}
