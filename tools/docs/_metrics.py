@@ -27,7 +27,7 @@ def _table(metrics: dict[str, Metric]) -> str:
         rows.append(
             [
                 *(code(name), row.name, metric.unit, _BETTER[metric.better], metric.statistic),
-                *(" ".join(map(code, names)) for names in (known, others)),
+                *(", ".join(map(code, names)) for names in (known, others)),
                 code(family),
             ]
         )
