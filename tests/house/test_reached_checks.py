@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import reached_checks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,4 +56,20 @@ def test_a_check_that_the_verdict_never_makes_fails_the_run_in_one_process_and_i
         status, output = ended(tmp_path, processes)
         assert status == 1, output
         assert "reach: threshold_missed (" in output
-    assert ended(tmp_path, "-n0", "-k", "test_of_one")[0] == 0, "a part of the tests need not reach all"
+
+
+@pytest.mark.parametrize(
+    ("paths", "chosen", "whole"),
+    [
+        (["tests/unit"], {}, True),
+        (["tests/house", "tests"], {"markexpr": "not slow"}, True),
+        (["tests/unit/verdict"], {}, False),
+        (["tests/unit"], {"keyword": "loss"}, False),
+        (["tests/unit"], {"markexpr": "slow"}, False),
+    ],
+)
+def test_a_part_of_the_tests_need_not_reach_all(paths: list[str], chosen: dict[str, str], whole: bool) -> None:
+    config = SimpleNamespace(
+        args=[str(ROOT / path) for path in paths], option=SimpleNamespace(**{"markexpr": "", **chosen})
+    )
+    assert reached_checks.is_whole(config) is whole
