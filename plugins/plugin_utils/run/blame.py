@@ -34,8 +34,11 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
-    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them."""
-    return failure.get("origin") == "unknown"
+    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them.
+
+    Earlier versions did not record the origin, so a hang that they judged blames nobody.
+    """
+    return failure.get("origin", "unknown" if failure["class"] == "stalled" else "node") == "unknown"
 
 
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:

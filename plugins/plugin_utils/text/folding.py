@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contracts import Reason
 from .nodes import alike, as_on, folded, named, nameless
-from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, of_many, sentence
+from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, form_that_says, of_many
 
 # A range does not say which node is the odd one, and fewer sentences are read one by one.
 _FEWEST = 4
@@ -49,11 +49,8 @@ def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
 
 
 def _form_of(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> Form | None:
-    """Return the form of a finding, None if that does not say what its message says: an earlier version judged it."""
-    form = forms.get(finding.get("code", ""), {}).get(finding.get("case", ""))
-    if form is None or not fields_of(form.one) <= {"node", *finding.get("values", {})}:
-        return None
-    return form if sentence(forms, finding) == finding["message"] else None
+    of_code, case, values = forms.get(finding.get("code", ""), {}), finding.get("case", ""), finding.get("values", {})
+    return form_that_says(finding["message"], of_code, case, values, finding.get("node", ""))
 
 
 def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> list[Told]:

@@ -187,6 +187,16 @@ def of_many(form: Form) -> str:
     return " ".join([head, _OF_MANY[verb], *rest]) if head == "{node}" and verb in _OF_MANY else form.one
 
 
+def form_that_says(
+    text: str, forms: Mapping[str, Form], case: str, values: Mapping[str, t.Any], node: str = ""
+) -> Form | None:
+    """Return the form of a case; None if with these values it says something else: an earlier version judged it."""
+    form = forms.get(case)
+    if form is None or not fields_of(form.one) <= {"node", *values}:
+        return None
+    return form if filled(form.one, {**values, "node": node}) == text else None
+
+
 def sentence(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> str:
     """Return what a finding says, by the forms of its code and case."""
     form = forms[finding["code"]][finding.get("case", "")]

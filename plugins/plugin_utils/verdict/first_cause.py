@@ -100,7 +100,7 @@ def first_failure(
         "node": first["node"],
         "node_rank": first["node_rank"],
         "class": first["class"],
-        "origin": "unknown" if first["class"] == "stalled" and not held_up else "node",
+        "origin": "unknown" if together and first["class"] == "stalled" and not held_up else "node",
         "message": first["message"],
         "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],

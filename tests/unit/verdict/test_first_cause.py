@@ -237,6 +237,12 @@ def test_jobs_of_their_own_have_no_echoes(tmp_path):
     assert first_of(nodes, tmp_path, together=False)["echoes"] == []
 
 
+def test_a_job_that_hangs_by_itself_waits_for_no_other_node(tmp_path):
+    nodes = [Node("a", status="stalled", told={"message": "silent"}), failed("b", "", 10, exit_status=0)]
+    assert first_of(nodes, tmp_path, together=False)["origin"] == "node"
+    assert first_of(nodes, tmp_path)["origin"] == "unknown"
+
+
 def test_without_a_failed_node_there_is_no_failure(tmp_path):
     nodes = [Node("a", OUT_OF_MEMORY), stopped("b", GPU_HANG), Node("c", status="running", log=GPU_HANG)]
     assert first_failure([status_of(node, tmp_path)[0] for node in nodes]) is None
