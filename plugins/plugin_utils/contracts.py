@@ -465,6 +465,8 @@ class Stragglers(t.TypedDict):
     nodes: list[Straggler]
     step_time_cost: float | None
     throughput_cost: float | None
+    case: str
+    values: dict[str, t.Any]
     message: str
 
 
@@ -639,10 +641,13 @@ class NodeSummary(Utilization):
 class Regression(t.TypedDict):
     """A metric that is proven to be worse than in earlier runs of the same kind.
 
-    ``value`` and ``before`` are in the metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were
-    compared, and ``low`` and ``high`` are the bounds within which one more run would have been nothing new.
+    ``code`` is "regression", ``case`` how the metric changed, see `text.changes`. ``value`` and ``before`` are in the
+    metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were compared, and ``low`` and ``high`` are
+    the bounds within which one more run would have been nothing new.
     """
 
+    code: str
+    case: str
     metric: str
     value: float
     before: float

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..run.whole_file import write_whole
+from ..text.changes import OF_SPEED
 from ..text.words import counted
 from .charts import scaling_chart
 from .comparability import verdict_of
@@ -16,7 +17,7 @@ from .files import json_text, says
 from .history_environment import change_text
 from .pages import page_of
 from .readable import NOTHING, measured, percent, titled
-from .regression import change_in_words, outcome_in_words, telling_metric
+from .regression import case_of, change_in_words, outcome_in_words, telling_metric
 
 PAGE, JSON = "compare.html", "compare.json"
 COMPARISONS = "comparisons"
@@ -52,7 +53,7 @@ def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.An
         return "No metric was measured in both."
     change, (before, after) = changes[metric], names
     text = change_in_words(metric, change, before)
-    begins = "is" if text.startswith(("as fast", *"0123456789")) else "has"
+    begins = "is" if case_of(metric, change) in OF_SPEED else "has"
     return f"{after} {begins} {text}. {outcome_in_words(change)}"
 
 

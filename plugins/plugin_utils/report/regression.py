@@ -7,10 +7,14 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Regression
-from ..text.words import counted
+from ..text.changes import CHANGES, EARLIER_RUNS
+from ..text.sentences import filled
 from .history_change import NOISE, REAL
 from .readable import LABELS, measured, percent, with_unit
 
+_SPEEDS = frozenset({"tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu"})
+# Less is written as 0 %.
+_LEAST_PERCENT = 0.005
 # What a reader wants to hear first, if several metrics became worse.
 _FIRST = ("tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu", "mfu")
 
@@ -27,6 +31,8 @@ def regression_of(history: Mapping[str, t.Any]) -> Regression | None:
         return None
     metric, change = worse[0], changes[worse[0]]
     return {
+        "code": "regression",
+        "case": case_of(metric, change),
         "metric": metric,
         "value": change["after"],
         "before": change["before"],
@@ -58,16 +64,24 @@ def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") ->
 
     ``change`` has the fields of `history_change.Change`; ``than`` is what is compared with, the earlier runs if empty.
     """
-    than = than or f"the last {counted(change['runs'], 'run')} of this kind"
-    by, after, before = change["percent"], with_unit(change["after"], metric), measured(change["before"], metric)
+    by = change["percent"]
+    values = {
+        "metric": LABELS[metric],
+        "size": "" if by is None else percent(abs(by)),
+        "after": with_unit(change["after"], metric),
+        "before": measured(change["before"], metric),
+        "than": than or filled(EARLIER_RUNS, {"runs": change["runs"]}),
+    }
+    return filled(CHANGES[case_of(metric, change)].one, values)
+
+
+def case_of(metric: str, change: Mapping[str, t.Any]) -> str:
+    """Return which of `CHANGES` a change is."""
+    by, higher = change["percent"], change["after"] > change["before"]
     if by is None:
-        return f"{LABELS[metric]} {after} against {before} in {than}"
-    higher, size = change["after"] > change["before"], percent(abs(by))
-    if metric in ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms"):
+        return "from_nothing"
+    is_nothing = abs(by) < _LEAST_PERCENT
+    if metric in _SPEEDS:
         slower = higher == (metric == "step_time_ms")
-        word = f"{size} {'slower' if slower else 'faster'} than {than}" if size != "0 %" else f"as fast as {than}"
-    elif size == "0 %":
-        word = f"{LABELS[metric]} as in {than}"
-    else:
-        word = f"{LABELS[metric]} {size} {'higher' if higher else 'lower'} than in {than}"
-    return f"{word}: {after} against {before}"
+        return "as_fast" if is_nothing else "slower" if slower else "faster"
+    return "same" if is_nothing else "higher" if higher else "lower"

@@ -46,6 +46,8 @@ _BEGINNINGS = {
 }
 _ATTEMPT = "Attempt {attempt} at {first}: {left_out:left_out}"
 _ON_FEWER = "it ran on {nodes} of {nodes_of_first} nodes; "
+_SLOW_NODES = "Slow nodes: {slow:slow_nodes}; the median of {compared} nodes is {median:value step_time_ms}."
+_COSTS = "for the slowest node of each step costs {cost:share 2} of step time{without:without}."
 _NO_HISTORY = ". Its measurements are kept out of the history."
 
 
@@ -275,6 +277,22 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "The trainer names rank {rank} on {node} (GPU {gpu}) as the slowest in more than {share:.0%} of {lines} "
             "lines."
         )
+    },
+    "stragglers": {
+        "no_node": Form("Nodes cannot be compared: no node has counted step times."),
+        "one_node": Form("Nodes cannot be compared: only {only} has counted step times."),
+        "two_nodes": Form("Two nodes differ by {spread:share 2} in step time; three would show which is slow."),
+        "same_pace": Form(
+            "{nodes:all node} have the same step time, within {spread:share 1}. Nodes of one job wait for the slowest, "
+            "so step times do not show which one that is."
+        ),
+        "none": Form("None of {nodes} nodes is slower than the others."),
+        "none_for_certain": Form(
+            "None of {nodes} nodes is slower than the others for certain; the steps of {noisy:nodes} vary too much, or "
+            "are too few."
+        ),
+        "slow": Form(f"{_SLOW_NODES} Waiting {_COSTS}"),
+        "slow_by_itself": Form(f"{_SLOW_NODES} In a job over all of these nodes, waiting {_COSTS}"),
     },
     "mfu": {
         "model_flops": Form("MFU is {mfu:percent 1} of the peak of {gpu} in {precision}, by model FLOPs and tokens/s."),

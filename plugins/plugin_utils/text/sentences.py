@@ -99,6 +99,23 @@ def _sizes(value: Mapping[str, t.Any], _more: str) -> str:
     return ", ".join(f"{name} {filled('{size:bytes}', {'size': size})}" for name, size in value.items())
 
 
+def _share(value: t.Any, digits: int = 2) -> str:
+    return f"{number(100.0 * float(value), digits=digits)} %"
+
+
+def _slow_nodes(value: t.Any, _more: str) -> str:
+    """Return nodes and how much slower each is: ``gpu01 (5.6 % slower), gpu02 (25 % slower in 20 % of its steps)``."""
+    return ", ".join(
+        filled(
+            "{node} ({slower:share 2} slower)"
+            if one["in_steps"] is None
+            else "{node} ({slower:share 2} slower in {in_steps:share 2} of its steps)",
+            one,
+        )
+        for one in value
+    )
+
+
 _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
 
 # How a value reads; what stands after the name in a field is handed on.
@@ -131,14 +148,16 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
     "part": lambda value, _more: part(str(value)),
     "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
-    "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
+    "share": lambda value, digits: _share(value, int(digits or DIGITS)),
     "sizes": _sizes,
+    "slow_nodes": _slow_nodes,
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
     "texts": lambda value, _more: " and ".join(str(one) or "nothing" for one in value),
     "things": lambda value, _more: things(str(value)),
     "threshold": lambda value, _more: threshold_in_words(value),
     "unit": lambda value, _more: unit_of(str(value)),
     "value": lambda value, metric: in_words(metric, float(value)),
+    "without": lambda value, _more: "" if value is None else f", and {_share(value)} without them",
 }
 
 

@@ -153,7 +153,7 @@ def judge(
         first = first_of_machine(seen) if first is None else first
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
-        reasons.note("stragglers", stragglers["message"])
+        reasons.remark("stragglers", case=stragglers["case"], **stragglers["values"])
         if utilization["mfu"] is not None:
             precision = seen.workload["precision"] if seen.workload else ""
             case = "model_flops" if utilization["mfu_basis"] == MODEL_FLOPS else "trainer_tflops"
