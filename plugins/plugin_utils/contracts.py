@@ -19,6 +19,7 @@ from ..module_utils.node.contracts import (
     Recorded,
     Traffic,
 )
+from ..module_utils.node.problems import Problem
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
@@ -298,6 +299,7 @@ class Status(t.TypedDict, total=False):
     status: t.Required[str]
     node_rank: int
     message: str
+    problems: list[Problem]
     unfit: bool
     exit_status: int | None
     oom_killed: bool
@@ -306,7 +308,7 @@ class Status(t.TypedDict, total=False):
     full_disk: str | None
     log_problem: str
     outages: list[Outage]
-    ended_by: Failure
+    ended_by: EndedBy
     machine_changes: MachineChanges
     traffic: dict[str, Traffic]
     ranks_seen: list[RankSeen]
@@ -602,22 +604,42 @@ class Reason(t.TypedDict):
     evidence: t.NotRequired[dict[str, t.Any]]
 
 
-FirstFailure = t.TypedDict(
-    "FirstFailure",
+class EndedBy(Failure, total=False):
+    """How a node ended, in the shape of a failure in its log: ``line`` is the sentence of its case and values."""
+
+    case: str
+    values: dict[str, t.Any]
+
+
+# "class" is a keyword of Python.
+Echo = t.TypedDict(
+    "Echo",
     {
         "node": str,
-        "node_rank": "int | None",
         "class": str,
-        "origin": "t.Literal['node', 'unknown']",
         "message": str,
-        "evidence": "list[str]",
-        "rank": "int | None",
-        "remedy": str,
-        "exit_code": "int | None",
-        "echoes": "list[dict[str, str]]",
+        "line": "t.NotRequired[str]",
+        "case": "t.NotRequired[str]",
+        "values": "t.NotRequired[dict[str, t.Any]]",
     },
 )
-FirstFailure.__doc__ = "What a run failed of, and on which node; see `verdict.first_cause.first_failure`."
+Echo.__doc__ = """What a node failed of: the ``line`` of a log that shows it, or a case and values of `text.failures`.
+
+A hang that a watchdog ended has both. ``message`` is the sentence of the case, or else the line. Summaries of earlier
+versions have the message alone.
+"""
+
+
+class FirstFailure(Echo):
+    """What a run failed of, and on which node; see `verdict.first_cause.first_failure`."""
+
+    node_rank: int | None
+    origin: t.Literal["node", "unknown"]
+    evidence: list[str]
+    rank: int | None
+    remedy: str
+    exit_code: int | None
+    echoes: list[Echo]
 
 
 class NodeSummary(Utilization):

@@ -20,7 +20,7 @@ _CLASSES = {
     11: "node_failure",
     12: "no_gpu driver_mismatch wrong_gpu_build",
     13: "gpu_error",
-    14: "killed",
+    14: "host_memory killed",
     18: "disk_full io_error",
     20: "out_of_memory",
     30: "nan",

@@ -15,6 +15,8 @@ import shlex
 import stat
 import typing as t
 
+from .problems import Problem, problem
+
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -90,14 +92,16 @@ def _library_problem(source: str, kind: str) -> MountProblem | None:
     return None
 
 
-def mount_problems(mounts: Iterable[Mount]) -> list[str]:
-    """Return what is wrong with the mounts of a node's plan on this node, as sentences without a full stop.
+def mount_problems(mounts: Iterable[Mount]) -> list[Problem]:
+    """Return what is wrong with the mounts of a node's plan on this node.
 
     Those that are ``staged`` are left out: staging the run makes them.
     """
     wanted = [mount for mount in mounts if not mount.get("staged")]
-    problems = [mount_problem(mount, kind_of(mount["source"])) for mount in wanted]
-    return [f"{problem.reason}; to fix it: {problem.command}" for problem in problems if problem]
+    found = ((mount["source"], mount_problem(mount, kind_of(mount["source"]))) for mount in wanted)
+    return [
+        problem("mount_wrong", source=source, reason=one.reason, command=one.command) for source, one in found if one
+    ]
 
 
 def library_lines(mounts: Iterable[Mount], devices: int) -> list[str]:

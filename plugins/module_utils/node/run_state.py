@@ -22,6 +22,7 @@ from .identity import is_identity, is_same_run
 from .launch import recorded_end, recorded_outcome
 from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
+from .problems import ProblemError
 from .processes import is_running
 from .rdma_traffic import traffic_since
 
@@ -101,7 +102,7 @@ def _read(node: Place, run_id: str) -> State | None:
         or state.get("status") not in _STATUSES
         or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
-        raise ValueError(f"{path} is not the state of run {run_id} on {node['node']}")
+        raise ProblemError("other_state", path=path, run_id=run_id, node=node["node"])
     return t.cast("State | None", state)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan, Preflight
 from ..plain_text import one_line
-from ..unreachable import why_unreachable
+from ..text.problems import why_unreachable
+from ..unreachable import unreachable
 from .cells import RED, Cell, by_hand, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
@@ -119,7 +120,7 @@ def _why_not(name: str, problems: Mapping[str, str]) -> tuple[str, str]:
     """Return why a node was not reached, or could not be inspected, and what to do about it."""
     said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split()).rstrip(".")
     if _OF_SSH.search(said):
-        reason, remedy = why_unreachable(said)
+        reason, remedy = why_unreachable(unreachable(said))
         return reason, by_hand(f"{remedy[0].lower()}{remedy[1:].rstrip('.')}; {_REPEAT}")
     reason = f"the node could not be inspected: {said or 'see the error from Ansible above'}"
     return reason, by_hand(f"look at the node, {_REPEAT}")

@@ -17,7 +17,7 @@ _OF_RUN = (
     *("verdict", "started_at", "ended_at", "mfu"),
 )
 _OF_METRIC = ("value", "unit", "statistic", "threshold", "direction", "met")
-_OF_FAILURE = ("node", "node_rank", "class", "message", "remedy")
+_OF_FAILURE = ("node", "node_rank", "class", "case", "values", "message", "remedy")
 
 
 def essence(summary: Summary, report: str) -> dict[str, t.Any]:

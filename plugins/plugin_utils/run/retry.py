@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import functools
-import re
 import textwrap
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..contracts import Finding, LeftOut, Plan, Retry, Summary
+from ..contracts import Echo, Finding, LeftOut, Plan, Retry, Summary
 
 if t.TYPE_CHECKING:
     from .quarantine import Held
 
 # Classes of failures that another node would not have had. What a config, a model or the network of healthy nodes can
-# bring about is none of them, nor is a hang, whose node is only a guess.
+# bring about is none of them, nor is a hang, whose node is only a guess. Memory that runs out does so on any node.
 NODE_FAULTS = frozenset(
     {
         *("not_ready", "unreachable", "bad_answer", "rebooted", "node_failure", "engine_stopped", "killed"),
@@ -29,16 +28,12 @@ _SECOND_FAULTS = NODE_FAULTS - {"killed"}
 # Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
 _MOST_SIZES = 64
 _MOST_SHOWN = 160
-# What runs out of memory here does so on any other node.
-_MEMORY = re.compile("memory|oom", re.IGNORECASE)
 
 
 def node_faults(summary: Summary) -> dict[str, str]:
     """Return the nodes that made a run fail, each with its failure; empty if none is known to be at fault."""
     first = summary["first_failure"]
     if summary["verdict"] == "PASS" or first is None or first["class"] not in NODE_FAULTS:
-        return {}
-    if first["class"] == "killed" and _MEMORY.search(first["message"]):
         return {}
     shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
     return {
@@ -47,7 +42,7 @@ def node_faults(summary: Summary) -> dict[str, str]:
     }
 
 
-def second_faults(echoes: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def second_faults(echoes: Sequence[Echo]) -> list[Echo]:
     """Return the failures after the first one that cannot have followed from it."""
     return [echo for echo in echoes if echo["class"] in _SECOND_FAULTS]
 

@@ -10,19 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import LedgerRow
+from .problems import UNREACHABLE
 from .sentences import Form
 
-# Why ssh did not reach a node, by the codes of `unreachable`.
-_UNREACHABLE = {
-    "unknown_host": "no such host name is known to this machine",
-    "host_key_changed": "the node has another host key than the one that this machine knows",
-    "host_key_unknown": "this machine does not know the node's host key",
-    "login_refused": "the node is up, but refuses the login",
-    "connection_refused": "the node is up, but nothing listens on its SSH port",
-    "no_route": "no way leads to the node's address",
-    "timeout": "nothing answers at the node's address",
-    "connection_ended": "the node ended the connection",
-}
 _BY_MEAN = "The median step of {node} takes {median:value step_time_ms}, the mean {mean:value step_time_ms}"
 _WITH_PAUSES = ", and {wall_clock:value step_time_ms} with the time between steps"
 _MISSED = ". By the time really spent, {metrics:metrics} would miss the threshold."
@@ -72,10 +62,10 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         **_with_cause("{node} could not be reached"),
         **{
             code: Form(
-                f"{{node}} could not be reached: {cause} ({{said}}).",
-                many=f"{{node}} could not be reached: {cause} ({{said:example}}).",
+                f"{{node}} could not be reached: {one.cause} ({{said}}).",
+                many=f"{{node}} could not be reached: {one.cause} ({{said:example}}).",
             )
-            for code, cause in _UNREACHABLE.items()
+            for code, one in UNREACHABLE.items()
         },
     },
     "node_bad_answer": _with_cause("{node} gave an unusable answer"),

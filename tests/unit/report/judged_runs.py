@@ -99,6 +99,7 @@ FAILURE = {
     "node_rank": 1,
     "class": "out_of_memory",
     "message": "HIP out of memory",
+    "line": "HIP out of memory",
     "evidence": ["line before", EVIL],
     "rank": 9,
     "remedy": "Halve the micro batch size.",

@@ -80,7 +80,7 @@ def test_a_run_goes_through_its_phases_on_every_node(board):
     [
         (NodeLostError("no route"), "unreachable", None),
         (NodeError("port 1 is not free"), "not_started", True),
-        (NodeHeldError("the node is held by run other", ["other"], running=True), "not_started", False),
+        (NodeHeldError(["other"], True, [], "the node is held by run other"), "not_started", False),
     ],
 )
 def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status, unfit):
@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the
 )
 def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, running, staged):
     def answers():
-        yield NodeHeldError("the node is held", [by], running)
+        yield NodeHeldError([by], running, [], "the node is held")
         yield ANSWERS["stage"]
 
     of_node = answers()
@@ -120,7 +120,7 @@ def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, r
 
 
 def test_a_run_that_got_no_node_waits_for_none(board):
-    cluster = Cluster(board, {(node, "stage"): NodeHeldError("held", ["run-6"], running=False) for node in NODES})
+    cluster = Cluster(board, {(node, "stage"): NodeHeldError(["run-6"], False, [], "held") for node in NODES})
     assert cluster.phases.stage(lambda _node: {}).problems == ["gpu[00-02]: held"]
     assert cluster.of("stage") == NODES
 

@@ -42,9 +42,10 @@ def test_every_fault_of_a_node_is_a_class_that_a_log_or_an_end_can_have() -> Non
         (summary("unreachable", "", ("c", "unreachable"), ("a", "nccl")), ["b", "c"]),
         (summary("gpu_hang", "", ("a", "killed")), ["b"]),
         (summary("killed", "The training was killed (SIGKILL)."), ["b"]),
-        (summary("killed", "Out of memory: Killed process 7 (python)"), []),
-        (summary("killed", "The kernel killed a training process because memory ran out."), []),
-        *((summary(name), []) for name in ("out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")),
+        *(
+            (summary(name), [])
+            for name in ("host_memory", "out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")
+        ),
         ({"verdict": "PASS", "first_failure": None}, []),
         ({"verdict": "FAIL", "first_failure": None}, []),
     ],
