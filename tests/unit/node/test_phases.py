@@ -487,7 +487,9 @@ def test_a_file_that_a_disk_does_not_take_is_named_and_not_its_draft(phase, name
         (own_machine / name).unlink()
     with no_room():
         refused = answer_to(run.request(phase=phase))
-    assert refused == {"failed": True, "message": f"{folders[name]}/{name}: File too large"}
+    values = {"path": f"{folders[name]}/{name}", "why": "File too large"}
+    assert refused["problems"] == [{"code": "file_error", "values": values}]
+    assert refused["message"] == f"{folders[name]}/{name}: File too large"
 
 
 def test_a_machine_without_room_keeps_no_run_from_its_end(training):
