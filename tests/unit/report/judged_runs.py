@@ -114,6 +114,7 @@ def failed_run() -> JudgedRun:
         {
             "code": "threshold_missed",
             "message": "gpu00 took 10,000 ms per step, 11.1 % above the allowed 9,000 ms.",
+            "values": {"bound": bound("step_time_ms", "max", 10_000.0, 9_000.0, met=False)},
             "verdict": "FAIL",
         },
     ]
