@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN_UTILS = ROOT / "plugins/plugin_utils"
 # What holds sentences: fields of findings, ledger rows, failures and statuses.
 SENTENCES = {"message", "evidence", "remedy"}
+# What makes them.
+MAKERS = {"in_words", "filled", "sentence", "end_in_words", "change_in_words", "why_unreachable"}
 LOOKS = {"startswith", "endswith", "removesuffix", "removeprefix", "partition", "rpartition", "split", "find", "index"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer"}
 # What these return of a text says the same as the text.
@@ -36,9 +38,10 @@ def is_sentence(node: ast.expr | None, names: set[str]) -> bool:
         return is_field(node.slice)
     if isinstance(node, ast.Attribute):
         return node.attr == "message"
-    return any(is_sentence(part, names) for part in parts_of(node)) or (
-        isinstance(node, ast.Call) and called(node) == "get" and bool(node.args) and is_field(node.args[0])
-    )
+    if isinstance(node, ast.Call) and called(node) == "get" and node.args and is_field(node.args[0]):
+        return True
+    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and called(node) in MAKERS
+    return made or any(is_sentence(part, names) for part in parts_of(node))
 
 
 def is_field(node: ast.expr) -> bool:
@@ -198,6 +201,10 @@ def test_a_decision_by_a_parameter_that_is_given_a_sentence_is_found() -> None:
     assert found_in(a=caller, b=reader) == ["b.py:2"]
     assert found_in(a=caller.replace("remedy_of(r", "remedy_of(said=r"), b=reader) == ["b.py:2"]
     assert found_in(b=reader) == []
+
+
+def test_a_decision_by_what_makes_sentences_is_found() -> None:
+    assert found_in(a="def f(one):\n said = filled(FORM, one)\n return said.startswith('is')") == ["a.py:3"]
 
 
 def test_whether_there_is_a_sentence_may_decide() -> None:
