@@ -115,6 +115,11 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
     return number(scale * value, scale * uncertainty) + unit_of(metric)
 
 
+def reads_like(metric: str, value: float, other: float) -> bool:
+    """Return whether two different values of a metric read alike with the digits that are usually shown."""
+    return value != other and in_words(metric, value) == in_words(metric, other)
+
+
 def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: bool = False) -> Quantity:
     """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
     scale = scale_of(metric)
