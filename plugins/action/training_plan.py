@@ -19,7 +19,6 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 with needed_packages(__name__):
     from ..module_utils.node.identity import ADOPTS
     from ..plugin_utils.inventory.unknown_variables import misspelled_variables, unknown_variables
-    from ..plugin_utils.plan.conversion import Conversion, convert, was_made_here
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
@@ -103,12 +102,9 @@ class ActionModule(ControllerAction):
             return self._sweep(sweep, config, options, arguments["matrix"], nodes, problems)
         plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
         plan["warnings"] = [*misspelled_variables(variables), *warnings, *plan["warnings"]]
-        made = self._conversion(arguments, config, options, nodes)
-        problems += [made] if isinstance(made, dict) else []
         if problems:
             plan |= {"faults": [*problems, *plan["faults"]], "nodes": []}
-        result = self._planned(arguments, plan)
-        return self._with_conversion(result, made) if isinstance(made, Conversion) else result
+        return self._planned(arguments, plan)
 
     def _planned(self, arguments: dict[str, t.Any], plan: Plan) -> dict[str, t.Any]:
         """Show a plan, and return it with the run's folder, or fail with its faults."""
@@ -141,34 +137,6 @@ class ActionModule(ControllerAction):
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
         }
-
-    def _conversion(
-        self, arguments: dict[str, t.Any], config: Config, options: dict[str, t.Any], nodes: list[Node]
-    ) -> Conversion | Finding | None:
-        """Return the config in another format, if that is asked for, or the fault of what cannot be written."""
-        if not arguments["convert"] or config.unreadable:
-            return None
-        path, given = arguments["convert_file"] or "", (config.text, config.path, options, nodes, config.thresholds)
-        made = convert(arguments["convert"], path, *given)
-        if isinstance(made, Conversion) and os.path.exists(made.path):
-            _path, text, unreadable = self.file(os.path.abspath(made.path))
-            if unreadable or not was_made_here(text):
-                message = f"{made.path} exists, and no conversion has written it."
-                remedy = "Set training_convert_file to another path, or move that file away."
-                return {"key": "training_convert_file", "value": made.path, "message": message, "remedy": remedy}
-        return made
-
-    def _with_conversion(self, result: dict[str, t.Any], made: Conversion) -> dict[str, t.Any]:
-        """Write a converted config, unless it is there or in check mode, and say so and what it could not take over."""
-        path = os.path.abspath(made.path)
-        _path, held, _unreadable = self.file(path) if os.path.exists(path) else ("", None, None)
-        changed = held != f"{made.text}\n"
-        if changed and not self._task.check_mode:
-            self._write_text(path, made.text)
-        written = "would be written" if self._task.check_mode else "is written" if changed else "is there already"
-        lines = [f"{made.title} {written}: {path}", *(f"  not taken over: {one}" for one in made.left_out)]
-        show("\n".join(lines) + "\n")
-        return {**result, "changed": changed, "converted": {"path": path, "left_out": list(made.left_out)}}
 
     def _faults_of_report(self) -> list[Finding]:
         """Return what would fail only after the training: a query that cannot be read, an unknown dialect."""
