@@ -18,7 +18,7 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 
 with needed_packages(__name__):
     from ..module_utils.node.identity import ADOPTS
-    from ..plugin_utils.inventory.unknown_variables import misspelled_variables, unknown_variables
+    from ..plugin_utils.inventory.unknown_variables import ignored_variables, misspelled_variables, unknown_variables
     from ..plugin_utils.plan.job.ranks import Node
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
@@ -68,6 +68,7 @@ class ActionModule(ControllerAction):
         now = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         problems = [
             *unknown_variables(variables),
+            *ignored_variables(self.variables),
             *self._faults_of_report(),
             *self._note_token(options, self.variables.get(VALUE)),
         ]
