@@ -9,7 +9,6 @@ import typing as t
 
 from ...text.words import counted
 from ..config.findings import Findings
-from .options import RunOptions
 from .reading import ConfigReading
 from .sizes import Sizes, multiples_near
 
@@ -17,9 +16,9 @@ OPTION = "training_scale_batch"
 REFERENCE_NODES = "reference_nodes"
 
 
-def scales_batch(options: RunOptions, mode: str) -> bool:
+def scales_batch(scale: str | None, mode: str) -> bool:
     """Return whether the batch is tuned for the config's number of nodes rather than that of the run."""
-    return options.training_scale_batch == REFERENCE_NODES and mode == "multi_node"
+    return scale == REFERENCE_NODES and mode == "multi_node"
 
 
 def for_nodes_at_hand(
@@ -31,7 +30,13 @@ def for_nodes_at_hand(
     scaled, it becomes None, with a fault.
     """
     size, nodes, at_once = sizes.global_batch_size, sizes.nodes, sizes.sequences_at_once
-    if not scales_batch(reading.options, reading.mode) or not size or not reference or not nodes or nodes == reference:
+    if (
+        not scales_batch(reading.options.training_scale_batch, reading.mode)
+        or not size
+        or not reference
+        or not nodes
+        or nodes == reference
+    ):
         return sizes
     scaled, rest = divmod(size * nodes, reference)
     if rest or scaled % at_once:
@@ -53,9 +58,9 @@ def for_nodes_at_hand(
     return dataclasses.replace(sizes, global_batch_size=scaled)
 
 
-def check_scaling(options: RunOptions, mode: str, nodes: int | None, nodes_key: str, findings: Findings) -> None:
+def check_scaling(scale: str | None, mode: str, nodes: int | None, nodes_key: str, findings: Findings) -> None:
     """Warn if scaling was requested but there is nothing to scale, or no reference to scale by."""
-    if options.training_scale_batch != REFERENCE_NODES:
+    if scale != REFERENCE_NODES:
         return
     if mode != "multi_node":
         reason, remedy = "in single-node mode every node runs its own job", "Leave it out."

@@ -13,7 +13,6 @@ from ..config.field_types import with_user
 from .architecture import Architecture
 from .branch import Branch
 from .memory import Keeping
-from .options import RunOptions
 from .ranks import Node
 
 LOG_NAME = "train.log"
@@ -72,7 +71,7 @@ class Job:
     keeping: Keeping | None = None
     recorder: dict[str, str] = field(default_factory=dict)
 
-    def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
+    def for_node(self, node: Node, place: int, run_id: str, *, in_container: bool, image_archive: str) -> NodePlan:
         """Return what one node will run. ``place`` is the node's position in rank order.
 
         In single-node mode every node is rank 0 of its own job.
@@ -91,7 +90,6 @@ class Job:
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{folder}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
         mounts: list[Mount] = [{"source": source, "target": target} for source, target in self.mounts.items()]
-        in_container = options.container_engine != "none"
         if in_container:
             mounts.append({"source": run_folder, "target": run_folder, "staged": True})
             read_only = (secret["target"] for secret in secrets)
@@ -104,7 +102,7 @@ class Job:
             "master_address": self.master_address,
             "master_port": self.master_port,
             "image": self.image,
-            "image_archive": options.training_image_archive,
+            "image_archive": image_archive,
             "env": recorder | environment | token_path | labels,
             "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
             "script": self.script,

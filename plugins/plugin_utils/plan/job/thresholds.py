@@ -25,7 +25,7 @@ def expected_in(reading: ConfigReading[t.Any, t.Any], path: str) -> list[Bound]:
     There are none if the run is only recorded, or a thresholds file replaces them. Errors are reported.
     """
     results: ExpectedResults | None = reading.get(path)
-    if reading.options.training_record_only or reading.options.training_thresholds:
+    if not reading.options.is_judged:
         return []
     expected: dict[str, Bound] = {}
     for key, value in (results.model_dump(exclude_none=True) if results else {}).items():

@@ -55,7 +55,7 @@ _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shar
 def _job_of(reading: BranchReading, master: str) -> Job | None:
     _note_script(reading)
     sizes = check_branch(reading)
-    if sizes and scales_batch(reading.options, reading.mode):
+    if sizes and scales_batch(reading.options.training_scale_batch, reading.mode):
         _note_batch(reading, sizes)
     variables = users_variables(reading)
     check_variables(reading, variables)

@@ -39,7 +39,7 @@ def check_recipe(reading: BridgeReading, image: str | None) -> None:
         _check_nodes(reading)
     check_secrets({name: value for name, value in reading.file.values.items() if name != RUN}, "", findings)
     check_secrets(reading.file.arguments, "training_overrides", findings)
-    check_scaling(reading.options, reading.mode, None, "A recipe of Megatron Bridge", findings)
+    check_scaling(reading.options.training_scale_batch, reading.mode, None, "A recipe of Megatron Bridge", findings)
     _check_paths(reading)
     _check_steps(reading)
     _check_engine(reading, image)

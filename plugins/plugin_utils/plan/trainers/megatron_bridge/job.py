@@ -55,7 +55,9 @@ def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], 
     written = {path.lstrip("+"): path for path in given}
     overrides = {path: given[as_given] for path, as_given in written.items()}
     name = read_name(read.recipe or "")
-    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name, written)
+    reading = BridgeReading(
+        read, mode_of(options.training_mode), nodes, options, findings, overrides, config, name, written
+    )
     run = read.trainops or RunConfig.model_construct()
     image = run.container_image or options.training_image or None
     check_recipe(reading, image)

@@ -65,8 +65,8 @@ def _check_options(reading: NxdtReading) -> None:
 
 
 def _check_nodes(reading: NxdtReading, given: int | None) -> None:
-    check_scaling(reading.options, reading.mode, given, "trainer.num_nodes", reading.findings)
-    scaled = scales_batch(reading.options, reading.mode)
+    check_scaling(reading.options.training_scale_batch, reading.mode, given, "trainer.num_nodes", reading.findings)
+    scaled = scales_batch(reading.options.training_scale_batch, reading.mode)
     if reading.nodes and given and given != reading.nnodes and not scaled:
         reading.findings.warn(
             "trainer.num_nodes",

@@ -64,7 +64,7 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
 def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
-    mode = mode_of(options)
+    mode = mode_of(options.training_mode)
     nnodes = len(nodes) if mode == "multi_node" else 1
     given_nodes = given_nodes_of(config.config)
     values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)

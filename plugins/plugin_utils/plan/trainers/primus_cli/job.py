@@ -56,7 +56,7 @@ _SHAPE_OF_MAXTEXT = ("base_num_decoder_layers", "base_emb_dim", "base_mlp_dim", 
 def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     check_no_secrets({key: value for key, value in config.values.items() if key != RUN}, "", findings)
-    mode = mode_of(config, options)
+    mode = mode_of(config, options.training_mode)
     values = resolved(config.values, _variables(config), "", findings)
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
@@ -93,7 +93,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
     options = reading.options
     run = reading.config.trainops or RunConfig.model_construct()
     model = _model_of(module)
-    check_scaling(options, reading.mode, None, "An experiment of Primus", reading.findings)
+    check_scaling(options.training_scale_batch, reading.mode, None, "An experiment of Primus", reading.findings)
     scale = scale_of(reading)
     image = run.container_image or options.training_image or None
     check_engine(reading, image)

@@ -51,7 +51,7 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
     check_tokenizer(reading, reading.get(_ASSETS), _ASSETS)
     check_sizes(sizes, reading)
     if not config.model:
-        warn_of_model(options, "Set model.name and model.flavor.", findings)
+        warn_of_model(options.training_model, "Set model.name and model.flavor.", findings)
         if reading.get("model.name") and reading.get("model.flavor"):
             check_name(_model(reading), "model.flavor", findings)
     master = reading.master_address(f"{RUN}.master_address")

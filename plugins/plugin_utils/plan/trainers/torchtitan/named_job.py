@@ -56,10 +56,10 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
     sizes = _sizes_of(reading)
     check_sizes(sizes, None, {name: reading.where(key) for name, key in _KEYS.items()}, findings)
     check_run(reading)
-    check_scaling(options, mode, None, "A config of TorchTitan", findings)
+    check_scaling(options.training_scale_batch, mode, None, "A config of TorchTitan", findings)
     check_lines(reading.given(_STEPS), reading.given(_INTERVAL), reading.where(_INTERVAL), findings)
     check_tokenizer(reading, _text(reading, _ASSETS), reading.where(_ASSETS))
-    warn_of_model(options, "Set config.", findings)
+    warn_of_model(options.training_model, "Set config.", findings)
     _check_paths(reading)
     _check_secrets(reading)
     if read.config:
