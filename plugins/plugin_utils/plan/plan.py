@@ -17,16 +17,14 @@ from .config.findings import Findings
 from .config.model import typed
 from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
-from .job.gke import launch_of
 from .job.gpu_checks import warn_of_gpu
-from .job.impossible_bounds import warn_of_impossible
-from .job.job import Job
+from .job.job import Job, launch_of
 from .job.memory import warn_of_memory
 from .job.options import ON_HOSTS, ConfigOptions, RunOptions, part_of
 from .job.ranks import Node, in_rank_order
-from .job.rdma_checks import warn_of_rdma
+from .job.rdma import warn_of_rdma
 from .job.rehearsal import rehearsed
-from .job.thresholds import warn_of_nothing_expected
+from .job.thresholds import warn_of_impossible, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
 from .slurm.around import APPTAINER, PYXIS
@@ -59,7 +57,7 @@ def make_plan(
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
     ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
-    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``slurm`` (see `slurm/script`), ``expected``,
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``slurm`` (see `slurm/script`), ``expected``,
     ``target_loss`` (where there is one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and
     ``nodes``. ``chosen`` says which format, trainer and grammar of the log it is, and why. Where the grammar is not
     that of the framework, as in a rehearsal, ``log_grammar`` names it. It never holds a secret.

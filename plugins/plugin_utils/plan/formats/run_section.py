@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from ..config.field_types import ContainerName, Path, Size, Text
-from ..config.fields import ConfigSection, key, optional
 from ..config.findings import Findings
-from ..config.model import typed
+from ..config.model import ConfigSection, key, optional, typed
 from ..job.container import CONTAINER_KEYS, ContainerConfig
 from ..job.options import ConfigOptions
 from ..job.thresholds import ExpectedResults

@@ -16,12 +16,13 @@ from ..config.field_types import (
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
+    Several,
     TextOrNothing,
+    Written,
 )
-from ..config.fields import ConfigSection, key, optional
-from ..config.json_object import Overrides
 from ..config.kinds import OneOf, Whole
-from ..config.texts import Several, Written
+from ..config.model import ConfigSection, key, optional
+from ..config.overrides import Overrides
 
 # The platform whose nodes are inventory hosts.
 ON_HOSTS = "gce"

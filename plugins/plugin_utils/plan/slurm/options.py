@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ..config.field_types import Flag, NaturalInteger
-from ..config.fields import ConfigSection, key
+from ..config.field_types import Flag, NaturalInteger, Several, Written
 from ..config.kinds import OneOf
-from ..config.texts import Several, Written
+from ..config.model import ConfigSection, key
 from ..job.options import RunOptions
 
 SSH, SLURM, SRUN = "ssh", "slurm", "srun"

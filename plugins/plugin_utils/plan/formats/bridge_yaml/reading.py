@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from omegaconf import OmegaConf
 
 from ...config.findings import Findings
-from ...config.json_values import as_json
+from ...config.json_config import as_json
 from ...config.model import typed
 from ...config.overrides import OVERRIDES, flattened, within_depth
 from ...config.yaml_config import read_yaml

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ....text.words import key_path, listed, shown
 from ...config.findings import Findings
 from ...config.model import flag_in, refuse_unknown_keys, section
-from ...job.branch import MODES, Branch, check_name
+from ...job.job import MODES, Branch, check_name
 from ...job.options import Selection
 
 

@@ -9,12 +9,19 @@ from collections.abc import Mapping
 from ....text.words import counted, listed
 from ...config.kinds import AUTO, is_placeholder
 from ...config.model import flag_in
-from ...job.batch_scaling import check_scaling, scales_batch
-from ...job.branch import MODES
-from ...job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container
-from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
+from ...job.container import (
+    CONTAINER_KEYS,
+    check_container,
+    check_devices,
+    check_log_dir,
+    check_shared_memory,
+    is_mounted,
+    warn_without_container,
+)
+from ...job.job import MODES
 from ...job.options import ConfigOptions
 from ...job.ranks import is_loopback
+from ...job.sizes import check_scaling, scales_batch
 from ...job.thresholds import ExpectedResults
 from .branch import offered_modes
 from .reading import CvsReading

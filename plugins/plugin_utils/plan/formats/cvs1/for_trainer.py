@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 
 from ...config.findings import Findings
 from ...config.model import refuse_unknown_keys, section, typed
-from ...job.branch import Branch
+from ...job.job import Branch
 from ...job.options import ConfigOptions
 from ..face import Sections
 from .branch import choose_branch, mode_of

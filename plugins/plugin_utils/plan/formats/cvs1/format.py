@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from ...config.findings import Findings
 from ...config.json_config import read_json
 from ...config.model import typed
-from ...job.batch_scaling import scales_batch
 from ...job.options import ConfigOptions
+from ...job.sizes import scales_batch
 from ...job.sweep_cell import Cell
 from ..face import Asked, Choice, Format, Sections
 from .branch import mode_of

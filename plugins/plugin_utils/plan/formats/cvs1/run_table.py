@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from ....text.words import counted
 from ...config.findings import Findings
 from ...config.kinds import AUTO
-from ...job.batch_scaling import scales_batch
 from ...job.container import variables_of_user
+from ...job.sizes import scales_batch
 from .reading import CvsReading
 
 RUN = "trainops"

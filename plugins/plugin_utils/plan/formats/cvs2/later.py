@@ -8,12 +8,11 @@ import typing as t
 from abc import abstractmethod
 
 from ....text.words import counted
-from ...config.findings import Findings
+from ...config.findings import Findings, PlacedFindings
 from ...config.json_config import read_json
 from ...config.kinds import Real
 from ...config.model import flag_in
 from ...config.overrides import fault_no_place, within_depth
-from ...config.placed_findings import PlacedFindings
 from ...job.options import ConfigOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.format import FORMAT as FIRST

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ....text.words import key_path
-from ...config.findings import Findings
-from ...config.placed_findings import PlacedFindings
+from ...config.findings import Findings, PlacedFindings
 from ...job.options import ConfigOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.dialect import CvsFile, Dialect

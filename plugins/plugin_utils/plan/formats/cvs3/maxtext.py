@@ -10,7 +10,7 @@ from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
-from ...job.branch import MODES
+from ...job.job import MODES
 from ...job.options import ConfigOptions
 from ..cvs1.maxtext.dialect import DIALECT
 from ..cvs2.container import CHECKED_THERE, MOVES, move_container

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...job.branch import MODES
+from ...job.job import MODES
 from ...job.options import ConfigOptions
 from ..cvs1.megatron.dialect import DIALECT
 from ..cvs2.container import CHECKED_THERE, MOVES, move_container

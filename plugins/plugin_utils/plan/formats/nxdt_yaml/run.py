@@ -12,8 +12,8 @@ from ....text.words import shown
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.yaml_config import YamlConfig, values_of
-from ...job.batch_scaling import scales_batch
 from ...job.options import ConfigOptions
+from ...job.sizes import scales_batch
 from ..face import Asked
 from .run_config import RunConfig
 

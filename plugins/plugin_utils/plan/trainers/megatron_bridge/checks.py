@@ -8,9 +8,9 @@ import re
 from ....text.words import counted, listed, nearest, shown
 from ...config.staged_secrets import check_secrets
 from ...formats.bridge_yaml.reading import RUN
-from ...job.batch_scaling import check_scaling
-from ...job.branch import check_name
 from ...job.container import check_container
+from ...job.job import check_name
+from ...job.sizes import check_scaling
 from .reading import FLAG, BridgeReading
 from .scale import BATCH, EXIT, INTERVAL, KINDS, STEPS, UNLOGGED
 

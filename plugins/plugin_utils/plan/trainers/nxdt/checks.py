@@ -14,10 +14,8 @@ from ....text.words import counted, key_path, listed, shown
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.model_config import MEGATRON_KEYS
 from ...formats.nxdt_yaml.precision import MANUAL_KEYS
-from ...job.batch_scaling import check_scaling, scales_batch
-from ...job.container import check_container, is_mounted
-from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
-from ...job.steps import warn_of_few_steps
+from ...job.container import check_container, check_devices, check_log_dir, check_shared_memory, is_mounted
+from ...job.sizes import check_scaling, scales_batch, warn_of_few_steps
 from .reading import NxdtReading
 
 _LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")

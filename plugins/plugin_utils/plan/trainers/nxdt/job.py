@@ -22,12 +22,10 @@ from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.precision import precision_compiler_flags, precision_environment
 from ...formats.nxdt_yaml.run import RUN, given_nodes_of, mode_of
 from ...formats.run_section import typed_file
-from ...job.batch_scaling import for_nodes_at_hand
-from ...job.branch import Branch, check_name
 from ...job.container import container_options, variables_of_user
-from ...job.job import Job
+from ...job.job import Branch, Job, check_name
 from ...job.ranks import Node
-from ...job.sizes import Sizes
+from ...job.sizes import Sizes, for_nodes_at_hand
 from ...job.thresholds import expected_in
 from .architecture import architecture_of, chips_per_device
 from .checks import check_config

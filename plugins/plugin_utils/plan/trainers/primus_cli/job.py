@@ -25,14 +25,12 @@ from ...formats.primus_yaml.run import RUN, mode_of, run_of
 from ...formats.primus_yaml.run_config import RunConfig
 from ...formats.primus_yaml.variables import resolved
 from ...formats.run_section import typed_file
-from ...job.architecture import Architecture
-from ...job.batch_scaling import check_scaling
-from ...job.branch import Branch
+from ...job.architecture import KNOWN_MODELS, Architecture, known_model
 from ...job.container import container_options, variables_of_user
-from ...job.job import Job
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.environment_variables import recording
+from ...job.job import Branch, Job
 from ...job.ranks import Node
-from ...job.recorder import recording
+from ...job.sizes import check_scaling
 from ...job.thresholds import expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added

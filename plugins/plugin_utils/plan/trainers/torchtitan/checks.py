@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ....text.words import shown
 from ...config.findings import Findings
-from ...job.batch_scaling import check_scaling
+from ...job.sizes import check_scaling
 from .launch import check_run
 from .precision import CONVERTERS
 from .reading import TorchTitanReading

@@ -16,11 +16,9 @@ from ...config.toml_config import written
 from ...formats.run_section import typed_file
 from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
-from ...job.branch import Branch, check_name
-from ...job.job import Job
-from ...job.memory import Keeping
+from ...job.job import Branch, Job, check_name
+from ...job.memory import ALL, INPUT, SELECTIVE, Keeping
 from ...job.ranks import Node
-from ...job.recomputation import ALL, INPUT, SELECTIVE
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .architecture import architecture_of

@@ -18,12 +18,10 @@ from ...config.secret_names import is_secret_name, without_secrets
 from ...formats.run_section import typed_file
 from ...formats.torchtitan_run.config import RunFile
 from ...formats.torchtitan_run.file import TitanRun
-from ...job.batch_scaling import check_scaling
-from ...job.branch import Branch, check_name
-from ...job.job import Job
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.architecture import KNOWN_MODELS, known_model
+from ...job.job import Branch, Job, check_name
 from ...job.ranks import Node
-from ...job.sizes import Sizes, check_sizes
+from ...job.sizes import Sizes, check_scaling, check_sizes
 from ...job.thresholds import expected_in
 from .checks import check_lines, warn_of_model
 from .launch import MODULE, RUN, check_run, of_run, torchrun

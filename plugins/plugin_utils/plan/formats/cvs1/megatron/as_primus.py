@@ -12,9 +12,8 @@ import typing as t
 from collections.abc import Mapping
 
 from .....text.words import key_path, listed, shown
-from ....config.findings import Findings
-from ....config.placed_findings import PlacedFindings
-from ....job.branch import Branch
+from ....config.findings import Findings, PlacedFindings
+from ....job.job import Branch
 from ....job.options import ConfigOptions
 from ...face import Sections
 from ...primus_yaml.reading import PrimusFile

@@ -13,11 +13,10 @@ import typing as t
 from collections.abc import Mapping
 
 from .....text.words import key_path, listed, shown
-from ....config.findings import Findings
+from ....config.findings import Findings, PlacedFindings
 from ....config.kinds import AUTO
-from ....config.placed_findings import PlacedFindings
 from ....config.toml_config import written
-from ....job.branch import Branch
+from ....job.job import Branch
 from ....job.options import ConfigOptions
 from ...face import Sections
 from ...torchtitan_toml.file import TitanFile
