@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...module_utils.node.contracts import Mount
 from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
-from ..plan.job.nic_types import NIC_TYPES
+from ..plan.job.rdma import NIC_TYPES
 from .cells import Cell, by_hand, green, grey, red
 from .facts import Port
 from .look import Look

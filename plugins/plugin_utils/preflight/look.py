@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
-from ..plan.job.nic_types import NicRule
-from ..plan.job.rdma import number_of_nccl
+from ..plan.job.rdma import NicRule, number_of_nccl
 from ..plan.slurm.around import APPTAINER, PYXIS
 from ..plan.trainers.known import OF_FRAMEWORK
 from .facts import Facts, Path

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plan.job.nic_types import NIC_TYPES, NicRule, nic_type_of
-from ..plan.job.rdma import device_names
+from ..plan.job.rdma import NIC_TYPES, NicRule, device_names, nic_type_of
 from .facts import Gid, Port, RdmaDevice
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..contracts import LossTrend, Quantity
-from ..plan.job.impossible_bounds import tflops_behind
+from ..plan.job.thresholds import tflops_behind
 from ..text.numbers import quantity_of
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
