@@ -306,6 +306,7 @@ class Status(t.TypedDict, total=False):
     booted: bool
     engine_problem: str | None
     full_disk: str | None
+    ran_seconds: float
     log_problem: str
     outages: list[Outage]
     ended_by: EndedBy

@@ -236,6 +236,7 @@ class State(t.TypedDict):
     engine_problem: t.NotRequired[str]
     booted: t.NotRequired[bool]
     full_disk: t.NotRequired[str | None]
+    ran_seconds: t.NotRequired[float | None]
     ended_at: t.NotRequired[float | None]
     traffic: t.NotRequired[dict[str, Traffic]]
 

@@ -310,6 +310,7 @@ class Followed(_Done, _Seen):
     booted: t.NotRequired[bool]
     engine_problem: t.NotRequired[Line | None]
     full_disk: t.NotRequired[Line | None]
+    ran_seconds: t.NotRequired[Time]
     log_problem: t.NotRequired[Line | None]
     has_ended: bool
     started_at: Time | None

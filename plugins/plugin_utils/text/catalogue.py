@@ -313,6 +313,12 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "{levels[1][step_time_ms]:value step_time_ms}. Their median depends on how many steps each level has."
         ),
     },
+    "longer_than_run": {
+        "": Form(
+            "{node} ran for {ran:duration}, but by its log {steps:count counted step} took {claimed:duration}: these "
+            "lines are not from this run."
+        )
+    },
     "slows_down": {"": Form("{node} slows down: its last fifth of the steps takes {drift:share 2} longer.")},
 }
 
@@ -447,6 +453,14 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "loss_too_high": {
         "": Form(
             "The loss of {node} ends at {loss:.4g}, worse than guessing among {vocabulary:.0f} tokens ({guessing:.4g})."
+        ),
+        "last_step": Form(
+            "The last loss of {node} is {loss:.4g}, worse than guessing among {vocabulary:.0f} tokens "
+            "({guessing:.4g}): no later loss shows a recovery."
+        ),
+        "from_the_start": Form(
+            "The loss of {node} was high from its first step and falls. At {loss:.4g} it still is worse than guessing "
+            "among {vocabulary:.0f} tokens ({guessing:.4g})."
         ),
     },
     "loss_spike": {

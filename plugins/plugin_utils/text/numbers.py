@@ -186,9 +186,11 @@ _MOST_DAYS = 1e7
 
 
 def duration(seconds: float) -> str:
-    """Return a time such as ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
+    """Return a time such as ``0.06 s``, ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
     if not abs(seconds) < _MOST_DAYS * _DAY:
         return f"{seconds:.3g} s"
+    if 0 < abs(seconds) < 1:
+        return f"{seconds:.1g} s"
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:

@@ -158,6 +158,13 @@ CHECKS = (
     Check("transport_unknown", "network", (INCONCLUSIVE,), "NCCL's lines and the RDMA counters", "NCCL_DEBUG=ERROR"),
     # Row "time".
     Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),
+    Check(
+        "longer_than_run",
+        "time",
+        (INCONCLUSIVE,),
+        "step times against the node's own clock",
+        "a script that printed 30 steps of another run in 0.06 s",
+    ),
     Check("slows_down", "time", (INCONCLUSIVE,), "step times", "GPUs that get hot"),
     # The whole run.
     Check("threshold_missed", None, (FAIL,), "the worst node", "result_dict of CVS"),

@@ -161,7 +161,7 @@ def _network(seen: Seen, status: Status) -> Proof | None:
         )
     if transports:
         return _proof("log", transports=transports)
-    if is_asked(seen.plan, seen.statuses):
+    if is_asked(seen.plan):
         return _proof("unknown") if seen.plan.get("logs") else None
     return _proof("not_needed")
 

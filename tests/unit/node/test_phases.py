@@ -172,6 +172,12 @@ def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training
     assert began <= run.follow(wait_seconds=30)["ended_at"] <= written + 1
 
 
+def test_for_how_long_a_training_ran_is_told_by_the_monotonic_clock(training):
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    ran = training("sleep 0.2").run_to_its_end()["ran_seconds"]
+    assert 0.15 < ran < time.clock_gettime(time.CLOCK_BOOTTIME) - before + 0.05
+
+
 def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
     answer = training("kill -KILL $$").run_to_its_end()
     assert (answer["status"], answer["exit_status"]) == ("exited", 137)

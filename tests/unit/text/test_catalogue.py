@@ -699,6 +699,12 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "The step times of gpu[01-02] have two levels: 20 steps of gpu01 take about 100 ms and 10 about 300 "
         "ms. Their median depends on how many steps each level has.",
     ),
+    (
+        "longer_than_run",
+        "",
+        {"ran": 0.06, "claimed": 179.4, "steps": 27},
+        "gpu01 ran for 0.06 s, but by its log 27 counted steps took 3 min: these lines are not from this run.",
+    ),
     ("slows_down", "", {"drift": 0.312}, "gpu01 slows down: its last fifth of the steps takes 31 % longer."),
 )
 
