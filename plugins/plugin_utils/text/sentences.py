@@ -9,12 +9,22 @@ After a colon a field names how its value reads: one of `WAYS`, or a format of P
 from __future__ import annotations
 
 import re
+import shlex
 import string
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from ...module_utils.node.room import in_gib
 from ..contracts import Quantity, Reason
 from .bounds import asked, margin_in_words, threshold_in_words
+from .inspected import (
+    gpus_in_words,
+    mounts_fixed_by,
+    mounts_in_words,
+    ports_in_words,
+    processes_in_words,
+    properties_in_words,
+)
 from .machine import details_in_words, fact_in_words
 from .nodes import folded
 from .numbers import (
@@ -135,7 +145,11 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "exacts": lambda value, _more: " and ".join(exact(float(one)) for one in value),
     "fact": lambda value, _more: fact_in_words(str(value)),
     "field": lambda value, _more: field(str(value)),
+    "gib": lambda value, _more: in_gib(float(value)),
     "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
+    "gpus": lambda value, _more: gpus_in_words(value),
+    "joined": lambda value, _more: ",".join(_each(value)),
+    "kib": lambda value, _more: f"{int(value) // 1024} KiB",
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
     "first": lambda value, what: f"first {what if value == 1 else counted(int(value), what)}",
     "left_out": _left_out,
@@ -143,15 +157,22 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
     "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
+    "mounts": lambda value, _more: mounts_in_words(value),
+    "mounts_fixed": lambda value, _more: mounts_fixed_by(value),
     "nodes": lambda value, _more: folded(_each(value)),
     "number": _number,
     "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
     "part": lambda value, _more: part(str(value)),
     "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
+    "ports": lambda value, _more: ports_in_words(value),
+    "processes": lambda value, _more: processes_in_words(value),
+    "properties": lambda value, _more: properties_in_words(value),
+    "quoted": lambda value, _more: shlex.quote(str(value)),
     "share": lambda value, digits: _share(value, int(digits or DIGITS)),
     "sizes": _sizes,
     "slow_nodes": _slow_nodes,
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
+    "texts_listed": lambda value, _more: "; ".join(_each(value)),
     "texts": lambda value, _more: " and ".join(str(one) or "nothing" for one in value),
     "things": lambda value, _more: things(str(value)),
     "threshold": lambda value, _more: threshold_in_words(value),

@@ -59,3 +59,8 @@ def test_listed_and_counted() -> None:
 )
 def test_nearest_ignores_case_and_far_names(name: str, found: str | None) -> None:
     assert nearest(name, ["nnodes", "batch_size"]) == found
+
+
+@pytest.mark.parametrize(("text", "said"), [("it is on", "it is on."), ("Why?", "Why?"), ("Done.", "Done.")])
+def test_a_sentence_ends_once(text: str, said: str) -> None:
+    assert words.as_sentence(text) == said
