@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ..text.isolation import isolation_finding
 from .groups import excesses_of
 from .measured import Measured, Score, Suspect, Unit, Unproved
 from .robust import Values
@@ -93,14 +94,15 @@ def _accused(
         return None
     in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
     low, high = _interval(np.concatenate([in_sweep, own_again]))
-    evidence = (
-        f"{score.probe} takes {math.exp(score.effect):.3g} times as long as usual, and {math.exp(effect_again):.3g} "
-        f"times when tested again against proven nodes; that is {together / score.spread:.1f} deviations, and "
-        f"{score.needed:.1f} would be enough"
-    )
+    values = {
+        "times": math.exp(score.effect),
+        "times_again": math.exp(effect_again),
+        "deviations": together / score.spread,
+        "needed": score.needed,
+    }
     # The effect of a link comes from the fit, so it can lie a little outside the range of the link's own samples.
     low, high = min(low, together), max(high, together)
-    return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
+    return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), values)
 
 
 def _again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> Values:
@@ -117,20 +119,24 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:
-    return _suspect(score, None, None, f"{score.probe} fails, and again when repeated: {failed[-1].problem}")
+    return _suspect(score, None, None, {"said": failed[-1].problem})
 
 
-def _suspect(score: Score, slower_by: float | None, interval: tuple[float, float] | None, evidence: str) -> Suspect:
-    nodes = score.unit.nodes
+def _suspect(
+    score: Score, slower_by: float | None, interval: tuple[float, float] | None, values: dict[str, t.Any]
+) -> Suspect:
+    nodes, verdict = score.unit.nodes, "broken" if slower_by is None else "slow"
+    evidence = isolation_finding("tested_again", verdict, probe=score.probe, **values)
     return {
         "node": nodes[0],
         "other": nodes[1] if len(nodes) == 2 else None,
         "part": score.unit.part,
         "probe": score.probe,
-        "verdict": "broken" if slower_by is None else "slow",
+        "verdict": t.cast("t.Literal['slow', 'broken']", verdict),
         "slower_by": slower_by,
         "interval": interval,
-        "evidence": evidence,
+        "evidence": evidence["message"],
+        "values": evidence["values"],
     }
 
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from ..contracts import Reason
 from ..isolate.isolation import Isolation
-from ..isolate.outcome import probes_against, proven_nodes, reasons_of
-from ..run.quarantine import Found, Quarantine
+from ..isolate.outcome import failing_nodes, findings_against, probes_against, proven_nodes
+from ..run.quarantine import Finding, Found, Quarantine
+from ..text.slowness import signed
 from ..text.words import listed
 from .files import ISOLATIONS, PROBES
 from .node_memory import memory_of, usual_drifts
@@ -22,7 +24,7 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
     """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
     lines = []
     try:
-        if days and reasons_of(isolation):
+        if days and failing_nodes(isolation):
             lines.append(left_out(quarantine, name, isolation, days))
         if released := quarantine.release_found(proven_nodes(isolation), isolation["tests"]["probes"]):
             lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
@@ -33,10 +35,18 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
 
 def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
     """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
-    reasons = reasons_of(isolation)
-    found = {node: Found(reason, probes_against(isolation, node)) for node, reason in reasons.items()}
+    found = {
+        node: Found([_kept(one) for one in findings], probes_against(isolation, node))
+        for node, findings in findings_against(isolation).items()
+    }
     quarantine.add_found(found, name, days)
-    return f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}"
+    return f"In quarantine for {days:g} days: {listed(found, _MOST_NAMED)}"
+
+
+def _kept(finding: Reason) -> Finding:
+    """Return a finding as the list of hosts in quarantine has it."""
+    values = finding.get("values", {})
+    return Finding(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
 
 
 def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
@@ -45,7 +55,7 @@ def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> lis
     try:
         write_probes(history, rows_of(name, isolation, at))
         drifts = usual_drifts(memory_of(read_probes(history)[0]), name, isolation["seconds"])
-        since = [f"{100 * by:+.1f} % ({probe})" for probe, by in drifts.items()]
+        since = [f"{signed(by)} ({probe})" for probe, by in drifts.items()]
         compared = [f"Time against the same nodes' earlier isolations: {', '.join(since)}"] if since else []
         return [*compared, f"All nodes: {write_nodes_page(runs)}"]
     except OSError as error:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.text.words import (
+    as_sentence,
     counted,
     key_path,
     listed,
@@ -63,4 +64,4 @@ def test_nearest_ignores_case_and_far_names(name: str, found: str | None) -> Non
 
 @pytest.mark.parametrize(("text", "said"), [("it is on", "it is on."), ("Why?", "Why?"), ("Done.", "Done.")])
 def test_a_sentence_ends_once(text: str, said: str) -> None:
-    assert words.as_sentence(text) == said
+    assert as_sentence(text) == said
