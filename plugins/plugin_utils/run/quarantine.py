@@ -7,8 +7,8 @@
 
 A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation
 may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, ``until`` is when the
-entry ends by itself, and ``findings`` has as data what the ``reason`` says. Such a host is released by an isolation that
-finds it good by the same ``probes``, because no preflight sees what is slow.
+entry ends by itself, and ``findings`` has as data what the ``reason`` says. Such a host is released by an isolation
+that finds it good by the same ``probes``, because no preflight sees what is slow.
 Anyone who can write the file can keep every host out, so it is read only if nobody but this user or root can write it.
 """
 

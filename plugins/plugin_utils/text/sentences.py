@@ -127,6 +127,21 @@ def _slow_nodes(value: t.Any, _more: str) -> str:
     )
 
 
+def _size_pairs(sizes: t.Any, _more: str) -> str:
+    """Return the sizes of two runs by their names: ``GPU (mi300x and h100), nodes (2 and 4)``."""
+    known = {name: ["unknown" if one is None else one for one in pair] for name, pair in sizes.items()}
+    return listed(f"{_SIZES[name]} ({before} and {after})" for name, (before, after) in known.items())
+
+
+_SIZES = {
+    "gpu": "GPU",
+    "nnodes": "nodes",
+    "gpus_per_node": "GPUs per node",
+    "precision": "precision",
+    "global_batch_size": "global batch size",
+    "micro_batch_size": "micro batch size",
+    "sequence_length": "sequence length",
+}
 _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
 
 # How a value reads; what stands after the name in a field is handed on.
@@ -179,6 +194,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "share": lambda value, digits: _share(value, int(digits or DIGITS)),
     "sizes": _sizes,
     "slow_nodes": _slow_nodes,
+    "size_pairs": _size_pairs,
     "slower": lambda value, digits: slower(float(value), int(digits or 1)),
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
     "texts_listed": lambda value, _more: "; ".join(_each(value)),
