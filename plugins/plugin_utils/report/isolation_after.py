@@ -9,7 +9,7 @@ from pathlib import Path
 from ..contracts import Reason
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import failing_nodes, findings_against, probes_against, proven_nodes
-from ..run.quarantine import Finding, Found, Quarantine
+from ..run.quarantine import Fault, Found, Quarantine
 from ..text.slowness import signed
 from ..text.words import listed
 from .files import ISOLATIONS, PROBES
@@ -36,17 +36,17 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
 def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
     """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
     found = {
-        node: Found([_kept(one) for one in findings], probes_against(isolation, node))
+        node: Found([_fault_of(one) for one in findings], probes_against(isolation, node))
         for node, findings in findings_against(isolation).items()
     }
     quarantine.add_found(found, name, days)
     return f"In quarantine for {days:g} days: {listed(found, _MOST_NAMED)}"
 
 
-def _kept(finding: Reason) -> Finding:
+def _fault_of(finding: Reason) -> Fault:
     """Return a finding as the list of hosts in quarantine has it."""
     values = finding.get("values", {})
-    return Finding(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
+    return Fault(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
 
 
 def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:

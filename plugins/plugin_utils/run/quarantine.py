@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
@@ -32,7 +33,7 @@ from ..text.isolation import QUARANTINE
 from ..text.sentences import filled
 
 
-class Finding(TypedDict):
+class Fault(TypedDict):
     """Why a host is held: a code with its case and values, and the sentence for people, without a full stop."""
 
     code: str
@@ -44,7 +45,7 @@ class Finding(TypedDict):
 class Found(t.NamedTuple):
     """Why an isolation found a host to be bad, and by which probes."""
 
-    findings: list[Finding]
+    findings: list[Fault]
     probes: tuple[str, ...]
 
 
@@ -62,7 +63,7 @@ class Held:
     isolation: str = ""
     until: str = ""
     probes: tuple[str, ...] = ()
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Fault] = field(default_factory=list)
 
     def has_ended(self, now: datetime) -> bool:
         """Return whether the entry has ended by itself; one that was written by hand and is no time does not end."""
@@ -103,12 +104,14 @@ class Quarantine:
         now = datetime.now(UTC)
         return {host: held for host, held in self._read().get(self._inventory, {}).items() if not held.has_ended(now)}
 
-    def add(self, reasons: Mapping[str, str], run_id: str) -> None:
-        """Add hosts, each with why the run failed; a host that is listed already gets the new reason."""
+    def add(self, reasons: Mapping[str, str], run_id: str, faults: Mapping[str, Fault] = MappingProxyType({})) -> None:
+        """Add hosts, each with why the run failed, and that as data; a host that is listed gets the new reason."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with self._locked() as lists:
             held = lists.setdefault(self._inventory, {})
-            held.update({host: Held(since=since, run_id=run_id, reason=reason) for host, reason in reasons.items()})
+            for host, reason in reasons.items():
+                findings = [faults[host]] if host in faults else []
+                held[host] = Held(since=since, run_id=run_id, reason=reason, findings=findings)
 
     def add_found(self, found: Mapping[str, Found], isolation: str, days: float) -> None:
         """Add hosts that an isolation found to be bad, for so many days.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from not_run import need_root
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Found, Held, Quarantine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Fault, Found, Held, Quarantine
 
 
 def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path) -> None:
@@ -20,9 +20,11 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
     assert here.hosts() == {}
     assert here.release(["a"]) == []
     assert not path.exists()
-    here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1")
+    ecc: Fault = {"code": "gpu_ecc", "case": "", "values": {"logged": "Xid 63"}, "message": "gpu_ecc: Xid 63"}
+    here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1", {"a": ecc})
     there.add({"a": "killed: SIGKILL"}, "night-2")
     assert (here.hosts()["a"].reason, here.hosts()["a"].run_id) == ("gpu_ecc: Xid 63", "night-1")
+    assert (here.hosts()["a"].findings, here.hosts()["b"].findings) == ([ecc], [])
     assert here.release(["a", "c"]) == ["a"]
     assert (list(here.hosts()), list(there.hosts())) == (["b"], ["a"])
     assert path.stat().st_mode & 0o777 == 0o644
