@@ -22,8 +22,15 @@ import numpy as np
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "collections"))
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import Split
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    confirmation,
+    proven,
+    suspected,
+    suspects_of,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     CONFIRMING_ROUNDS,
     Cost,
@@ -31,12 +38,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned i
     plan_tests,
     smallest_group,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import again_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale as slow_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.splits import Split
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import confirmation, proven, suspected
 
 SINGLE, PAIR, GROUP = "gemm", "all_reduce", "torch_groups_all_reduce"
 OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01

@@ -14,13 +14,12 @@ from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
 from ..text.words import counted
 from .answers import Telemetry
-from .judge import Verdict, suspects_of, unproved_of, verdicts_of
+from .judge import Confirmation, Verdict, confirmation, proven, suspected, suspects_of, unproved_of, verdicts_of
 from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
 from .score import Scored, scores_of, unmeasured
-from .suspicion import Confirmation, confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]

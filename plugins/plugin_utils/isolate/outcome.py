@@ -11,8 +11,7 @@ from ..run.blame import FAILED, UNREACHABLE, Blame
 from ..text.isolation import isolation_finding, title_of
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
-from .readings import OF_GPUS, OF_SCALE, probe_of
-from .references import peaks_of
+from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
 from .scale import SlowAtScale
 
 # Operators hardly send a node away for less than this; if only more can be proved, nobody is called good.

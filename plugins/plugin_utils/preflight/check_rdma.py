@@ -12,8 +12,7 @@ from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
 from ..plan.job.rdma import NIC_TYPES
 from .cells import Cell, green, grey, not_known, red
 from .facts import Port
-from .look import Look
-from .nics import best_gid, fitting_gids, gid_fits
+from .look import Look, best_gid, fitting_gids, gid_fits
 
 
 def check_rdma(look: Look) -> Cell:

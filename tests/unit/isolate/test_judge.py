@@ -9,6 +9,9 @@ import pytest
 from isolate_power import COST, PAIR, SINGLE, Fleet, accused, rates
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    confirmation,
+    proven,
+    suspected,
     suspects_of,
     unproved_of,
     verdicts_of,
@@ -16,11 +19,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge imp
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import (
-    confirmation,
-    proven,
-    suspected,
-)
 
 NODES = [f"node{number}" for number in range(8)]
 TESTS = plan_tests(NODES, COST, 60)
