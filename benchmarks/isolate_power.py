@@ -24,10 +24,10 @@ sys.path.insert(0, str(_ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import Split
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
-    confirmation,
-    proven,
-    suspected,
+    best_references,
+    confirming_tests,
     suspects_of,
+    suspects_of_sweep,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import Pair
@@ -114,9 +114,9 @@ def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
     """Return what a sweep and its confirmation measure."""
     measured = fleet.measured(tests["singles"], tests["pairs"], "sweep", tests["groups"])
     scored = scores_of(measured)
-    suspects = suspected(scored)
-    good = proven(scored, fleet.nodes, [score.unit for score in suspects])
-    again = confirmation(suspects, scored, good, smallest_group(tests))
+    suspects = suspects_of_sweep(scored)
+    good = best_references(scored, fleet.nodes, [score.unit for score in suspects])
+    again = confirming_tests(suspects, scored, good, smallest_group(tests))
     groups = (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]
     return measured + fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
 

@@ -34,7 +34,7 @@ class Confirmation(t.NamedTuple):
     groups: list[Split]
 
 
-def suspected(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
+def suspects_of_sweep(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
     """Return the scores of who is to be tested again, the furthest from the others first.
 
     Nodes that were suspects ``before`` are, however near they are. A link is no suspect beside one of its nodes.
@@ -51,7 +51,7 @@ def _has_slow_node(score: Score, slow: set[tuple[str, str]]) -> bool:
     return len(score.unit.nodes) == 2 and any((score.probe, node) in slow for node in score.unit.nodes)
 
 
-def proven(scored: Mapping[str, Scored], nodes: Sequence[str], suspects: Iterable[Unit]) -> list[str]:
+def best_references(scored: Mapping[str, Scored], nodes: Sequence[str], suspects: Iterable[Unit]) -> list[str]:
     """Return the nodes that are nearest to the others in everything that was measured, without suspects."""
     worst = dict.fromkeys(nodes, 0.0)
     for of_probe in scored.values():
@@ -62,7 +62,7 @@ def proven(scored: Mapping[str, Scored], nodes: Sequence[str], suspects: Iterabl
     return sorted((node for node in nodes if node not in barred), key=worst.__getitem__)
 
 
-def confirmation(
+def confirming_tests(
     suspects: Sequence[Score], scored: Mapping[str, Scored], good: Sequence[str], group: int = 0
 ) -> Confirmation:
     """Return the tests of suspects, given the ``good`` nodes to compare with, best first, and the size of a group."""
@@ -104,7 +104,9 @@ def suspects_of(measured: Sequence[Measured], before: Collection[str] = ()) -> l
     """
     scored = scores_of(measured)
     again = [one for one in measured if one.stage == "confirmation"]
-    found = [suspect for score in suspected(scored, before) if (suspect := _accused(score, scored, measured, again))]
+    found = [
+        suspect for score in suspects_of_sweep(scored, before) if (suspect := _accuse(score, scored, measured, again))
+    ]
     return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
 
 
@@ -114,7 +116,7 @@ def unproved_of(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> li
     again = [one for one in measured if one.stage == "confirmation"]
     accused = {node for one in suspects for node in (one["node"], one["other"]) if node}
     found: dict[Unit, Unproved] = {}
-    for score in suspected(scored):
+    for score in suspects_of_sweep(scored):
         effect_again = _effect_again(score, scored[score.probe], again)
         if score.broken or effect_again is None or score.proof is None or accused & set(score.unit.nodes):
             continue
@@ -146,7 +148,7 @@ def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: It
     }
 
 
-def _accused(
+def _accuse(
     score: Score, scored: Mapping[str, Scored], measured: Iterable[Measured], again: Sequence[Measured]
 ) -> Suspect | None:
     unit, of_probe = score.unit, scored[score.probe]

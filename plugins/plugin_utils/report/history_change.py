@@ -55,7 +55,7 @@ class Change:
     runs: int = 0
 
 
-def tested(samples: Iterable[Sequence[float]]) -> int:
+def count_tests(samples: Iterable[Sequence[float]]) -> int:
     """Return how many samples of earlier runs are large enough for `against_earlier` to test a value."""
     return sum(len(earlier) >= MIN_RUNS for earlier in samples)
 
@@ -84,7 +84,7 @@ def against_earlier(
     return _change(metric, middle, value, outcome, test, middle - margin, middle + margin, runs=len(values))
 
 
-def telling(sizes: Iterable[tuple[int, int]]) -> int:
+def count_telling_tests(sizes: Iterable[tuple[int, int]]) -> int:
     """Return how many of the tests between groups of these sizes have to share the level of 5 % (Tarone 1990).
 
     Those are left out which could show nothing even at the level that is left to them.
@@ -98,7 +98,7 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float],
 
     The test is that of Mann and Whitney: over all splits of the runs into groups of these sizes (by permutation), or,
     where these are more than 20,000, by the normal approximation. Both groups have runs. Of so many ``tests`` made at
-    once (see `telling`), p is that of one times their number (Bonferroni).
+    once (see `count_telling_tests`), p is that of one times their number (Bonferroni).
     """
     sizes: dict[str, t.Any] = {"before": len(before), "after": len(after)}
     medians = float(np.median(before)), float(np.median(after))

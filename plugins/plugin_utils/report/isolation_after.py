@@ -20,12 +20,12 @@ from .probe_store import read_probes, rows_of, write_probes
 _MOST_NAMED = 8
 
 
-def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
+def update_quarantine(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
     """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
     lines = []
     try:
         if days and failing_nodes(isolation):
-            lines.append(left_out(quarantine, name, isolation, days))
+            lines.append(quarantine_bad_nodes(quarantine, name, isolation, days))
         if released := quarantine.release_found(proven_nodes(isolation), isolation["tests"]["probes"]):
             lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
     except (ValueError, OSError) as error:
@@ -33,7 +33,7 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
     return lines
 
 
-def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
+def quarantine_bad_nodes(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
     """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
     found = {
         node: Found([_fault_of(one) for one in findings], probes_against(isolation, node))
@@ -49,7 +49,7 @@ def _fault_of(finding: Reason) -> Fault:
     return Fault(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
 
 
-def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
+def remember_measurements(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
     """Add what was measured to the nodes' history in a folder of runs, and write the page of nodes there."""
     history = runs / ISOLATIONS / PROBES
     try:

@@ -8,7 +8,7 @@ import json
 import pytest
 from history_runs import plan_of, run_row, statuses_of, summary_of
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import (
     comparison_lines,
     folder_of,
@@ -36,7 +36,7 @@ def runs(tmp_path):
             write_row(tmp_path / "history", run_row(run_id, tokens, hour, verdict, loss=loss, **changes))
 
     def compare(*names):
-        return compared(list(names), tmp_path, tmp_path / "history")
+        return comparison_of(list(names), tmp_path, tmp_path / "history")
 
     return leave, compare
 

@@ -14,7 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_ch
     UNKNOWN,
     against_earlier,
     between_groups,
-    telling,
+    count_telling_tests,
 )
 
 TOKENS = "tokens_per_sec_per_gpu"
@@ -97,7 +97,7 @@ def test_groups_of_several_tests_have_to_differ_more_clearly():
     [([], 1), ([(3, 3)], 1), ([(4, 4)], 1), ([(4, 4)] * 2, 2), ([(5, 5)] * 6, 6), ([(8, 8)] * 4 + [(4, 4)] * 50, 4)],
 )
 def test_tests_that_could_show_nothing_take_nothing_of_the_level(sizes, tests):
-    assert telling(sizes) == tests
+    assert count_telling_tests(sizes) == tests
 
 
 def test_groups_that_do_not_overlap_differ_for_real():
