@@ -266,6 +266,9 @@ class PreflightRow(t.TypedDict):
     node: str
     check: str
     status: str
+    code: str
+    case: str
+    values: dict[str, t.Any]
     found: str
     reason: str
     command: str

@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN_UTILS = ROOT / "plugins/plugin_utils"
-# What holds sentences: fields of findings, ledger rows, failures and statuses.
-SENTENCES = {"message", "evidence", "remedy"}
+# What holds sentences: fields of findings, ledger rows, failures, statuses, cells of a preflight and tests.
+SENTENCES = {"message", "evidence", "remedy", "reason", "found", "command", "test"}
 # What makes them.
 MAKERS = {"in_words", "filled", "sentence", "end_in_words", "change_in_words", "why_unreachable"}
 LOOKS = {"startswith", "endswith", "removesuffix", "removeprefix", "partition", "rpartition", "split", "find", "index"}

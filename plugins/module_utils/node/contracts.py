@@ -259,7 +259,7 @@ class Reading(t.TypedDict):
 
 
 class PcieLink(t.TypedDict):
-    """The PCIe link of a device, see `inspection.pcie`."""
+    """The PCIe link of a device, see `inspection.sensors`."""
 
     pcie_speed: float | None
     pcie_speed_limit: float | None

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from ...module_utils.logs.record import METRICS
 from .charts import runs_chart
-from .history_change import against_earlier, tested
+from .history_change import against_earlier, count_tests
 from .history_environment import changes
 from .history_row import MEASURED, comparable
 from .history_store import latest_rows, notes_on
@@ -55,7 +55,7 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
         for metric in JUDGED
     }
     shown = [metric for metric in JUDGED if row[metric] is not None and (values[metric] or metric in _ALWAYS)]
-    tests = tested(values[metric] for metric in shown)
+    tests = count_tests(values[metric] for metric in shown)
     comparison = {metric: asdict(against_earlier(metric, row[metric], values[metric], tests=tests)) for metric in shown}
     return {
         "key": row["key"],

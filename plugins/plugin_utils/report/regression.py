@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ..contracts import Regression
 from ..text.changes import CHANGES, EARLIER_RUNS
 from ..text.sentences import filled
-from .history_change import NOISE, REAL
+from .history_change import REAL
 from .readable import LABELS, measured, percent, with_unit
 
 _SPEEDS = frozenset({"tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu"})
@@ -48,15 +48,6 @@ def telling_metric(changes: Mapping[str, Mapping[str, t.Any]]) -> str | None:
     """Return the metric by which two runs are best told apart, the first of the speed where there is one."""
     known = [metric for metric in dict.fromkeys((*_FIRST, *changes)) if metric in changes]
     return next((metric for metric in known if changes[metric]["before"] is not None), None)
-
-
-def outcome_in_words(change: Mapping[str, t.Any]) -> str:
-    """Return whether a change is real, as a sentence."""
-    if change["outcome"] == REAL:
-        return "This is a real change, not noise."
-    if change["outcome"] == NOISE:
-        return "This is within noise."
-    return f"Whether that is real is unknown: {change['test']}."
 
 
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:

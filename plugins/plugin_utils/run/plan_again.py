@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..contracts import Plan
 from ..plan.slurm.script import excluding
 from .board import Board
-from .retry import next_attempt, node_faults, why_not_again
+from .retry import faults_of, next_attempt, node_faults, why_not_again
 from .slurm.cluster import nodes_for
 from .sweep import summary_of
 
@@ -42,7 +42,7 @@ def plan_again(
     interrupted = any(board.status(node["node"]).get("interrupted") for node in plan["nodes"])
     # Slurm has a quarantine of its own: it drains nodes.
     if faults and quarantine and not interrupted and "slurm" not in plan:
-        quarantine.add(faults, plan["run_id"])
+        quarantine.add(faults, plan["run_id"], faults_of(summary))
     reason = why_not_again(plan, summary, int(options.get("training_retries", 0)), interrupted)
     if reason:
         raise ValueError(reason)

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import functools
 import textwrap
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..contracts import Echo, Finding, LeftOut, Plan, Retry, Summary
+from ..contracts import Echo, Finding, FirstFailure, LeftOut, Plan, Retry, Summary
 
 if t.TYPE_CHECKING:
-    from .quarantine import Held
+    from .quarantine import Fault, Held
 
 # Classes of failures that another node would not have had. What a config, a model or the network of healthy nodes can
 # bring about is none of them, nor is a hang, whose node is only a guess. Memory that runs out does so on any node.
@@ -35,10 +34,31 @@ def node_faults(summary: Summary) -> dict[str, str]:
     first = summary["first_failure"]
     if summary["verdict"] == "PASS" or first is None or first["class"] not in NODE_FAULTS:
         return {}
-    shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
+    return {one["node"]: _in_short(one) for one in _node_failures(first)}
+
+
+def _node_failures(first: FirstFailure) -> list[Echo]:
+    """Return the failures of nodes that are at fault, the first one of the run last."""
+    return [*second_faults(first["echoes"]), t.cast("Echo", first)]
+
+
+def _in_short(failure: Echo) -> str:
+    return textwrap.shorten(f"{failure['class']}: {failure['message']}", width=_MOST_SHOWN, placeholder=" …")
+
+
+def faults_of(summary: Summary) -> dict[str, Fault]:
+    """Return what `node_faults` says as data: the class of each failure, and what was logged of it."""
+    first = summary["first_failure"]
+    if not node_faults(summary) or first is None:
+        return {}
     return {
-        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in second_faults(first["echoes"])},
-        first["node"]: shortened(f"{first['class']}: {first['message']}"),
+        one["node"]: {
+            "code": one["class"],
+            "case": "",
+            "values": {"logged": one["message"]},
+            "message": _in_short(one),
+        }
+        for one in _node_failures(first)
     }
 
 

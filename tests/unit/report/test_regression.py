@@ -14,6 +14,7 @@ from judged_runs import judged_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import first_sentence
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import summary_csv
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import history_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notification import notification
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.regression import (
@@ -97,7 +98,7 @@ def test_a_comparison_says_which_run_is_slower_by_how_much_and_whether_that_is_r
     assert said.startswith("tuesday is 10.9 % slower than monday")
     assert "real" in said
     assert "noise" in first_sentence(["monday", "tuesday"], against(100.0)["comparison"])
-    assert "unknown" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": "unknown"}})
+    assert "Not known" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": UNKNOWN}})
     assert first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "after": 101.0, "percent": 0.0}}).startswith(
         "b is as fast"
     )

@@ -21,9 +21,17 @@ from ...text.words import counted, listed
 from ..holding import MOST_SECONDS_MORE
 from ..left_behind import LeftBehind
 from ..planned import LEAST_NODES
-from .asking import UnderSlurm, allocation_of
-from .command import options_of_job, script_of
-from .nodes import Chosen, SlurmNode, Wanted, chosen_nodes, shown_nodes
+from .asking import (
+    Chosen,
+    SlurmNode,
+    UnderSlurm,
+    Wanted,
+    allocation_of,
+    chosen_nodes,
+    options_of_job,
+    script_of,
+    shown_nodes,
+)
 
 # Tasks take so long to begin and to end.
 _START_SECONDS = 180
