@@ -30,7 +30,7 @@ class JsonObject(Kind):
             try:
                 value = json.loads(value)
             except (ValueError, RecursionError):
-                raise ValueError("is not JSON: -e NAME=VALUE takes only what comes before a blank") from None
+                raise ValueError("is not JSON; the value of -e NAME=VALUE ends at the first blank") from None
         if not isinstance(value, dict):
             raise ValueError("is not an object")
         return value
