@@ -22,8 +22,15 @@ import numpy as np
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "collections"))
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import Split
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    best_references,
+    confirming_tests,
+    suspects_of,
+    suspects_of_sweep,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     CONFIRMING_ROUNDS,
     Cost,
@@ -31,12 +38,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned i
     plan_tests,
     smallest_group,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import again_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale as slow_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.splits import Split
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import confirmation, proven, suspected
 
 SINGLE, PAIR, GROUP = "gemm", "all_reduce", "torch_groups_all_reduce"
 OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
@@ -110,9 +114,9 @@ def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
     """Return what a sweep and its confirmation measure."""
     measured = fleet.measured(tests["singles"], tests["pairs"], "sweep", tests["groups"])
     scored = scores_of(measured)
-    suspects = suspected(scored)
-    good = proven(scored, fleet.nodes, [score.unit for score in suspects])
-    again = confirmation(suspects, scored, good, smallest_group(tests))
+    suspects = suspects_of_sweep(scored)
+    good = best_references(scored, fleet.nodes, [score.unit for score in suspects])
+    again = confirming_tests(suspects, scored, good, smallest_group(tests))
     groups = (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]
     return measured + fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
 

@@ -194,7 +194,7 @@ class Bench:
             "training_run_id": run_id,
             "training_master_port": free_port(),
             "training_record_only": True,
-            "report_require_pass": False,
+            "training_require_pass": False,
         }
         return [*playbook, str(_ROOT / "playbooks/megatron_multinode.yml"), "-e", json.dumps(given)], environment
 

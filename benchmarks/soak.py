@@ -148,7 +148,7 @@ class Soak:
             "training_output_dir": str(self._folder / "runs"),
             "training_master_port": port,
             "training_run_id": run_id,
-            "report_require_pass": False,
+            "training_require_pass": False,
             "training_overrides": {"nnodes": len(self._names), "batch_size": 4 * len(self._names)},
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}

@@ -13,10 +13,10 @@ _MOST_CHARACTERS = 180
 _PAGE = """# What you see when something breaks
 
 One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors.
-Each row is what a test saw on nodes of that machine: after how many seconds which message came, the verdict, and what
-was left. Long messages are cut.
+Each row is from one test on nodes of that machine: the seconds until the message came, the message, the verdict, and
+the leftovers. Long messages are cut.
 
-| fault | seconds until noticed | what you see | verdict | what is left |
+| fault | seconds until noticed | message | verdict | left behind |
 |---|---|---|---|---|
 {rows}"""
 

@@ -10,7 +10,9 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
+from ..module_utils.node.problems import Problem
 from ..plugin_utils.run.become import become_problem
+from ..plugin_utils.text.problems import in_words
 from ..plugin_utils.unreachable import told_by_a_command
 
 _NEEDED = "It needs Python 3.8 or newer; set ansible_python_interpreter to it."
@@ -35,7 +37,7 @@ class ActionModule(ActionBase):
             problem = become_problem(str(error))
             if not problem:
                 raise
-            return {"failed": True, "msg": f"{problem[0].upper()}{problem[1:]}."}
+            return {"failed": True, "msg": _sentence(problem)}
         received = time.time()
         if "node" not in result and result.get("failed"):
             result |= self._not_run(result)
@@ -55,8 +57,13 @@ class ActionModule(ActionBase):
             return {}
         problem = become_problem(said)
         if problem:
-            return {"msg": f"{problem[0].upper()}{problem[1:]}."}
+            return {"msg": _sentence(problem)}
         lines = told_by_a_command(said)
         # Of a traceback the last line says what is wrong, otherwise the first one does.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
         return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
+
+
+def _sentence(problem: Problem) -> str:
+    said = in_words([problem])
+    return f"{said[0].upper()}{said[1:]}."

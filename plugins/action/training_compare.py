@@ -11,7 +11,7 @@ from ansible.errors import AnsibleActionFail
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show, write_index_of
 
 with needed_packages(__name__):
-    from ..plugin_utils.report.compare import compared
+    from ..plugin_utils.report.compare import comparison_of
     from ..plugin_utils.report.compare_write import PAGE, comparison_lines, folder_of, write_comparison
 
 
@@ -26,7 +26,7 @@ class ActionModule(ControllerAction):
         output_dir = os.path.abspath(arguments["output_dir"])
         folder = folder_of(output_dir, names)
         try:
-            comparison = compared(names, output_dir, os.path.abspath(arguments["history_dir"]))
+            comparison = comparison_of(names, output_dir, os.path.abspath(arguments["history_dir"]))
             changed = False if self._task.check_mode else write_comparison(folder, comparison)
         except (ValueError, OSError) as error:
             raise AnsibleActionFail(f"The comparison failed: {reason_of(error)}.") from None

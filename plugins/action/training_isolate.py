@@ -217,12 +217,12 @@ class ActionModule(ControllerAction):
 
     def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
         """Keep what follows from an isolation in a folder of runs, and return what was done as lines."""
-        from ..plugin_utils.report.isolation_after import quarantined, remembered
+        from ..plugin_utils.report.isolation_after import remember_measurements, update_quarantine
 
         quarantine = Quarantine(runs / "quarantine.json", inventory_name())
         return [
-            *quarantined(quarantine, name, isolation, days),
-            *remembered(runs, name, isolation, datetime.now(UTC)),
+            *update_quarantine(quarantine, name, isolation, days),
+            *remember_measurements(runs, name, isolation, datetime.now(UTC)),
         ]
 
     @contextlib.contextmanager

@@ -15,6 +15,7 @@ from ..module_utils.logs.grammars.known import GRAMMARS
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, show
 
 with needed_packages(__name__):
+    from ..plugin_utils.inventory.unknown_variables import ignored_variables
     from ..plugin_utils.plan.options import CONFIG_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.options import FRAMEWORK_OPTIONS
     from ..plugin_utils.plan.plan import thresholds_of_config
@@ -34,7 +35,7 @@ class ActionModule(ControllerAction):
 
     def act(self) -> dict[str, t.Any]:
         """Return the folders of the runs, or fail with every error."""
-        self.refuse_unknown()
+        self.refuse_unknown(ignored_variables(self.variables))
         arguments = self.arguments(raw=ARGUMENTS.values())
         runs = self._found(arguments["logs"], arguments["run_id"])
         own = {name: name for name in FRAMEWORK_OPTIONS}

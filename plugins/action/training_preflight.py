@@ -12,11 +12,13 @@ from ansible.utils.color import stringc
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
+    from ..module_utils.node.problems import problem
     from ..plugin_utils.preflight.cells import RED
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.node_errors import said_of
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.text.words import counted
 
@@ -46,7 +48,8 @@ class ActionModule(ControllerAction):
         if arguments["run_dir"] and not self._task.check_mode:
             for node in sorted(on):
                 reasons = "; ".join(str(row["reason"]) for row in red if row["node"] == node)
-                Board(arguments["run_dir"]).update(node, message=reasons, unfit=True)
+                said = said_of(problem("preflight_red", reasons=reasons))
+                Board(arguments["run_dir"]).update(node, unfit=True, **said)
         if red:
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
             raise AnsibleActionFail(f"The preflight found {count}. See above for what to do about each.")

@@ -24,8 +24,8 @@ class ActionModule(ControllerAction):
     def act(self) -> dict[str, t.Any]:
         """Return the nodes that are left out; fail where there are none, or the isolation is not known."""
         from ..plugin_utils.isolate.options import wrong_quarantine
-        from ..plugin_utils.isolate.outcome import reasons_of
-        from ..plugin_utils.report.isolation_after import left_out
+        from ..plugin_utils.isolate.outcome import failing_nodes
+        from ..plugin_utils.report.isolation_after import quarantine_bad_nodes
         from ..plugin_utils.report.isolation_read import isolation_in
 
         self.refuse_unknown()
@@ -36,7 +36,7 @@ class ActionModule(ControllerAction):
             isolation = isolation_in(runs / ISOLATIONS, name)
         except ValueError as error:
             raise AnsibleActionFail(f"{error}. Set isolate_name to the name of an isolation.") from None
-        bad = reasons_of(isolation)
+        bad = failing_nodes(isolation)
         if wrong := wrong_quarantine(name, days, bad, set(self.variables["hostvars"])):
             raise AnsibleActionFail("\n".join(f"{one}." for one in wrong))
         if isolation["rehearsal"]:
@@ -44,7 +44,8 @@ class ActionModule(ControllerAction):
             return {"changed": False, "quarantined": []}
         if not self._task.check_mode:
             try:
-                show(f"{left_out(Quarantine(runs / 'quarantine.json', inventory_name()), name, isolation, days)}.")
+                quarantine = Quarantine(runs / "quarantine.json", inventory_name())
+                show(f"{quarantine_bad_nodes(quarantine, name, isolation, days)}.")
             except (ValueError, OSError) as error:
                 raise AnsibleActionFail(f"{error}.") from None
-        return {"changed": True, "quarantined": list(bad)}
+        return {"changed": True, "quarantined": bad}

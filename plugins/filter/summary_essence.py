@@ -36,8 +36,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(run_id), C(verdict), C(headline) (the run in one sentence), C(nodes) (their number), C(reasons), C(metrics),
-      C(first_failure), C(regression) (null unless one is proven), C(report), and what was trained.
+    - C(run_id), C(verdict), C(headline) (the run in one sentence), C(nodes) (their number), C(reasons), C(findings)
+      (the reasons with code, case, nodes and values), C(metrics), C(first_failure), C(regression) (null unless one is
+      proven), C(report), and what was trained.
   type: dict
   sample:
     run_id: 20260314-092653-llama3_1_8b-mi300x

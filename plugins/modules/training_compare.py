@@ -15,6 +15,9 @@ description:
     between their nodes' settings, and the scaling curves that include the second run.
   - For two periods, compares the passed runs in the history, key by key.
   - Writes C(compare.html) and C(compare.json) to a folder under C(comparisons) in O(output_dir).
+  - In C(compare.json), C(incomparable) and C(caveats) are findings with C(code), C(case), C(values) and C(message).
+    C(incomparable) is null for runs that can be compared. Each C(test) has its C(test_code), C(test_case) and
+    C(test_values).
   - Runs on the controller and touches no node.
 extends_documentation_fragment:
   - trainops.cluster.attributes

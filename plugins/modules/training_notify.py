@@ -37,7 +37,8 @@ options:
   webhook:
     description:
       - URL to which to POST a JSON object with C(text) (the message), C(run_id), C(verdict), C(reasons),
-        C(first_failure), C(metrics), C(report) (path), C(report_url) and more from C(summary.json).
+        C(findings) (the reasons with code, case, nodes and values), C(first_failure), C(metrics), C(report) (path),
+        C(report_url) and more from C(summary.json).
     type: str
     default: ""
   webhook_headers:

@@ -90,19 +90,6 @@ options:
   plan_file:
     description: File to write the plan to as JSON, including any faults.
     type: path
-  convert:
-    description:
-      - Also write the training config in another format, which trains the same. C(primus) makes an experiment file of
-        AMD's Primus of a CVS config for Megatron-LM.
-      - What could not be taken over is shown, and stands at the top of the file.
-    type: str
-    choices:
-      - primus
-  convert_file:
-    description:
-      - File for O(convert); by default a name made of the config's in the current folder.
-      - A file that is there is only replaced if it was written like this.
-    type: path
 """
 
 EXAMPLES = r"""
@@ -115,15 +102,6 @@ EXAMPLES = r"""
     plan_file: plan.json
   run_once: true
   register: planned
-
-- name: Write a CVS config for Megatron-LM as an experiment file of Primus
-  trainops.cluster.training_plan:
-    config: examples/megatron/mi3xx_megatron_llama_distributed.json
-    model: llama3_1_8b
-    gpu: mi300x
-    hosts: "{{ ansible_play_hosts_all }}"
-    convert: primus
-  run_once: true
 
 - name: Plan three runs that differ in their micro batch size
   trainops.cluster.training_plan:
@@ -153,13 +131,6 @@ plan:
     framework: megatron
     mode: multi_node
     faults: []
-converted:
-  description: The C(path) of the file for O(convert), and C(left_out), what it could not take over, as sentences.
-  returned: success and O(convert)
-  type: dict
-  sample:
-    path: /home/ops/mine.primus.yaml
-    left_out: []
 nodes:
   description: Names of the nodes in rank order.
   returned: success

@@ -108,6 +108,19 @@ rows:
       description: V(green), or V(grey) for a check that cannot be judged or does not apply.
       type: str
       sample: green
+    code:
+      description: What the check found out, as a code that stays the same when the words change.
+      type: str
+      sample: numa_off
+    case:
+      description: Which of the sentences of its code the cell has; empty for a code that has only one.
+      type: str
+      sample: ""
+    values:
+      description:
+        - The values in the sentence by their names. Sizes are bytes, and times seconds, unless the name says otherwise.
+      type: dict
+      sample: {}
     found:
       description: What the node has, or for a grey cell why it is not judged.
       type: str

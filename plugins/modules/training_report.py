@@ -70,16 +70,12 @@ options:
   dialects:
     description:
       - Formats of other tools in which to write the run as well.
-      - V(perf_csv) is ROCm MAD's C(perf.csv), one row per metric. Its C(relative_change) is a fraction, relative to the
-        last passed run of the same key in O(history_dir).
       - V(junit) is JUnit XML, C(junit.xml), for CI servers. It has no failures and no errors only if the verdict is
         PASS.
-      - V(mllog) is C(mllog.log) with MLPerf's C(:::MLLOG) lines. It is not written if the time of the run is unknown,
-        as with existing logs.
       - V(openmetrics) is C(openmetrics.prom) for the textfile collector of the Prometheus node_exporter.
     type: list
     elements: str
-    choices: [junit, mllog, openmetrics, perf_csv]
+    choices: [junit, openmetrics]
     default: []
 seealso:
   - module: trainops.cluster.training_phase

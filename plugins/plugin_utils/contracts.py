@@ -19,6 +19,7 @@ from ..module_utils.node.contracts import (
     Recorded,
     Traffic,
 )
+from ..module_utils.node.problems import Problem
 
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
@@ -265,6 +266,9 @@ class PreflightRow(t.TypedDict):
     node: str
     check: str
     status: str
+    code: str
+    case: str
+    values: dict[str, t.Any]
     found: str
     reason: str
     command: str
@@ -298,15 +302,17 @@ class Status(t.TypedDict, total=False):
     status: t.Required[str]
     node_rank: int
     message: str
+    problems: list[Problem]
     unfit: bool
     exit_status: int | None
     oom_killed: bool
     booted: bool
     engine_problem: str | None
     full_disk: str | None
+    ran_seconds: float
     log_problem: str
     outages: list[Outage]
-    ended_by: Failure
+    ended_by: EndedBy
     machine_changes: MachineChanges
     traffic: dict[str, Traffic]
     ranks_seen: list[RankSeen]
@@ -465,6 +471,8 @@ class Stragglers(t.TypedDict):
     nodes: list[Straggler]
     step_time_cost: float | None
     throughput_cost: float | None
+    case: str
+    values: dict[str, t.Any]
     message: str
 
 
@@ -600,22 +608,42 @@ class Reason(t.TypedDict):
     evidence: t.NotRequired[dict[str, t.Any]]
 
 
-FirstFailure = t.TypedDict(
-    "FirstFailure",
+class EndedBy(Failure, total=False):
+    """How a node ended, in the shape of a failure in its log: ``line`` is the sentence of its case and values."""
+
+    case: str
+    values: dict[str, t.Any]
+
+
+# "class" is a keyword of Python.
+Echo = t.TypedDict(
+    "Echo",
     {
         "node": str,
-        "node_rank": "int | None",
         "class": str,
-        "origin": "t.Literal['node', 'unknown']",
         "message": str,
-        "evidence": "list[str]",
-        "rank": "int | None",
-        "remedy": str,
-        "exit_code": "int | None",
-        "echoes": "list[dict[str, str]]",
+        "line": "t.NotRequired[str]",
+        "case": "t.NotRequired[str]",
+        "values": "t.NotRequired[dict[str, t.Any]]",
     },
 )
-FirstFailure.__doc__ = "What a run failed of, and on which node; see `verdict.first_cause.first_failure`."
+Echo.__doc__ = """What a node failed of: the ``line`` of a log that shows it, or a case and values of `text.failures`.
+
+A hang that a watchdog ended has both. ``message`` is the sentence of the case, or else the line. Summaries of earlier
+versions have the message alone.
+"""
+
+
+class FirstFailure(Echo):
+    """What a run failed of, and on which node; see `verdict.first_cause.first_failure`."""
+
+    node_rank: int | None
+    origin: t.Literal["node", "unknown"]
+    evidence: list[str]
+    rank: int | None
+    remedy: str
+    exit_code: int | None
+    echoes: list[Echo]
 
 
 class NodeSummary(Utilization):
@@ -639,10 +667,13 @@ class NodeSummary(Utilization):
 class Regression(t.TypedDict):
     """A metric that is proven to be worse than in earlier runs of the same kind.
 
-    ``value`` and ``before`` are in the metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were
-    compared, and ``low`` and ``high`` are the bounds within which one more run would have been nothing new.
+    ``code`` is "regression", ``case`` how the metric changed, see `text.changes`. ``value`` and ``before`` are in the
+    metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were compared, and ``low`` and ``high`` are
+    the bounds within which one more run would have been nothing new.
     """
 
+    code: str
+    case: str
     metric: str
     value: float
     before: float

@@ -30,6 +30,7 @@ from .plan.config.budget import text_of
 from .run.live_output import flush_output
 
 if t.TYPE_CHECKING:
+    from .contracts import Finding
     from .plan.job.ranks import Node
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
@@ -195,11 +196,11 @@ class ControllerAction(ActionBase):
         """Return the variables of the task by its host."""
         return {str(self.variables["inventory_hostname"]): self.variables}
 
-    def refuse_unknown(self) -> None:
-        """Fail where the task sees variables of this collection that are misspelled."""
+    def refuse_unknown(self, more: Iterable[Finding] = ()) -> None:
+        """Fail where the task sees variables of this collection that are misspelled, or ``more`` is wrong with them."""
         from .inventory.unknown_variables import unknown_variables  # noqa: PLC0415 - needs packages
 
-        found = unknown_variables(self.own())
+        found = [*unknown_variables(self.own()), *more]
         if found:
             unknown = " ".join(f"{finding['key']}: {finding['message']} {finding['remedy']}" for finding in found)
             raise AnsibleActionFail(f"{unknown} Nothing has been done.")

@@ -38,8 +38,7 @@ class Row(t.NamedTuple):
     ``keys``. ``place`` is its place among the figures of a report; without a place it is none of them.
     ``only_if_judged`` hides the figure of a run without a threshold. What is ``in_short`` stands wherever a run is one
     line. ``plotted`` says whether a report draws it over the steps, ``as_percent`` whether a reader gets the fraction
-    in percent, and ``needs`` names what a plan must have. ``mad`` is its name in MAD's perf.csv, and the factor to the
-    unit there.
+    in percent, and ``needs`` names what a plan must have.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Row(t.NamedTuple):
     plotted: bool = False
     as_percent: bool = False
     needs: t.Literal["target_loss"] | None = None
-    mad: tuple[str, float] | None = None
 
 
 ROWS: dict[str, Row] = {
@@ -68,7 +66,6 @@ ROWS: dict[str, Row] = {
         aliases=("throughput_per_gpu", "tflops_per_sec_per_gpu"),
         place=2,
         in_short=True,
-        mad=("TFLOPS_per_gpu", 1.0),
     ),
     "tokens_per_sec_per_gpu": Row(
         "tokens/s per GPU",
@@ -80,7 +77,6 @@ ROWS: dict[str, Row] = {
         place=1,
         in_short=True,
         plotted=True,
-        mad=("tok_per_s_per_gpu", 1.0),
     ),
     "step_time_ms": Row(
         "step time",
@@ -98,7 +94,6 @@ ROWS: dict[str, Row] = {
         place=4,
         in_short=True,
         plotted=True,
-        mad=("seconds_per_step", 0.001),
     ),
     "memory_fraction": Row(
         "GPU memory in use",

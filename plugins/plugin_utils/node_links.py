@@ -29,8 +29,9 @@ from .plain_text import plain_text
 from .run.answers import BadAnswerError
 from .run.asking import Output
 from .run.become import become_problem
-from .run.node_errors import NodeLostError
+from .run.node_errors import NodeLostError, refused
 from .ssh.kept_connections import KeptConnections
+from .unreachable import unreachable
 
 if t.TYPE_CHECKING:
     from ansible.playbook.play_context import PlayContext
@@ -94,11 +95,13 @@ class NodeLink(ActionBase):
             said = str(error)
             # The connection ended while the request was written, before Ansible has read why.
             ended = isinstance(error, ConnectionError) or os.strerror(errno.EPIPE) in said
-            raise NodeLostError((ended and self._why_lost()) or plain_text(said)) from None
+            told = (ended and self._why_lost()) or plain_text(said)
+            raise NodeLostError(told, [unreachable(told)]) from None
         except bounded_output.TooLongError as error:
             raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:
-            raise NodeError(become_problem(str(error)) or plain_text(str(error))) from None
+            problem = become_problem(str(error))
+            raise (refused(problem) if problem else NodeError(plain_text(str(error)))) from None
         return Output(done["rc"], done["stdout"], done["stderr"])
 
     def _why_lost(self) -> str:

@@ -57,7 +57,7 @@ def test_commands_of_one_run_at_the_same_moment_all_end_with_its_verdict(
     assert bench.trainings() == []
     states = [status(bench, node) for node in ("node0", "node1")]
     assert {state["status"] for state in states} == ({"stopped"} if STOP in playbooks else {"exited"})
-    names, shown = ", ".join(playbooks), verdict if STOP in playbooks else "as without it"
+    names, shown = ", ".join(playbooks), verdict if STOP in playbooks else "unchanged"
     add_row(f"at the same moment, while {RUN} follows: {names}", ended, "each says the verdict of the run", shown)
 
 
@@ -74,7 +74,7 @@ def test_two_equal_commands_that_begin_at_the_same_moment_are_one_run(bench: Ben
     assert is_whole(bench)
     log = (bench.nodes / "fault/node0/train.log").read_text()
     assert [log.count(f" iteration {step}/") for step in (1, 30)] == [1, 1]
-    add_row("the same command twice at once", ended, "one begins the run, the other follows it", "as without it")
+    add_row("the same command twice at once", ended, "one begins the run, the other follows it", "unchanged")
 
 
 @pytest.mark.parametrize("playbook", [ATTACH, STOP, RUN])
@@ -96,7 +96,7 @@ def test_a_controller_that_is_killed_as_the_training_begins_is_followed_by_any_c
     verdict = json.loads((bench.runs / "fault/summary.json").read_text())["verdict"]
     assert verdict == ("ERROR" if playbook == STOP else "INCONCLUSIVE"), done.output
     assert bench.trainings() == []
-    shown = verdict if playbook == STOP else "as without it"
+    shown = verdict if playbook == STOP else "unchanged"
     add_row(f"the controller is killed as the training begins; then {playbook}", ended, "the verdict", shown)
 
 
@@ -112,4 +112,4 @@ def test_a_training_that_ended_while_nobody_followed_it_is_judged_by_stop_as_by_
     ended = time.monotonic() - began
     summary = json.loads((bench.runs / "fault/summary.json").read_text())
     assert [(node["exit_code"], node["last_step"]) for node in summary["nodes"]] == [(0, 15)] * 2, done.output
-    add_row("the training ends while nobody follows it; then stop.yml", ended, "the verdict", "as without it")
+    add_row("the training ends while nobody follows it; then stop.yml", ended, "the verdict", "unchanged")

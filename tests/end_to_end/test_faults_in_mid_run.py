@@ -86,7 +86,7 @@ def test_a_node_that_was_away_is_followed_on_and_its_outage_is_in_the_report(ben
     assert note["message"].startswith("node1 did not answer for ")
     assert {node["exit_code"] for node in summary["nodes"]} == {0}
     assert "node1 did not answer for " in (bench.runs / "fault/report.html").read_text()
-    add_row(f"the node is away for {AWAY_SECONDS} s", note["values"]["seconds"], note["message"], "as without it")
+    add_row(f"the node is away for {AWAY_SECONDS} s", note["values"]["seconds"], note["message"], "unchanged")
 
 
 def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follows_it_on(bench: Bench) -> None:
@@ -109,7 +109,7 @@ def test_a_controller_that_is_killed_ends_no_training_and_the_same_command_follo
     summary = json.loads((bench.runs / "fault/summary.json").read_text())
     assert [node["last_step"] for node in summary["nodes"]] == [150, 150]
     said = "Run fault already exists; resuming it."
-    add_row("the controller is killed, and the same command is given again", followed, said, "as without it")
+    add_row("the controller is killed, and the same command is given again", followed, said, "unchanged")
 
 
 def test_stop_ends_a_run_whose_folders_on_the_nodes_are_gone(bench: Bench) -> None:

@@ -114,7 +114,7 @@ def test_a_healthy_training_goes_on_and_is_followed_again(
     assert [node["exit_code"] for node in summary["nodes"]] == [0, 0]
     assert torn(disk) == []
     said = f"{reason}. Nothing was stopped, and the command to follow the run"
-    add_row(f"the controller's disk is {state}", noticed, said, "as without it", "the training")
+    add_row(f"the controller's disk is {state}", noticed, said, "unchanged", "the training")
 
 
 def test_a_run_that_has_no_room_to_begin_touches_no_node(bench: Bench, disk: Path) -> None:

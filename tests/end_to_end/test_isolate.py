@@ -13,7 +13,7 @@ import pytest
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Found, Quarantine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Fault, Found, Quarantine
 
 PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt", "plan.json")
 
@@ -79,7 +79,8 @@ def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_t
 @pytest.mark.slow
 def test_no_plan_takes_a_node_that_an_isolation_found_to_be_bad(bench: Bench) -> None:
     hosts = inventory(bench, {})
-    slow = Found("node5 (cpu) is 30 % slower", ("cpu",))
+    fault = Fault(code="slow", case="", values={"slower_by": 0.3}, message="node5 (cpu) is 30 % slower")
+    slow = Found([fault], ("cpu",))
     Quarantine(bench.runs / "quarantine.json", str(hosts)).add_found({"node5": slow}, "test", 7)
     planned = bench.play("plan.yml", hosts, bench.config(), training_framework="megatron")
     assert "node5 is left out: isolation test found on " in " ".join(planned.output.split())

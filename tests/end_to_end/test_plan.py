@@ -65,27 +65,6 @@ def test_a_plan_is_made_for_nodes_that_nobody_can_reach_and_what_a_survey_leaves
     assert not bench.runs.exists()
 
 
-def test_a_config_is_written_as_an_experiment_of_primus_once(bench, hosts):
-    made = bench.folder / "mine.primus.yaml"
-    asked = {**CHOICE, "training_convert": "primus", "training_convert_file": str(made)}
-    config = filled_in(bench)
-    checked, _plan = planned(bench, hosts, config, "--check", **asked)
-    assert (checked.status, made.exists()) == (0, False), checked.output
-    assert "would be written" in checked.output
-    first, _plan = planned(bench, hosts, config, **asked)
-    assert first.status == 0, first.output
-    assert "train_iters: 30" in made.read_text()
-    assert "/home/{user-id}/LOG_DIR" in made.read_text()
-    assert "not taken over: The image rocm/megatron-lm:v25.5_py310" in first.output
-    again, _plan = planned(bench, hosts, config, **asked)
-    assert "is there already" in again.output
-    made.write_text("mine: true\n")
-    refused, _plan = planned(bench, hosts, config, **asked)
-    assert refused.status != 0
-    assert "training_convert_file" in refused.output
-    assert made.read_text() == "mine: true\n"
-
-
 def test_all_faults_are_shown_and_written_and_fail_the_play(bench, hosts):
     inventory = json.loads(hosts.read_text())
     inventory["all"]["hosts"]["gpu3"]["training_gpus_per_node"] = 4

@@ -71,14 +71,14 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     assert {path.name for path in (bench.runs / "monday").iterdir()} >= files
     assert json.loads((bench.runs / "monday/summary.json").read_text())["verdict"] == "INCONCLUSIVE"
     (bench.runs / "index.html").write_text("Somebody's own page")
-    asked = {"training_dialects": ["junit", "perf_csv", "openmetrics"], "training_query": QUERY}
+    asked = {"training_dialects": ["junit", "openmetrics"], "training_query": QUERY}
     status, output = reported(logs, **ALL_TOLD, **asked)
     assert (status, "\n400.0\n" in output) == (0, True), output
     assert "\nPASS  monday: " in output
     assert (bench.runs / "index.html").read_text() == "Somebody's own page"
     assert "The index of all runs was not written" in output
     written = {path.name for path in (bench.runs / "monday").iterdir()}
-    assert {"junit.xml", "perf.csv", "openmetrics.prom"} <= written
+    assert {"junit.xml", "openmetrics.prom"} <= written
     status, output = reported(logs, **ALL_TOLD, **asked)
     assert "changed=0" in output
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_judged_is_told_in_words(bench):
     cases = [" ".join(case.split()) for case in re.split(r"case \d+ has failed", output)]
     assert len(cases) == len(tasks) + 1, output
     expected = [told for _variables, told in REFUSED]
-    expected += ["unexpected 'tflops' at character 13", "must be one or more of: junit, mllog, openmetrics, perf_csv"]
+    expected += ["unexpected 'tflops' at character 13", "must be one or more of: junit, openmetrics"]
     assert [told for case, told in zip(cases, expected, strict=False) if told not in case] == [], output
     assert "batch_sizes" in output
     assert "Traceback" not in output

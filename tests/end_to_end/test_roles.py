@@ -13,6 +13,7 @@ import subprocess
 import pytest
 from ansible_commands import finished
 from finished_runs import changeable
+from not_run import need
 from playbook_bench import ROOT, Bench
 from ports import free_port
 
@@ -199,6 +200,17 @@ def test_container_launch_names_what_is_wrong(bench: Bench) -> None:
     ):
         assert expected in done.stdout, done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_preflight_checks_machines_and_changes_nothing(scenario: Scenario) -> None:
+    need("ip")
+    then = {
+        "ansible.builtin.debug": {"msg": "Statuses: {{ preflight_checked.rows | map(attribute='status') | unique }}"}
+    }
+    played = scenario.play("preflight", then, preflight_container_engine="none", training_gpu="cpu")
+    assert "Ready: nothing is red on 2 nodes." in played.stdout
+    assert "Statuses:" in played.stdout
+    assert changed(played.stdout) == 0
 
 
 def test_report_writes_once_and_sets_the_result_of_each_node_as_a_fact_of_its_host(bench: Bench) -> None:

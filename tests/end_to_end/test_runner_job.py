@@ -129,7 +129,7 @@ def test_a_job_passes_with_answers_as_text_and_so_does_the_end_of_its_workflow(b
     assert not any(_OF_TERMINALS.search(line) for line in steps)
     assert f"Report: {bench.runs}/awx-41/report.html" in job.stdout
 
-    done = job.play("stop.yml", inventory, {**given, "awx_job_id": "18", "report_require_pass": "true"})
+    done = job.play("stop.yml", inventory, {**given, "awx_job_id": "18", "training_require_pass": "true"})
     assert (done.status, done.rc) == ("successful", 0), job.stdout
     assert job.artifacts["training_summary"]["verdict"] == "PASS"
 
@@ -172,7 +172,7 @@ def test_a_cancelled_job_leaves_a_run_that_can_be_picked_up_or_ended(bench: Benc
 
     # … and the last node of the workflow ends it, and is as red as the run.
     end = Job(bench_beside(bench, "end"))
-    end.play("stop.yml", inventory, {**given, "report_require_pass": "true"})
+    end.play("stop.yml", inventory, {**given, "training_require_pass": "true"})
     assert bench.trainings() == []
     assert end.finished.rc != 0
     assert end.artifacts["training_summary"]["run_id"] == "awx-17"

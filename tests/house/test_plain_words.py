@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from prose import WORDS, faults, pages
+from prose import PATTERNS, WORDS, Text, faults, hits, lowered, pages, texts_of, too_many
 
 ROOT = Path(__file__).resolve().parents[2]
 # A log, a node and a table report; only people and processes are told to do something.
@@ -111,3 +111,47 @@ def test_what_is_quoted_is_not_checked():
     assert not list(
         faults("page.md", PAGE.format("Two processes stand in for nodes; `of his; is; none` is a command."))
     )
+
+
+WEAK = """It is slow, as the disk
+holds the log of node0."""
+
+
+@pytest.mark.parametrize(
+    ("recorded", "reported"),
+    [(0, ["a.md:3"]), (1, []), (2, [])],
+    ids=["one more than recorded", "as recorded", "one less"],
+)
+def test_a_pattern_may_not_become_more_frequent(recorded, reported):
+    found = hits([Text("a.md", 2, "pages", WEAK)])
+    counts = dict.fromkeys(found, 1) | {"hold, held: pages": recorded}
+    lines = list(too_many(found, counts))
+    assert [line.strip().split(': "')[0] for line in lines[1:]] == reported
+    assert all(PATTERNS["hold, held"][1] in line for line in lines[:1])
+    assert lowered(found, counts)["hold, held: pages"] == min(recorded, 1)
+
+
+def test_the_hits_of_changed_files_are_shown_first():
+    found = hits([Text("a.md", 1, "pages", WEAK), Text("b.md", 1, "pages", WEAK)])
+    shown = "\n".join(too_many(found, {}, ["b.md", "c.py"]))
+    assert "b.md:2" in shown
+    assert "a.md" not in shown
+
+
+def test_messages_comments_and_docstrings_of_a_source_are_counted_with_their_lines():
+    source = '''"""A module that
+holds nothing."""
+key = "a # of what the"
+# Two lines, as the
+# text is long.
+text = f"The log of {key}"  # held here
+'''
+    found = {
+        what: [place.split(": ")[0] for place in places] for what, places in hits(texts_of("a.py", source)).items()
+    }
+    assert {what: places for what, places in found.items() if places} == {
+        "hold, held: comments": ["a.py:2", "a.py:6"],
+        "what-clause as a noun: messages": ["a.py:3"],
+        "causal as: comments": ["a.py:4"],
+        "the log of: messages": ["a.py:6"],
+    }

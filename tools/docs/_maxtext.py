@@ -7,7 +7,7 @@ import typing as t
 
 from docs._tables import code, table, threshold, variable
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import since_of, variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import since_of, variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.maxtext.branch_config import (
     MaxTextModelParameters,
 )

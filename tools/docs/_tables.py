@@ -7,7 +7,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.metrics import canonical_metric
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import (
     default_of,
     key_of,
     nested_model,

@@ -62,6 +62,10 @@ CLASSES = {
         "The GPU or one of its libraries failed. Read the message, the lines before it and this node's kernel log, "
         "and compare with another node.",
     ),
+    "host_memory": FailureClass(
+        14,
+        "The host ran out of memory. Use fewer data workers or a smaller cache, or give the container more memory.",
+    ),
     "killed": FailureClass(
         14,
         "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read its node's "

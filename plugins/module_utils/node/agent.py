@@ -12,7 +12,8 @@ import typing as t
 
 from .files import write_bytes
 from .own_folders import UntrustedError, has_run_folder
-from .phase import Answer, NodeError, NodeHeldError, RunGoneError, add_environment
+from .phase import Answer, NodeError, add_environment
+from .problems import Problem, ProblemError, file_problem
 
 if t.TYPE_CHECKING:
     from .contracts import Request
@@ -22,17 +23,22 @@ PROGRAM_NAME = "program"
 
 
 def answer_to(request: Request) -> Answer:
-    """Do the phase that a request names, and return its answer; ``failed`` says that there is a ``message`` only."""
+    """Do the phase that a request names, and return its answer; one that ``failed`` has a message and ``problems``."""
     try:
         return dict(phase_of(request["phase"])(request), failed=False)
-    except RunGoneError as error:
-        return {"failed": True, "gone": True, "message": str(error)}
-    except NodeHeldError as error:
-        return {"failed": True, "held_by": error.by, "running": error.running, "message": str(error)}
-    except (NodeError, ValueError) as error:
-        return {"failed": True, "message": str(error)}
+    except NodeError as error:
+        return {**_refused(str(error), error.problems), **error.kind}
+    except ProblemError as error:
+        return _refused(str(error), error.problems)
+    except ValueError as error:
+        return _refused(str(error))
     except OSError as error:
-        return {"failed": True, "message": ": ".join(str(part) for part in (error.filename, error.strerror) if part)}
+        problems = [file_problem(error, "file_error")] if error.filename and error.strerror else []
+        return _refused(": ".join(str(part) for part in (error.filename, error.strerror) if part), problems)
+
+
+def _refused(message: str, problems: t.Sequence[Problem] = ()) -> Answer:
+    return {"failed": True, "message": message, "problems": list(problems)}
 
 
 def phase_of(name: str) -> t.Callable[[Request], Answer]:

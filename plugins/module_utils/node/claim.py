@@ -20,6 +20,7 @@ from .files import read_json, write_json
 from .identity import is_same_run
 from .own_folders import private_folder
 from .phase import NodeHeldError
+from .problems import problem
 from .run_state import read_state
 
 if t.TYPE_CHECKING:
@@ -50,11 +51,10 @@ def held_by_others(engine: Engine, run_id: str, nonce: str) -> NodeHeldError | N
     if not holders:
         return None
     held = [
-        f"the node is held by {'another ' if holder == run_id else ''}run {holder}; wait for it to end, or stop it: "
-        f"ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id={shlex.quote(holder)}"
+        problem("held_by_same_name" if holder == run_id else "held", holder=holder, quoted=shlex.quote(holder))
         for holder in holders
     ]
-    return NodeHeldError("; ".join(held), holders, running=was_started or bool(running))
+    return NodeHeldError(holders, was_started or bool(running), held)
 
 
 def claimed_by_other(run_id: str, nonce: str) -> tuple[str, bool] | None:

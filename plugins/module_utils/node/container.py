@@ -18,6 +18,7 @@ from . import processes
 from .inspection.engines import version_in
 from .inspection.tools import ToolError
 from .launch import LAUNCH_NAME, recorded_outcome
+from .problems import Problem, ProblemError, problem
 from .rdma_library import FUNCTION, library_lines, mount_problems
 
 if t.TYPE_CHECKING:
@@ -37,8 +38,8 @@ _REMOVAL_SECONDS, _REMOVAL_POLL_SECONDS = 10.0, 0.2
 _UNKNOWN = re.compile("no such (container|image|object)|not known", re.IGNORECASE)
 
 
-class EngineError(ValueError):
-    """A container engine refused a command; the message holds the command and what the engine said."""
+class EngineError(ProblemError):
+    """A container engine refused a command, or does not answer."""
 
 
 class ContainerEngine:
@@ -48,31 +49,32 @@ class ContainerEngine:
         """Use the engine whose command has this name."""
         self.name = name
 
-    def problems(self, node: Node) -> list[str]:
+    def problems(self, node: Node) -> list[Problem]:
         """Return an engine that does not answer, a taken name, and devices that are not there."""
-        problems = [f"the device {device} does not exist" for device in node["devices"] if not os.path.exists(device)]
+        problems = [problem("device_missing", path=device) for device in node["devices"] if not os.path.exists(device)]
         problems += mount_problems(node["mounts"])
         try:
             problems += self._no_image(node)
             taken = self._inspect("container", node["container_options"]["name"])
         except EngineError as error:
-            return [*problems, str(error)]
+            return [*problems, *error.problems]
         if taken and not self._is_ours(taken, node):
             problems.append(
-                f"the container name {taken['Name'].lstrip('/')} is taken by somebody else's container of "
-                f"{_image_name(taken)} ({taken['State']['Status']}, created {taken['Created'][:19]}); choose another "
-                "container_name, or have its owner remove it"
+                problem(
+                    "container_name_taken",
+                    name=taken["Name"].lstrip("/"),
+                    image=_image_name(taken),
+                    status=taken["State"]["Status"],
+                    created=taken["Created"][:19],
+                )
             )
         return problems
 
-    def _no_image(self, node: Node) -> list[str]:
+    def _no_image(self, node: Node) -> list[Problem]:
         image, archive = _image(node), node.get("image_archive")
         if not archive or os.path.isfile(archive) or self._inspect("image", image) is not None:
             return []
-        return [
-            f"the node has neither the image {image} nor its archive {archive}; copy the archive to the node, or omit "
-            "training_image_archive so that the image is pulled"
-        ]
+        return [problem("image_missing", image=image, archive=archive)]
 
     def room(self, node: Node) -> dict[str, int]:
         """Return where an image that is not here will lie, and its size where it is loaded from an archive."""
@@ -82,7 +84,7 @@ class ContainerEngine:
         try:
             _version, folder = version_in(self.name, self._call(["info", "--format", "{{json .}}"]))
         except ToolError as error:
-            raise EngineError(str(error)) from None
+            raise EngineError("engine_silent", said=str(error)) from None
         return {folder: os.path.getsize(archive)}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:
@@ -97,7 +99,7 @@ class ContainerEngine:
             self._call(fetch, _PULL_SECONDS)
             image = self._inspect("image", _image(node))
         if image is None:
-            raise EngineError(f"{node.get('image_archive')} does not contain the image {node['image']}")
+            raise EngineError("not_in_archive", archive=node.get("image_archive"), image=node["image"])
         left_over = self._inspect("container", node["container_options"]["name"])
         if left_over and self._is_ours(left_over, node) and not left_over["State"]["Running"]:
             self._call(["rm", left_over["Id"]])
@@ -239,11 +241,11 @@ class ContainerEngine:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise EngineError(f"{self.name} {arguments[0]} did not finish within {seconds:g} s") from None
+            raise EngineError("engine_slow", command=f"{self.name} {arguments[0]}", seconds=seconds) from None
 
     def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
         said = " / ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}"
-        return EngineError(f"{self.name} {' '.join(arguments[:2])} failed: {said}")
+        return EngineError("engine_refused", command=f"{self.name} {' '.join(arguments[:2])}", said=said)
 
 
 def _image(node: Node) -> str:

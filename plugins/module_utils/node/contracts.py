@@ -236,6 +236,7 @@ class State(t.TypedDict):
     engine_problem: t.NotRequired[str]
     booted: t.NotRequired[bool]
     full_disk: t.NotRequired[str | None]
+    ran_seconds: t.NotRequired[float | None]
     ended_at: t.NotRequired[float | None]
     traffic: t.NotRequired[dict[str, Traffic]]
 
@@ -258,7 +259,7 @@ class Reading(t.TypedDict):
 
 
 class PcieLink(t.TypedDict):
-    """The PCIe link of a device, see `inspection.pcie`."""
+    """The PCIe link of a device, see `inspection.sensors`."""
 
     pcie_speed: float | None
     pcie_speed_limit: float | None

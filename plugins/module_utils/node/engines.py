@@ -12,6 +12,7 @@ import typing as t
 
 from . import processes
 from .launch import LAUNCH_NAME, recorded_outcome
+from .problems import Problem, ProblemError, problem
 
 if t.TYPE_CHECKING:
     from .container import ContainerEngine
@@ -33,7 +34,7 @@ class NoContainer:
         """Take the name of the engine."""
         self.name = name
 
-    def problems(self, node: Node) -> list[str]:
+    def problems(self, node: Node) -> list[Problem]:
         """Return whether the training script is missing here; what stands in the run's folder is staged with it.
 
         A run is staged outside of the container of a job of Slurm, where nothing can be looked for.
@@ -42,11 +43,13 @@ class NoContainer:
         if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
             return []
         if not os.path.isdir(working_dir):
-            return [f"the folder {working_dir} does not exist; it has to be the trainer's checkout"]
+            return [problem("checkout_missing", path=working_dir)]
         dataset = node.get("dataset") or {"script": ""}
         scripts = {"training script": node["script"], "dataset script": dataset["script"]}
         paths = {what: os.path.join(working_dir, script) for what, script in scripts.items() if script}
-        return [f"the {what} {path} does not exist" for what, path in paths.items() if not os.path.isfile(path)]
+        return [
+            problem("script_missing", what=what, path=path) for what, path in paths.items() if not os.path.isfile(path)
+        ]
 
     def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
         """Return how many bytes the preparation will write, by path: nothing but what the run writes."""
@@ -64,7 +67,7 @@ class NoContainer:
         """Start the launch script, detached from whoever calls; return the handle that the state of the run keeps."""
         left = self.left(node, run_id)
         if left:
-            raise ValueError(f"run {run_id} is already running here, although its state says otherwise: {left[0]}")
+            raise ProblemError("already_running", run_id=run_id, what=left[0])
         script = os.path.join(node["run_folder"], LAUNCH_NAME)
         environment = dict(os.environ, **processes.labels(run_id, node["node"]))
         pid = processes.begin(["bash", script], env=environment).pid
@@ -93,18 +96,18 @@ Engine = t.Union[NoContainer, "ContainerEngine"]
 def engine_of(name: str) -> Engine:
     """Return the engine of a name; ``auto`` is the first container engine that is installed here.
 
-    ValueError where there is none, or the name means none.
+    `ProblemError` where there is none, or the name means none.
     """
     if name in ("none", *AROUND_US):
         return NoContainer(name)
     if name == "auto":
         name = next(iter(_installed()), "")
         if not name:
-            raise ValueError(f"no container engine is installed here (looked for {', '.join(CONTAINER_COMMANDS)})")
+            raise ProblemError("no_engine", looked_for=list(CONTAINER_COMMANDS))
     if name not in CONTAINER_COMMANDS:
-        raise ValueError(f"container_engine is {name!r}, not one of auto, none, {', '.join(CONTAINER_COMMANDS)}")
+        raise ProblemError("engine_unknown", name=name, known=list(CONTAINER_COMMANDS))
     if name not in _installed():
-        raise ValueError(f"the container engine {name} is not installed here")
+        raise ProblemError("engine_missing", name=name)
     from .container import ContainerEngine  # noqa: PLC0415
 
     return ContainerEngine(name)

@@ -12,6 +12,7 @@ import time
 import typing as t
 
 from .phase import NodeHeldError
+from .problems import problem
 
 if t.TYPE_CHECKING:
     from .contracts import Identity, Request, State
@@ -54,14 +55,9 @@ def another_run(request: Request, state: State) -> NodeHeldError | None:
     different = [name for name in names if kept["plan"].get(name) != asked["plan"].get(name)]
     if is_same and (not different or (state["status"] == "staged" and not adopts)):
         return None
-    plan = f"its plan differs in {', '.join(different)}" if different else "its plan is the same"
-    folder = "" if is_same else "it was begun from another folder of runs; "
-    remedy = "choose another training_run_id, or omit it"
-    if not different:
-        remedy += "; or follow and judge that run: attach.yml with its training_run_id and training_config"
-    run_id = request["run_id"]
-    message = f"another run of the name {run_id} is here, {_since(state)}: {folder}{plan}. To train, {remedy}"
-    return NodeHeldError(message, [run_id], running=state["status"] == "running")
+    code = "plan_differs" if is_same else "other_run_and_plan" if different else "other_run"
+    values = {"run_id": request["run_id"], "since": _since(state), "different": different}
+    return NodeHeldError([request["run_id"]], state["status"] == "running", [problem(code, **values)])
 
 
 def _since(state: State) -> str:

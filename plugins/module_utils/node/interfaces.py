@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from .inspection.tools import ToolError
+from .problems import ProblemError
 
 if t.TYPE_CHECKING:
     from .contracts import Node
@@ -17,7 +18,7 @@ AUTO = "auto"
 def with_interfaces(node: Node) -> Node:
     """Return a node's plan with the interface that routes to rank 0 wherever it says ``auto``.
 
-    On rank 0 itself that is the interface which holds the address. ValueError where there is no such interface.
+    On rank 0 itself that is the interface which holds the address. `ProblemError` where there is no such interface.
     """
     asked = [name for name in VARIABLES if node["env"].get(name) == AUTO]
     if not asked:
@@ -26,9 +27,9 @@ def with_interfaces(node: Node) -> Node:
     try:
         interface = _towards(master)
     except ToolError as error:
-        raise ValueError(f"no interface can be found for {', '.join(asked)}: {error}") from error
+        raise ProblemError("interface_unknown", variables=asked, why=str(error)) from error
     if interface is None:
-        raise ValueError(f"no network interface of this node routes to {master}, so {', '.join(asked)} cannot be set")
+        raise ProblemError("no_interface", master=master, variables=asked)
     found = dict.fromkeys(asked, interface)
     words = {f"{name}={AUTO}": f"{name}={value}" for name, value in found.items()}
     return {**node, "env": {**node["env"], **found}, "argv": [words.get(word, word) for word in node["argv"]]}

@@ -28,7 +28,8 @@ def launch_script(node: Node, run_id: str, preparation: Preparation) -> str:
     order in the trainer's folder, and the training begins only if all succeed; else the first failure is the end.
 
     It is the one writer of the log, which begins with the name of the run, and it records the exit status of the
-    training itself, and when that was: a status that is not there means that the script was killed.
+    training itself, when that was, and the node's monotonic clock before and after the training, which nobody sets: a
+    status that is not there means that the script was killed.
     """
     variables = "\n".join(
         [
@@ -47,11 +48,14 @@ echo {shlex.quote(f"trainops.cluster: run {run_id}, node {node['node']}")}
 
 {variables}
 
-{definitions}{begin} &&
+{definitions}read -r began _ </proc/uptime
+{begin} &&
   {" ".join(shlex.quote(word) for word in node["argv"])}
 status=$?
 
-printf '%s\\n' "$status" "$(date +%s.%N 2>/dev/null)" >{status_file}.new && mv {status_file}.new {status_file}
+read -r ended _ </proc/uptime
+printf '%s\\n' "$status" "$(date +%s.%N 2>/dev/null)" "$began" "$ended" >{status_file}.new &&
+  mv {status_file}.new {status_file}
 exit "$status"
 """
 
@@ -80,6 +84,19 @@ def recorded_end(node: Place) -> float | None:
     """
     with contextlib.suppress(ValueError, IndexError):
         return float(_recorded(node)[1])
+    return None
+
+
+def recorded_seconds(node: Place) -> float | None:
+    """Return for how many seconds the training ran, by the node's monotonic clock; None without a record.
+
+    It includes what the launch script prepared, and is never less than the hundredth of a second that this clock can
+    tell. After a boot the clock begins again.
+    """
+    with contextlib.suppress(ValueError):
+        _status, _end, began, ended = _recorded(node)
+        seconds = float(ended) - float(began)
+        return max(seconds, 0.01) if seconds >= 0.0 else None
     return None
 
 

@@ -114,7 +114,7 @@ def changes_since(before: Before, root: str = "/") -> MachineChanges:
     failures = _failures(said) if said else []
     facts = _facts(records, since) if records else []
     if _killed_in(before["memory_group"], records or []) is False:
-        failures = [failure for failure in failures if failure["class"] != "killed"]
+        failures = [failure for failure in failures if failure["class"] not in ("host_memory", "killed")]
         facts = [fact for fact in facts if fact["fact"] != "memory_kill"]
     links = set(_links(root))
     return {

@@ -21,6 +21,8 @@ import pwd
 import shlex
 import stat
 
+from .problems import ProblemError
+
 # For a machine that stands for the nodes of several clusters, as one that runs tests side by side does.
 FOLDER_VARIABLE = "TRAINOPS_LOCK_FOLDER"
 
@@ -29,8 +31,8 @@ _OPEN_TO_OTHERS = 0o022
 _MOST_LINKS = 40
 
 
-class UntrustedError(ValueError):
-    """Somebody else could have written what is at a path; the message says who, and what to do."""
+class UntrustedError(ProblemError):
+    """Somebody else could have written what is at a path; the problem says who, and what to do."""
 
 
 def private_folder(make: bool = True) -> str | None:
@@ -83,17 +85,12 @@ def check_own(path: str) -> None:
     """Raise `UntrustedError` unless a path is a folder of this user, no link, that nobody else can write."""
     found = os.lstat(path)
     if found.st_uid != os.geteuid():
-        raise UntrustedError(
-            f"{path} belongs to {_name(found.st_uid)}, not to {_name(os.geteuid())}, who runs this: it may be a trap; "
-            "inspect it, then remove it"
-        )
+        raise UntrustedError("folder_of_other", path=path, owner=_name(found.st_uid), user=_name(os.geteuid()))
     if not stat.S_ISDIR(found.st_mode):
-        raise UntrustedError(f"{path} must be a folder, not a link; inspect it, then remove it")
+        raise UntrustedError("folder_is_link", path=path)
     if found.st_mode & _OPEN_TO_OTHERS:
-        raise UntrustedError(
-            f"others can write to {path} (mode {stat.S_IMODE(found.st_mode):04o}); inspect its contents, "
-            f"then remove it or run: chmod go-w {shlex.quote(path)}"
-        )
+        mode = f"{stat.S_IMODE(found.st_mode):04o}"
+        raise UntrustedError("folder_open", path=path, mode=mode, quoted=shlex.quote(path))
 
 
 def has_run_folder(path: str) -> bool:
@@ -130,7 +127,7 @@ def _enter(path: str, make: bool) -> None:
             continue
         links += 1
         if links > _MOST_LINKS:
-            raise UntrustedError(f"{log_dir} contains a loop of links")
+            raise UntrustedError("loop_of_links", path=log_dir)
         target = os.readlink(below)
         parts += target.split("/")[::-1]
         here = "/" if target.startswith("/") else here
@@ -144,19 +141,13 @@ def _step(folder: str, part: str, make: int | None) -> str:
     path = os.path.join(folder, part)
     mode = os.lstat(folder).st_mode
     if mode & _OPEN_TO_ALL and not mode & stat.S_ISVTX:
-        raise UntrustedError(
-            f"every user can write to {folder} and could replace a run's files; "
-            f"run: chmod +t {shlex.quote(folder)}, or choose another log_dir"
-        )
+        raise UntrustedError("parent_open", path=folder, quoted=shlex.quote(folder))
     if make is not None:
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, make)
     owner = os.lstat(path).st_uid
     if mode & _OPEN_TO_ALL and owner not in (0, os.geteuid()):
-        raise UntrustedError(
-            f"{path} was created by {_name(owner)}, as every user can write to {folder}: inspect it, then remove it, "
-            "or choose another log_dir or training_run_id"
-        )
+        raise UntrustedError("made_by_other", path=path, owner=_name(owner), folder=folder)
     return path
 
 

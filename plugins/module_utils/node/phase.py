@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .problems import Problem, in_words
+
 if t.TYPE_CHECKING:
     from .contracts import Identity, Node, Request
 
@@ -49,17 +51,30 @@ def _without_staged(node: t.Mapping[str, t.Any]) -> Node:
 
 
 class NodeError(Exception):
-    """What keeps a phase from being done on a node, as sentences for people: there, and where it was asked for."""
+    """What keeps a phase from being done on a node: a sentence for people, and the ``problems`` behind it, if known.
+
+    ``kind`` is what an answer says of it as well.
+    """
+
+    kind: t.Mapping[str, t.Any] = {}
+
+    def __init__(self, message: str = "", problems: t.Iterable[Problem] = ()) -> None:
+        """Take problems, or the words of another program."""
+        self.problems = list(problems)
+        super().__init__(message or in_words(self.problems))
 
 
 class NodeHeldError(NodeError):
     """Other runs hold this node, ``by`` their run_ids; one that is not ``running`` may still give it up."""
 
-    def __init__(self, message: str, by: list[str], running: bool) -> None:
+    def __init__(self, by: list[str], running: bool, problems: t.Iterable[Problem], message: str = "") -> None:
         """Say who holds the node."""
-        super().__init__(message)
+        super().__init__(message, problems)
         self.by, self.running = by, running
+        self.kind = {"held_by": by, "running": running}
 
 
 class RunGoneError(NodeError):
     """What this node kept of the run is gone."""
+
+    kind: t.Mapping[str, t.Any] = {"gone": True}

@@ -15,6 +15,8 @@ import shlex
 import stat
 import typing as t
 
+from .problems import Problem, problem
+
 if t.TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -29,7 +31,6 @@ COUNT_PROGRAM = (
     "verbs.ibv_get_device_list(ctypes.byref(count)); print(count.value)"
 )
 _ABI_WARNING = "does not support the kernel ABI"
-_DRIVERS = "modprobe -a ib_uverbs rdma_ucm"
 
 
 def abi_warnings(errors: str) -> list[str]:
@@ -48,12 +49,61 @@ def kind_of(path: str) -> str:
     return "directory" if stat.S_ISDIR(mode) else "other"
 
 
-class MountProblem(t.NamedTuple):
-    """Why a mount cannot be made as it is meant, and the command; or what a person has to do, where none fixes it."""
+class _Problem(t.NamedTuple):
+    """A kind of problem: the reason, and the command; or what a person has to do, where no command ``fixes`` it."""
 
     reason: str
     command: str
-    fixes: bool = True
+    fixes: bool = False
+
+
+_NO_SOURCE = "{path} does not exist, and a container engine would create an empty folder there, owned by root"
+_PROBLEMS = {
+    "device_missing": _Problem(
+        "the device {path} does not exist",
+        "load its kernel driver; to check: lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'",
+    ),
+    "mount_missing": _Problem(
+        _NO_SOURCE, "mount what belongs at {quoted}, or remove it from volume_dict in the config"
+    ),
+    "verbs_missing": _Problem(_NO_SOURCE, "modprobe -a ib_uverbs rdma_ucm", fixes=True),
+    "library_missing": _Problem(
+        "the library {path} does not exist",
+        "put the driver vendor's library there; to find it: find / -xdev -name {name}",
+    ),
+    "library_is_folder": _Problem(
+        "{path} must be a library, but is a folder, which container engines create for a missing source",
+        "rmdir {quoted}",
+        fixes=True,
+    ),
+    "library_is_no_file": _Problem(
+        "{path} must be a library, but is not a regular file", "put the library there; to check: ls -l {quoted}"
+    ),
+}
+_OF_LIBRARIES = {"missing": "library_missing", "directory": "library_is_folder"}
+
+
+class MountProblem(t.NamedTuple):
+    """Why a path of the node cannot be given to a container as it is meant: the code of the problem, and the path."""
+
+    code: str
+    path: str
+
+    @property
+    def reason(self) -> str:
+        """Return what is wrong, without a full stop."""
+        return _PROBLEMS[self.code].reason.format(path=self.path)
+
+    @property
+    def command(self) -> str:
+        """Return the command that repairs it, or what a person has to do."""
+        name, quoted = shlex.quote(os.path.basename(self.path)), shlex.quote(self.path)
+        return _PROBLEMS[self.code].command.format(name=name, quoted=quoted)
+
+    @property
+    def fixes(self) -> bool:
+        """Return whether the command repairs it without a person."""
+        return _PROBLEMS[self.code].fixes
 
 
 def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
@@ -63,41 +113,24 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
     worse than nothing, and it hides what is missing from then on.
     """
     source, target = mount["source"], mount["target"]
-    quoted = shlex.quote(source)
     if target.endswith((".so", HOST_LIBRARY)):
-        return _library_problem(source, kind)
+        code = _OF_LIBRARIES.get(kind, "library_is_no_file")
+        return None if kind == "file" else MountProblem(code, source)
     if kind != "missing":
         return None
-    reason = f"{source} does not exist, and a container engine would create an empty folder there, owned by root"
-    if source.startswith("/dev/infiniband"):
-        return MountProblem(reason, _DRIVERS)
-    mounted = f"mount what belongs at {quoted}, or remove it from volume_dict in the config"
-    return MountProblem(reason, mounted, fixes=False)
+    return MountProblem("verbs_missing" if source.startswith("/dev/infiniband") else "mount_missing", source)
 
 
-def _library_problem(source: str, kind: str) -> MountProblem | None:
-    quoted = shlex.quote(source)
-    if kind == "missing":
-        name = shlex.quote(os.path.basename(source))
-        where = f"put the driver vendor's library there; to find it: find / -xdev -name {name}"
-        return MountProblem(f"the library {source} does not exist", where, fixes=False)
-    if kind == "directory":
-        reason = f"{source} must be a library, but is a folder, which container engines create for a missing source"
-        return MountProblem(reason, f"rmdir {quoted}")
-    if kind != "file":
-        reason = f"{source} must be a library, but is not a regular file"
-        return MountProblem(reason, f"put the library there; to check: ls -l {quoted}", fixes=False)
-    return None
-
-
-def mount_problems(mounts: Iterable[Mount]) -> list[str]:
-    """Return what is wrong with the mounts of a node's plan on this node, as sentences without a full stop.
+def mount_problems(mounts: Iterable[Mount]) -> list[Problem]:
+    """Return what is wrong with the mounts of a node's plan on this node.
 
     Those that are ``staged`` are left out: staging the run makes them.
     """
     wanted = [mount for mount in mounts if not mount.get("staged")]
-    problems = [mount_problem(mount, kind_of(mount["source"])) for mount in wanted]
-    return [f"{problem.reason}; to fix it: {problem.command}" for problem in problems if problem]
+    found = ((mount["source"], mount_problem(mount, kind_of(mount["source"]))) for mount in wanted)
+    return [
+        problem("mount_wrong", source=source, reason=one.reason, command=one.command) for source, one in found if one
+    ]
 
 
 def library_lines(mounts: Iterable[Mount], devices: int) -> list[str]:

@@ -6,12 +6,15 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .problems import Problem, problem
+
+_GIB = 1024**3
 # What logs, a token and an index cache fit in.
 LEAST_BYTES = 1024**3
 
 
-def room_problems(needs: t.Mapping[str, int]) -> list[str]:
-    """Return, as sentences, which disks have less room than ``needs`` says for all paths on them, in bytes by path.
+def room_problems(needs: t.Mapping[str, int]) -> list[Problem]:
+    """Return which disks have less room than ``needs`` says for all paths on them, in bytes by path.
 
     A path that is not there yet counts for the nearest folder above it. A disk that tells nothing has room.
     """
@@ -23,10 +26,8 @@ def room_problems(needs: t.Mapping[str, int]) -> list[str]:
         needed, disk = sum(needs[path] for path in paths), os.statvfs(_nearest(paths[0]))
         free = disk.f_bavail * disk.f_frsize
         if disk.f_blocks and free < needed:
-            problems.append(
-                f"{' and '.join(paths)} need {in_gib(needed)} but have {in_gib(free)} free; free up space there "
-                f"(du -xh {_nearest(paths[0])}), or choose another log_dir or data folder"
-            )
+            sizes = {"needed_gib": needed / _GIB, "free_gib": free / _GIB}
+            problems.append(problem("too_little_room", paths=paths, disk=_nearest(paths[0]), **sizes))
     return problems
 
 

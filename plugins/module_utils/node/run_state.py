@@ -4,8 +4,8 @@
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
 ``stopped`` (by us). Times are seconds since the epoch by the node's clock. Of what ended otherwise than by our stop,
 ``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
-ended, ``full_disk`` the folder of the log where nothing more could be written, and ``traffic`` what its RDMA ports had
-moved by then (`rdma_traffic`).
+ended, ``full_disk`` the folder of the log where nothing more could be written, ``ran_seconds`` for how long it ran by
+the node's monotonic clock, and ``traffic`` what its RDMA ports had moved by then (`rdma_traffic`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import typing as t
 from .engines import ENGINES, engine_of
 from .files import read_json, write_json
 from .identity import is_identity, is_same_run
-from .launch import recorded_end, recorded_outcome
+from .launch import recorded_end, recorded_outcome, recorded_seconds
 from .machine_changes import boot_id, killed_for_memory
 from .own_folders import has_run_folder
+from .problems import ProblemError
 from .processes import is_running
 from .rdma_traffic import traffic_since
 
@@ -33,7 +34,7 @@ STATE_NAME = "state.json"
 _FULL_BYTES = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # What else the state says of a training that ended otherwise than by our stop.
-CIRCUMSTANCES = ("booted", "engine_problem", "full_disk")
+CIRCUMSTANCES = ("booted", "engine_problem", "full_disk", "ran_seconds")
 # What a shell adds to the number of the signal that ended a process.
 _SIGNALLED = 128
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")
@@ -73,6 +74,7 @@ def read_state(node: Place, run_id: str) -> State | None:
         "status": "killed" if outcome["exit_status"] is None else "exited",
         "booted": booted,
         "full_disk": _full_disk(node),
+        "ran_seconds": recorded_seconds(node),
         "ended_at": _ended_at(node, state),
         # Now, before somebody else uses the network.
         "traffic": traffic_since(state["before"]),
@@ -101,7 +103,7 @@ def _read(node: Place, run_id: str) -> State | None:
         or state.get("status") not in _STATUSES
         or (state["status"] != "staged" and not isinstance(state.get("before"), dict))
     ):
-        raise ValueError(f"{path} is not the state of run {run_id} on {node['node']}")
+        raise ProblemError("other_state", path=path, run_id=run_id, node=node["node"])
     return t.cast("State | None", state)
 
 

@@ -10,8 +10,7 @@ import threading
 import typing as t
 
 from .inspection.gpus import first_vendor
-from .inspection.pcie import pcie_link
-from .inspection.sensors import readings
+from .inspection.sensors import pcie_link, readings
 
 if t.TYPE_CHECKING:
     from .contracts import Telemetry

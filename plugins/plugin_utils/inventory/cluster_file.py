@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from ..plan.config.field_types import Environment, FreeObject, Line, Name, with_user
+from ..plan.config.field_types import USER_FIELD, Environment, FreeObject, Line, Name, with_user
 from ..plan.config.findings import Findings
 from ..plan.config.json_config import read_json
 from ..plan.config.model import section, typed
-from ..plan.config.texts import USER_FIELD
 from ..text.words import key_path, listed
 from .hosts import Host
 

@@ -18,6 +18,8 @@ from ..text.words import misspelled, nearest
 PREFIXES = ("training_", "report_", "node_prep_", "isolate_")
 # Host variables that are not role arguments.
 _OF_HOSTS = ("training_address", "training_node_environment", "training_topology", "isolate_rehearsal_slowdown")
+# Variables of the role report that the role training does not read; its own apply to the report as well.
+_OF_REPORT = {"report_require_nodes": "training_require_nodes", "report_require_pass": "training_require_pass"}
 _COLLECTION = Path(__file__).resolve().parents[3]
 _PREFIX = re.compile("|".join(f"^{prefix}" for prefix in PREFIXES))
 _NAMED_BY = ("register", "loop_var")
@@ -50,6 +52,27 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
         }
         for name, on in sorted(hosts.items())
     ]
+
+
+def ignored_variables(variables: Mapping[str, t.Any]) -> list[Finding]:
+    """Return a fault for each variable of the role report that is set to false where the role training has its own.
+
+    ``variables`` are those of one host with their values. The defaults of both roles are true.
+    """
+    return [
+        {
+            "key": old,
+            "value": variables[old],
+            "message": "The role training does not read this variable.",
+            "remedy": f"Set {new} to false instead.",
+        }
+        for old, new in _OF_REPORT.items()
+        if _is_false(variables.get(old)) and not _is_false(variables.get(new))
+    ]
+
+
+def _is_false(value: t.Any) -> bool:
+    return value is False or str(value).casefold() in ("false", "no", "0")
 
 
 def misspelled_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from ...module_utils.node.processes import labels
 from ...module_utils.node.single_launch import node_of
 from ..contracts import NodePlan, Plan
-from ..plan.job.recorder import without_recording
+from ..plan.job.environment_variables import without_recording
 
 _MARGIN_SECONDS = 120
 # Nodes look for the tools of all probes before the tests; the planned time does not include it.

@@ -14,13 +14,21 @@ from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
 from ..text.words import counted
 from .answers import Telemetry
-from .judge import Verdict, suspects_of, unproved_of, verdicts_of
+from .judge import (
+    Confirmation,
+    Verdict,
+    best_references,
+    confirming_tests,
+    suspects_of,
+    suspects_of_sweep,
+    unproved_of,
+    verdicts_of,
+)
 from .measured import Measured, Score, Suspect, Unproved
 from .planned import PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
 from .score import Scored, scores_of, unmeasured
-from .suspicion import Confirmation, confirmation, proven, suspected
 
 Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]
@@ -181,11 +189,11 @@ def _confirmation(
     before: Collection[str],
 ) -> list[Measured]:
     scored = scores_of(measured)
-    suspects = suspected(scored, before)
+    suspects = suspects_of_sweep(scored, before)
     again = Confirmation([], [], [])
     if suspects:
-        good = proven(scored, nodes, [score.unit for score in suspects])
-        again = confirmation(suspects, scored, good, smallest_group(tests))
+        good = best_references(scored, nodes, [score.unit for score in suspects])
+        again = confirming_tests(suspects, scored, good, smallest_group(tests))
         named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
         say(f"Tested again: {', '.join(named)}")
     found = prober.singles(again.singles, "confirmation") if again.singles else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is slow or broken, by how much, and how certain that is.
+"""Who is suspected, with which tests that is confirmed or dropped, and who is slow or broken, by how much.
 
 Nobody is accused by the sweep alone, and nobody by the confirmation alone. What both say together has to be as far from
 the others as none of the healthy nodes is, but for 1 in 100 sweeps, and the confirmation by itself nearly as far: that
@@ -14,11 +14,80 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .groups import excesses_of
+from ...module_utils.node.probes.known import Of
+from ..text.isolation import isolation_finding
+from .groups import Split, excesses_of, with_proven
 from .measured import Measured, Score, Suspect, Unit, Unproved
+from .pairs import Pair, against
+from .planned import CONFIRMING_ROUNDS
 from .robust import Values
 from .score import SUSPECTED, Scored, scores_of
-from .suspicion import suspected
+
+_REFERENCES = 8
+
+
+class Confirmation(t.NamedTuple):
+    """The tests that confirm or clear suspects: nodes by themselves, and rounds of pairs and of groups."""
+
+    singles: list[str]
+    pairs: list[list[Pair]]
+    groups: list[Split]
+
+
+def suspects_of_sweep(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
+    """Return the scores of who is to be tested again, the furthest from the others first.
+
+    Nodes that were suspects ``before`` are, however near they are. A link is no suspect beside one of its nodes.
+    """
+    scores = [score for of_probe in scored.values() for score in of_probe.scores]
+    far = [score for score in scores if score.nearness >= SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
+    slow_nodes = {(score.probe, score.unit.nodes[0]) for score in far if len(score.unit.nodes) == 1}
+    alone = [score for score in far if not _has_slow_node(score, slow_nodes)]
+    alone += [score for score in scores if len(score.unit.nodes) == 1 and score.unit.nodes[0] in before]
+    return sorted(dict.fromkeys(alone), key=lambda score: -score.nearness)
+
+
+def _has_slow_node(score: Score, slow: set[tuple[str, str]]) -> bool:
+    return len(score.unit.nodes) == 2 and any((score.probe, node) in slow for node in score.unit.nodes)
+
+
+def best_references(scored: Mapping[str, Scored], nodes: Sequence[str], suspects: Iterable[Unit]) -> list[str]:
+    """Return the nodes that are nearest to the others in everything that was measured, without suspects."""
+    worst = dict.fromkeys(nodes, 0.0)
+    for of_probe in scored.values():
+        for score in of_probe.scores:
+            for node in score.unit.nodes:
+                worst[node] = max(worst[node], abs(score.nearness))
+    barred = {node for unit in suspects for node in unit.nodes}
+    return sorted((node for node in nodes if node not in barred), key=worst.__getitem__)
+
+
+def confirming_tests(
+    suspects: Sequence[Score], scored: Mapping[str, Scored], good: Sequence[str], group: int = 0
+) -> Confirmation:
+    """Return the tests of suspects, given the ``good`` nodes to compare with, best first, and the size of a group."""
+    names = list(dict.fromkeys(node for score in suspects for node in score.unit.nodes))
+    links = list(dict.fromkeys(s.unit.nodes for s in suspects if len(s.unit.nodes) == 2))
+    by = {of: {node for s in suspects if scored[s.probe].of == of for node in s.unit.nodes} for of in t.get_args(Of)}
+    in_pairs, in_groups = ([name for name in names if name in by[of]] for of in ("pairs", "groups"))
+    return Confirmation(
+        [*names, *good[:_REFERENCES]] if by["nodes"] else [],
+        [*CONFIRMING_ROUNDS * _disjoint(links), *against(in_pairs, good, CONFIRMING_ROUNDS)] if in_pairs else [],
+        with_proven(in_groups, good, group, CONFIRMING_ROUNDS),
+    )
+
+
+def _disjoint(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """Return pairs in rounds in which no node is in two of them."""
+    rounds: list[list[Pair]] = []
+    for pair in pairs:
+        free = next((one for one in rounds if not {node for met in one for node in met} & set(pair)), None)
+        if free is None:
+            rounds.append([pair])
+        else:
+            free.append(pair)
+    return rounds
+
 
 _ALONE = 0.7
 # An effect counts as gone if the second test shows less than this share of it.
@@ -35,7 +104,9 @@ def suspects_of(measured: Sequence[Measured], before: Collection[str] = ()) -> l
     """
     scored = scores_of(measured)
     again = [one for one in measured if one.stage == "confirmation"]
-    found = [suspect for score in suspected(scored, before) if (suspect := _accused(score, scored, measured, again))]
+    found = [
+        suspect for score in suspects_of_sweep(scored, before) if (suspect := _accuse(score, scored, measured, again))
+    ]
     return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
 
 
@@ -45,7 +116,7 @@ def unproved_of(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> li
     again = [one for one in measured if one.stage == "confirmation"]
     accused = {node for one in suspects for node in (one["node"], one["other"]) if node}
     found: dict[Unit, Unproved] = {}
-    for score in suspected(scored):
+    for score in suspects_of_sweep(scored):
         effect_again = _effect_again(score, scored[score.probe], again)
         if score.broken or effect_again is None or score.proof is None or accused & set(score.unit.nodes):
             continue
@@ -77,7 +148,7 @@ def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: It
     }
 
 
-def _accused(
+def _accuse(
     score: Score, scored: Mapping[str, Scored], measured: Iterable[Measured], again: Sequence[Measured]
 ) -> Suspect | None:
     unit, of_probe = score.unit, scored[score.probe]
@@ -93,14 +164,15 @@ def _accused(
         return None
     in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
     low, high = _interval(np.concatenate([in_sweep, own_again]))
-    evidence = (
-        f"{score.probe} takes {math.exp(score.effect):.3g} times as long as usual, and {math.exp(effect_again):.3g} "
-        f"times when tested again against proven nodes; that is {together / score.spread:.1f} deviations, and "
-        f"{score.needed:.1f} would be enough"
-    )
+    values = {
+        "times": math.exp(score.effect),
+        "times_again": math.exp(effect_again),
+        "deviations": together / score.spread,
+        "needed": score.needed,
+    }
     # The effect of a link comes from the fit, so it can lie a little outside the range of the link's own samples.
     low, high = min(low, together), max(high, together)
-    return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), evidence)
+    return _suspect(score, math.expm1(together), (math.expm1(low), math.expm1(high)), values)
 
 
 def _again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> Values:
@@ -117,20 +189,24 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:
-    return _suspect(score, None, None, f"{score.probe} fails, and again when repeated: {failed[-1].problem}")
+    return _suspect(score, None, None, {"said": failed[-1].problem})
 
 
-def _suspect(score: Score, slower_by: float | None, interval: tuple[float, float] | None, evidence: str) -> Suspect:
-    nodes = score.unit.nodes
+def _suspect(
+    score: Score, slower_by: float | None, interval: tuple[float, float] | None, values: dict[str, t.Any]
+) -> Suspect:
+    nodes, verdict = score.unit.nodes, "broken" if slower_by is None else "slow"
+    evidence = isolation_finding("tested_again", verdict, probe=score.probe, **values)
     return {
         "node": nodes[0],
         "other": nodes[1] if len(nodes) == 2 else None,
         "part": score.unit.part,
         "probe": score.probe,
-        "verdict": "broken" if slower_by is None else "slow",
+        "verdict": t.cast("t.Literal['slow', 'broken']", verdict),
         "slower_by": slower_by,
         "interval": interval,
-        "evidence": evidence,
+        "evidence": evidence["message"],
+        "values": evidence["values"],
     }
 
 

@@ -11,6 +11,7 @@ from ..contracts import Summary
 from ..run.blame import blame_of_verdict
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
+from ..text.slowness import slower
 from ..text.words import listed
 
 # The node's kernel or counters, or the trainer, reported these; they need not have failed the run.
@@ -62,7 +63,7 @@ def suspects_of_run(summary: Summary) -> dict[str, str]:
     """Return the nodes that a run makes suspect, each with why: slow or failed ones, and what machines reported."""
     together = summary["mode"] == "multi_node"
     hosts = {node["node"] for node in summary["nodes"]}
-    found = {one["node"]: f"{100 * one['slower']:.1f} % slower in the run" for one in summary["stragglers"]["nodes"]}
+    found = {one["node"]: f"{slower(one['slower'])} in the run" for one in summary["stragglers"]["nodes"]}
     for node, blame in blame_of_verdict(summary, hosts, {}, together=together).items():
         found.setdefault(node, blame["reason"])
     for reason in (*summary["reasons"], *summary["notes"]):

@@ -76,7 +76,7 @@ class Suspect(TypedDict):
     """A node, or the link between two, that was found to be slow or broken.
 
     ``slower_by`` is a fraction of what the others take, ``interval`` its lower and upper bound at 95 %; both are None
-    for what is broken.
+    for what is broken. ``values`` are those of the ``evidence``, see `text.isolation`; an earlier version wrote none.
     """
 
     node: str
@@ -87,6 +87,7 @@ class Suspect(TypedDict):
     slower_by: float | None
     interval: tuple[float, float] | None
     evidence: str
+    values: t.NotRequired[dict[str, t.Any]]
 
 
 class Unproved(TypedDict):

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from an isolation: which hosts are red, which may train, and one sentence for each suspect."""
+"""What follows from an isolation: its findings, its verdict, which hosts are red, and which may train."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import typing as t
 
 from ...module_utils.node.probes.known import PROBES
+from ..contracts import Reason
 from ..run.blame import FAILED, UNREACHABLE, Blame
+from ..text.isolation import isolation_finding, title_of
 from .isolation import Isolation, Suspicion
 from .measured import Suspect, Unproved
-from .readings import OF_GPUS, probe_of
-from .scale import SizeFound, SlowAtScale
+from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
+from .scale import SlowAtScale
 
 # Operators hardly send a node away for less than this; if only more can be proved, nobody is called good.
 _ACCEPTED = 0.1
+# By the code of the headline.
+_VERDICTS = {
+    **dict.fromkeys(("slow", "broken"), "suspects"),
+    **dict.fromkeys(("none_tested", "some_tested"), "incomplete"),
+    **dict.fromkeys(("unmeasured", "unproved", "coarse"), "unproved"),
+    "slow_at_scale": "slow_at_scale",
+    "good": "good",
+}
 
 
 def blame_of(isolation: Isolation) -> dict[str, Blame]:
@@ -23,58 +33,124 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
     """
     blamed: dict[str, Blame] = {}
     for suspect in isolation["suspects"]:
+        reason = f"{finding_of(suspect)['message']}: {suspect['evidence']}."
         for node in filter(None, (suspect["node"], suspect["other"])):
-            blamed.setdefault(node, Blame(state=FAILED, reason=f"{in_words(suspect)}: {suspect['evidence']}."))
-    for node, found in isolation["nodes"].items():
-        if found["verdict"] == "untested":
-            state = UNREACHABLE if found["unreachable"] else FAILED
-            blamed.setdefault(node, Blame(state=state, reason=f"{node} was not tested: {found['reason']}."))
-    for probe, problem in isolation.get("unmeasured", {}).items():
+            blamed.setdefault(node, Blame(state=FAILED, reason=reason))
+    for finding in untested_nodes(isolation):
+        state = UNREACHABLE if isolation["nodes"][finding["node"]]["unreachable"] else FAILED
+        blamed.setdefault(finding["node"], Blame(state=state, reason=f"{finding['message']}."))
+    for finding in unmeasured_probes(isolation):
         for node in isolation["nodes"]:
-            blamed.setdefault(node, Blame(state=FAILED, reason=f"{unmeasured_in_words(probe, problem)}."))
+            blamed.setdefault(node, Blame(state=FAILED, reason=f"{finding['message']}."))
     return blamed
 
 
-def in_words(suspect: Suspect) -> str:
-    """Return what is wrong: ``node3 is 31 % slower (30 to 33 %)``."""
-    what = _what(suspect)
-    if suspect["slower_by"] is None or suspect["interval"] is None:
-        return f"{what} is broken"
-    low, high = (100 * bound for bound in suspect["interval"])
-    return f"{what} is {100 * suspect['slower_by']:.1f} % slower ({low:.1f} to {high:.1f} %)"
+def finding_of(suspect: Suspect) -> Reason:
+    """Return what is wrong: ``node3 (cpu) is 31.0 % slower (30.1 to 33.0 %)``."""
+    values: dict[str, t.Any] = {"slower_by": suspect["slower_by"], "interval": suspect["interval"]}
+    if suspect["interval"] is None:
+        return _of_unit("broken", suspect)
+    return _of_unit("slow", suspect, **{**values, "interval": list(suspect["interval"])})
 
 
-def unproved_in_words(one: Unproved) -> str:
-    """Return what was slow without being proved."""
-    return (
-        f"{_what(one)} took {100 * one['slower_by']:.1f} % longer both times; among these nodes only "
-        f"{100 * one['proof']:.0f} % would be proof"
-    )
+def _of_unit(code: str, one: Suspect | Unproved, title: str = "", **values: t.Any) -> Reason:
+    """Return a finding of a node, or of a link, with its probe."""
+    case = "_".join(filter(None, (title, "link" if one["other"] else "")))
+    of = {"other": one["other"]} if one["other"] else {"part": one["part"]}
+    return isolation_finding(code, case, one["node"], **of, probe=one["probe"], **values)
 
 
-def unmeasured_in_words(probe: str, problem: str) -> str:
-    """Return what could not be measured anywhere, and how that failed."""
-    return f"{failed_everywhere(probe)}: {problem}"
+def findings_of(isolation: Isolation) -> list[Reason]:
+    """Return all that was found, the suspects first."""
+    suspects = isolation["suspects"]
+    return [
+        *map(finding_of, suspects),
+        *unmeasured_probes(isolation),
+        *(_unproved(one) for one in isolation["unproved"]),
+        *map(_suspicion, isolation["suspicion"]),
+        *untested_nodes(isolation),
+        *(_at_scale(one) for one in isolation["at_scale"]),
+        # Slow nodes make larger groups slower, too.
+        *([] if suspects else _sizes(isolation)),
+        *peaks_of(isolation.get("gpus", {}), isolation["seconds"]),
+        proof_of(isolation),
+    ]
 
 
-def failed_everywhere(probe: str) -> str:
-    """Return that a probe failed on all nodes, or between them."""
+def headline_of(isolation: Isolation) -> Reason:
+    """Return the main finding: the worst suspect, what was not tested, or why not all is good although nobody is."""
+    if isolation["suspects"]:
+        return finding_of(isolation["suspects"][0])
+    good, untested = len(passing_nodes(isolation)), untested_nodes(isolation)
+    if not good:
+        return isolation_finding("none_tested")
+    if untested:
+        return isolation_finding("some_tested", good=good, untested=len(untested))
+    if doubt := _doubt_of(isolation):
+        return doubt
+    case = "one_node" if good == 1 else "with_links" if isolation["links"] else ""
+    return isolation_finding("good", case, nodes=good)
+
+
+def _doubt_of(isolation: Isolation) -> Reason | None:
+    """Return why not all is good although nobody is accused, None if it is."""
+    if isolation["at_scale"]:
+        return _at_scale(isolation["at_scale"][0], title="title")
+    if unmeasured := isolation.get("unmeasured"):
+        return isolation_finding("unmeasured", "title", probes=[{"probe": one, "of": _of(one)} for one in unmeasured])
+    if isolation["unproved"]:
+        return _unproved(isolation["unproved"][0], title="title")
+    return isolation_finding("coarse") if _is_coarse(isolation) else None
+
+
+def verdict_of(isolation: Isolation) -> str:
+    """Return the verdict of an isolation: ``good``, ``suspects``, ``incomplete``, ``slow_at_scale`` or ``unproved``."""
+    return _VERDICTS[headline_of(isolation)["code"]]
+
+
+def title_of_isolation(isolation: Isolation) -> str:
+    """Return the headline of an isolation, with how many more suspects there are."""
+    links = {(one["node"], one["other"]) for one in isolation["suspects"]}
+    return title_of(headline_of(isolation), max(0, len(links) - 1), gpus_untested=gpus_are_untested(isolation))
+
+
+def _unproved(one: Unproved, title: str = "") -> Reason:
+    return _of_unit("unproved", one, title, slower_by=one["slower_by"], proof=one["proof"])
+
+
+def unmeasured_probes(isolation: Isolation) -> list[Reason]:
+    """Return which probes could not be measured anywhere, and how they failed."""
+    return [
+        isolation_finding("unmeasured", _of(probe), probe=probe, said=problem)
+        for probe, problem in isolation.get("unmeasured", {}).items()
+    ]
+
+
+def _of(probe: str) -> str:
+    """Return whether a probe fails on nodes or between them."""
     known = PROBES.get(probe_of(probe))
-    return f"{probe} failed {'on' if known and known.of == 'nodes' else 'between'} all nodes"
+    return "nodes" if known and known.of == "nodes" else "between"
 
 
-def suspicion_in_words(one: Suspicion) -> str:
+def untested_nodes(isolation: Isolation) -> list[Reason]:
+    """Return which nodes were not tested, and why."""
+    return [
+        isolation_finding("untested", node=node, said=one["reason"])
+        for node, one in isolation["nodes"].items()
+        if one["verdict"] == "untested"
+    ]
+
+
+def _suspicion(one: Suspicion) -> Reason:
     """Return what became of a node that a run made suspect."""
-    found = {True: "confirmed", False: "not confirmed by these tests", None: "not tested"}[one["confirmed"]]
-    return f"{one['node']} was a suspect of the run ({one['reason'].rstrip('.')}): {found}"
+    case = {True: "confirmed", False: "not_confirmed", None: "not_tested"}[one["confirmed"]]
+    return isolation_finding("suspicion", case, one["node"], reason=one["reason"].rstrip("."))
 
 
-def proof_in_words(isolation: Isolation) -> str:
+def proof_of(isolation: Isolation) -> Reason:
     """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
-    least = [f"{100 * by:.0f} % ({probe})" for probe, by in isolation["proof"].items() if by is not None]
-    if not least:
-        return "No measurement proves here that a node is slower"
-    return f"Proof that a node is slower begins at {', '.join(least)}"
+    least = {probe: by for probe, by in isolation["proof"].items() if by is not None}
+    return isolation_finding("proof", least=least) if least else isolation_finding("proof", "none")
 
 
 def gpus_are_untested(isolation: Isolation) -> bool:
@@ -83,7 +159,7 @@ def gpus_are_untested(isolation: Isolation) -> bool:
     return bool(tests and isolation.get("telemetry") and not OF_GPUS & set(tests.get("probes", ())))
 
 
-def is_coarse(isolation: Isolation) -> bool:
+def _is_coarse(isolation: Isolation) -> bool:
     """Return whether a node could be slower than anybody would accept without being accused.
 
     Groups do not count: what they prove comes on top of what nodes by themselves and in pairs do.
@@ -92,27 +168,20 @@ def is_coarse(isolation: Isolation) -> bool:
     return any(by is None or by > _ACCEPTED for probe, by in isolation["proof"].items() if probe not in of_groups)
 
 
-def at_scale_in_words(one: SlowAtScale) -> str:
+def _at_scale(one: SlowAtScale, title: str = "") -> Reason:
     """Return which groups are slow although none of their nodes is."""
-    if one["slower_by"] is None:
-        return f"Groups of {one['nodes']} nodes fail, and those of {one['than']} do not ({one['probe']})"
-    by = f"{100 * one['slower_by']:.0f} % slower"
-    return f"Groups of {one['nodes']} nodes are {by} than groups of {one['than']} ({one['probe']})"
+    case = "_".join(filter(None, (title, "fails" if one["slower_by"] is None else "")))
+    return isolation_finding("slow_at_scale", case, **t.cast("dict[str, t.Any]", one))
 
 
-def sizes_in_words(probe: str, sizes: Sequence[SizeFound]) -> str:
-    """Return how much longer than the smallest groups all others take by a probe."""
-    least, *larger = sizes
-    more = [f"{one['nodes']} nodes {_percent_more(one['slower_by'])}" for one in larger]
-    return f"Against groups of {least['nodes']} nodes: {', '.join(more)} ({probe})"
-
-
-def _percent_more(by: float | None) -> str:
-    return "failed" if by is None else f"{100 * by:+.1f} %".replace("-", "−")
-
-
-def _what(one: Suspect | Unproved) -> str:
-    return f"The link {one['node']}–{one['other']}" if one["other"] else f"{one['node']} ({one['part']})"
+def _sizes(isolation: Isolation) -> list[Reason]:
+    """Return how much longer than the smallest groups all others take, by what takes as long in groups of any size."""
+    found = []
+    for probe, (least, *larger) in isolation["sizes"].items():
+        if probe in OF_SCALE and larger:
+            sizes = [{"nodes": one["nodes"], "slower_by": one["slower_by"]} for one in larger]
+            found.append(isolation_finding("sizes", probe=probe, least=least["nodes"], sizes=sizes))
+    return found
 
 
 def passing_nodes(isolation: Isolation) -> list[str]:
@@ -133,10 +202,10 @@ def probes_against(isolation: Isolation, node: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def reasons_of(isolation: Isolation) -> dict[str, str]:
+def findings_against(isolation: Isolation) -> dict[str, list[Reason]]:
     """Return the nodes to leave out, each with what was found of it."""
     failing = failing_nodes(isolation)
-    return {node: "; ".join(in_words(one) for one in isolation["suspects"] if one["node"] == node) for node in failing}
+    return {node: [finding_of(one) for one in isolation["suspects"] if one["node"] == node] for node in failing}
 
 
 def failing_nodes(isolation: Isolation) -> list[str]:

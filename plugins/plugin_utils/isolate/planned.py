@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing_extensions import TypedDict
 
 from ..text.words import counted, listed
-from .rounds import Pair, rounds_of_pairs
-from .splits import LEAST_NODES_OF_GROUPS, Split, planned_splits
+from .groups import LEAST_NODES_OF_GROUPS, Split, planned_splits
+from .pairs import Pair, rounds_of_pairs
 
 # With three partners a node that is slow stands out against one slow link and against one slow partner.
 LEAST_ROUNDS = 3

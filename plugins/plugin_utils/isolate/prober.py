@@ -19,8 +19,8 @@ from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
+from .pairs import Pair
 from .readings import readings_of
-from .rounds import Pair
 
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0

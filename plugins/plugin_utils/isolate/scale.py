@@ -14,12 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from typing_extensions import TypedDict
 
-from .groups import by_size
+from .groups import Split, by_size
 from .measured import Measured, Stage, Suspect
 from .readings import OF_SCALE
 from .robust import deviations_needed, spread
 from .score import FALSE_ACCUSATIONS
-from .splits import Split
 
 # Some of it is normal: a larger group is more likely to wait for somebody. Operators hardly look into less than this.
 _ACCEPTED = math.log(1.1)

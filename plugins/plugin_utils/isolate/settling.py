@@ -11,10 +11,10 @@ from ...module_utils.node.phase import NodeError
 from ...module_utils.node.probes.known import PROBES
 from ...module_utils.node.probes.torch.running import SCRIPT
 from .choice import BUILT_IN, Chosen, chosen, instead, looked_for, unable
+from .groups import LEAST_NODES_OF_GROUPS
 from .options import Options
 from .planned import MOST_MINUTES, PlanError, PlannedTests, groups_in_words, plan_tests, planned_in_words
 from .prober import Prober
-from .splits import LEAST_NODES_OF_GROUPS
 
 _SCRIPT = Path(__file__).parents[2] / "module_utils/node/probes/torch/script.py"
 

@@ -25,10 +25,10 @@ class Way(t.NamedTuple):
     trainer: Trainer[t.Any, t.Any]
     why_trainer: str
 
-    def grammar(self, config: t.Any, options: ConfigOptions) -> Choice:
-        """Return the grammar of the log, given the config as the format read it."""
-        if options.training_log_grammar not in (None, AUTO):
-            return Choice(options.training_log_grammar, "training_log_grammar names it.")
+    def grammar(self, config: t.Any, named: str | None) -> Choice:
+        """Return the grammar of the log: the one that the user names, or else that of the config."""
+        if named is not None and named != AUTO:
+            return Choice(named, "training_log_grammar names it.")
         return self.trainer.grammar_for(config)
 
     def chosen(self, grammar: Choice) -> Chosen:

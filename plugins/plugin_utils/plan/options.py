@@ -10,7 +10,7 @@ from pydantic import create_model
 from ...module_utils.logs.grammars.known import GRAMMARS
 from .config.kinds import OneOf
 from .job.options import ON_HOSTS, ConfigOptions, RunOptions
-from .slurm.options import SlurmOptions
+from .slurm.options import LaunchOptions
 from .trainers.known import OF_FRAMEWORK, TRAINERS
 
 FRAMEWORK_NAMES = ("auto", *OF_FRAMEWORK)
@@ -23,14 +23,14 @@ _NAMES = {
 }
 
 
-def _with_own_options() -> type[SlurmOptions]:
+def _with_own_options() -> type[LaunchOptions]:
     common = RunOptions.model_fields
-    # A trainer without its own options has only those of SlurmOptions.
+    # A trainer without its own options has only those of every trainer.
     own = [trainer.options for trainer in TRAINERS.values() if trainer.options is not RunOptions]
     named: dict[str, t.Any] = {name: (t.Annotated[str, OneOf(names)], common[name]) for name, names in _NAMES.items()}
     return create_model(
         "PlanOptions",
-        __base__=(*own, SlurmOptions),
+        __base__=(*own, LaunchOptions),
         **named,
     )
 
@@ -39,7 +39,7 @@ PlanOptions = _with_own_options()
 
 
 # The variables that only one trainer has: its location and version, as far as the config does not set them.
-FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in SlurmOptions.model_fields)
+FRAMEWORK_OPTIONS = tuple(name for name in PlanOptions.model_fields if name not in LaunchOptions.model_fields)
 
 # The name of a variable as an argument of a task that makes a plan, or that reads a config for its logs.
 PLAN_ARGUMENTS, CONFIG_ARGUMENTS = (

@@ -17,20 +17,18 @@ from .config.findings import Findings
 from .config.model import typed
 from .formats.face import Asked, Choice, ConfigT, Format, OwnThresholds
 from .job.container import note_profile
-from .job.gke import launch_of
 from .job.gpu_checks import warn_of_gpu
-from .job.impossible_bounds import warn_of_impossible
-from .job.job import Job
+from .job.job import Job, launch_of
 from .job.memory import warn_of_memory
-from .job.options import ON_HOSTS, RunOptions
+from .job.options import ON_HOSTS, ConfigOptions, RunOptions, part_of
 from .job.ranks import Node, in_rank_order
-from .job.rdma_checks import warn_of_rdma
+from .job.rdma import warn_of_rdma
 from .job.rehearsal import rehearsed
-from .job.thresholds import warn_of_nothing_expected
+from .job.thresholds import warn_of_impossible, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
 from .slurm.around import APPTAINER, PYXIS
-from .slurm.options import SSH, SlurmOptions
+from .slurm.options import SSH, LaunchOptions, SlurmOptions
 from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import BASELINE, OPTION, TARGET, ThresholdsFile, thresholds_of, warn_of_other_names
 from .trainers.known import TRAINERS
@@ -59,7 +57,7 @@ def make_plan(
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
     ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
-    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/gke`), ``slurm`` (see `slurm/script`), ``expected``,
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``slurm`` (see `slurm/script`), ``expected``,
     ``target_loss`` (where there is one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and
     ``nodes``. ``chosen`` says which format, trainer and grammar of the log it is, and why. Where the grammar is not
     that of the framework, as in a rehearsal, ``log_grammar`` names it. It never holds a secret.
@@ -71,8 +69,8 @@ def make_plan(
     if settings.training_rehearsal:
         settings.training_record_only = True
     if settings.training_launcher != SSH:
-        asked = asked_by(text, source, options, 0).nodes
-        nodes = nodes_to_come(settings, asked, nodes[0].user if nodes else "", findings)
+        count = asked_by(text, source, options, 0).nodes
+        nodes = nodes_to_come(settings, count, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
     # Another platform has its own hosts, so no inventory host takes part.
     if settings.training_platform == ON_HOSTS:
@@ -90,12 +88,14 @@ def make_plan(
     if way and data is not None:
         own = _own_thresholds(way.format.thresholds(data), thresholds, settings, findings)
         data = way.format.without_sweep(data, findings)
-        data = _overridden(way.format, data, settings, len(ordered), findings)
-        data, noted = way.format.handed(data, settings, len(ordered), findings)
+        asked = part_of(ConfigOptions, settings)
+        data = _overridden(way.format, data, asked, len(ordered), findings)
+        data, noted = way.format.handed(data, asked, len(ordered), findings)
     if way and data is not None:
-        settings.container_engine = _engine(way.trainer.engine_for(data, settings, noted), settings, noted)
-        grammar = way.grammar(data, settings)
-        job = way.trainer.plan_job(data, settings, ordered, noted)
+        engine = way.trainer.engine_for(data, part_of(way.trainer.options, settings), noted)
+        settings.container_engine = _engine(engine, settings, noted)
+        grammar = way.grammar(data, settings.training_log_grammar)
+        job = way.trainer.plan_job(data, part_of(way.trainer.options, settings), ordered, noted)
     job = _settled(job, settings, noted) if job else None
     workload = workload_of(job) if job else None
     if job and workload:
@@ -109,7 +109,7 @@ def make_plan(
     return rehearsed(plan) if settings.training_rehearsal else plan
 
 
-def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
+def _engine(asked: str, settings: LaunchOptions, findings: Findings) -> str:
     """Return the container engine, given the launcher."""
     if settings.training_launcher == SSH and asked == APPTAINER:
         message, remedy = "Apptainer works only in a Slurm job.", "Choose docker, podman or none."
@@ -118,7 +118,7 @@ def _engine(asked: str, settings: SlurmOptions, findings: Findings) -> str:
     return PYXIS if by_slurm and asked == "auto" else asked
 
 
-def _settled(job: Job, settings: SlurmOptions, findings: Findings) -> Job:
+def _settled(job: Job, settings: LaunchOptions, findings: Findings) -> Job:
     """Return a job with what the options of every trainer say, and note what its nodes cannot do."""
     if settings.training_image:
         job = _with_image(job, settings, findings)
@@ -149,7 +149,7 @@ def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
     return replace(job, image=named if settings.container_engine != "none" else job.image)
 
 
-def typed_options(options: Mapping[str, t.Any], findings: Findings) -> SlurmOptions:
+def typed_options(options: Mapping[str, t.Any], findings: Findings) -> LaunchOptions:
     """Return the typed variables of a run; report and leave out those that exceed the size limits."""
     given = dict(options)
     for name, value in options.items():
@@ -221,13 +221,14 @@ def asked_by(text: str, source: str, options: Mapping[str, t.Any], node_count: i
     config = way.format.read(text, source, way.trainer.name, Findings()) if way else None
     if way is None or config is None:
         return Asked(None, None)
-    return way.format.asked(_overridden(way.format, config, settings, node_count, Findings()), settings, node_count)
+    asked = part_of(ConfigOptions, settings)
+    return way.format.asked(_overridden(way.format, config, asked, node_count, Findings()), asked, node_count)
 
 
 def _overridden(
-    format_: Format[ConfigT], config: ConfigT, settings: RunOptions, node_count: int, findings: Findings
+    format_: Format[ConfigT], config: ConfigT, options: ConfigOptions, node_count: int, findings: Findings
 ) -> ConfigT:
-    return format_.overridden(config, settings, node_count, findings) if settings.training_overrides else config
+    return format_.overridden(config, options, node_count, findings) if options.training_overrides else config
 
 
 def _with_choices(plan: Plan, way: Way, grammar: Choice) -> Plan:
@@ -264,7 +265,7 @@ def _fault_unreadable(source: str, reason: str, findings: Findings) -> None:
 def _assembled(
     job: Job | None,
     workload: Workload | None,
-    settings: SlurmOptions,
+    settings: LaunchOptions,
     source: str,
     nodes: Sequence[Node],
     findings: Findings,
@@ -275,7 +276,11 @@ def _assembled(
         run_id = "-".join(part for part in (now, job.branch.model, job.branch.gpu) if part)
     planned = []
     if job:
-        planned = [job.for_node(node, place, run_id, settings) for place, node in enumerate(nodes)]
+        in_container, archive = settings.container_engine != "none", settings.training_image_archive
+        planned = [
+            job.for_node(node, place, run_id, in_container=in_container, image_archive=archive)
+            for place, node in enumerate(nodes)
+        ]
     optional: OptionalPlan = {"overrides": settings.training_overrides} if settings.training_overrides else {}
     if settings.training_on_interrupt == "stop":
         optional["on_interrupt"] = "stop"
@@ -290,7 +295,8 @@ def _assembled(
     if job and job.gke:
         optional["gke"] = launch_of(run_id, job.gke)
     if planned and job and settings.training_launcher != SSH:
-        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings)
+        of_slurm = part_of(SlurmOptions, settings)
+        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings.container_engine, of_slurm)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

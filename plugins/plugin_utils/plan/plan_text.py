@@ -14,7 +14,7 @@ from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
 from ..text.numbers import exact
 from ..text.words import counted, printable
-from .job.bounds import bound_in_words
+from .job.thresholds import bound_in_words
 from .trainers.known import TRAINERS
 
 _WIDTH = 118

@@ -7,11 +7,11 @@ import re
 import typing as t
 from collections.abc import Iterable
 
-from .config.fields import key_of, may_be_null, nested_model, unit_of, unless_of, variable_of
 from .config.kinds import PLACEHOLDER_PATTERN, Kind
+from .config.model import key_of, may_be_null, nested_model, unit_of, unless_of, variable_of
 from .formats.face import Sections
 from .formats.known import FORMATS
-from .job.branch import MODES
+from .job.job import MODES
 
 if t.TYPE_CHECKING:
     from pydantic import BaseModel

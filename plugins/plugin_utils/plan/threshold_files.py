@@ -25,10 +25,10 @@ from ..metrics import ROWS, canonical_metric
 from ..text.words import key_path, listed, nearest, shown
 from .config.findings import Findings
 from .config.json_config import read_json
-from .job.bounds import KINDS
-from .job.branch import Branch
-from .job.known_models import KNOWN_MODELS, known_model
+from .job.architecture import KNOWN_MODELS, known_model
+from .job.job import Branch
 from .job.peak_tflops import accelerator_of
+from .job.thresholds import KINDS
 from .trainers.known import OF_FRAMEWORK
 
 OPTION = "training_thresholds"

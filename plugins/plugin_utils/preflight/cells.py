@@ -1,55 +1,63 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cells of the preflight table.
 
-A *row* is one check of one node: ``node``, ``check``, ``status``, ``found`` (what the node has), and if the status is
-red, ``reason`` (why the training would suffer) and ``command`` (what fixes it, or what a person must do). A grey row
-could not be judged, or does not apply; ``found`` says why.
+A *row* is one check of one node: ``node``, ``check``, ``status``, and the finding with its ``code``, ``case`` and
+``values``. `text.preflight` puts that into words: ``found`` is what the node has, and if the status is red, ``reason``
+is why the training would suffer, and ``command`` what fixes it, or what a person must do. A grey row could not be
+judged, or does not apply; ``found`` says why.
 """
 
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 from ..contracts import PreflightRow
+from ..text.preflight import cell_in_words
 
 GREEN, RED, GREY = "green", "red", "grey"
 
 
 class Cell(t.NamedTuple):
-    """What a check found out about a node."""
+    """What a check found out about a node; ``remedy`` decides what is told to do, see `text.preflight.CellForm`."""
 
     status: str
-    found: str
-    reason: str = ""
-    command: str = ""
+    code: str
+    case: str
+    values: Mapping[str, t.Any]
+    remedy: str = ""
 
     def row(self, node: str, check: str) -> PreflightRow:
         """Return the row of the table that this is."""
+        found, reason, command = cell_in_words(self.code, self.case, self.values, self.remedy)
         return {
             "node": node,
             "check": check,
             "status": self.status,
-            "found": self.found,
-            "reason": self.reason,
-            "command": self.command,
+            "code": self.code,
+            "case": self.case,
+            "values": dict(self.values),
+            "found": found,
+            "reason": reason,
+            "command": command,
         }
 
 
-def green(found: str) -> Cell:
+def green(code: str, case: str = "", **values: t.Any) -> Cell:
     """Return a cell for what is in order."""
-    return Cell(GREEN, found)
+    return Cell(GREEN, code, case, values)
 
 
-def red(found: str, reason: str, command: str) -> Cell:
+def red(code: str, case: str = "", *, remedy: str = "", **values: t.Any) -> Cell:
     """Return a cell for what has to be fixed."""
-    return Cell(RED, found, reason, command)
+    return Cell(RED, code, case, values, remedy)
 
 
-def by_hand(what: str, shown_by: str = "") -> str:
-    """Return a manual step, for what no command can fix, and the command that shows more."""
-    return f"manual step: {what}" + (f"; to check: {shown_by}" if shown_by else "")
-
-
-def grey(why: str) -> Cell:
+def grey(code: str, case: str = "", **values: t.Any) -> Cell:
     """Return a cell for what could not be judged, or does not apply."""
-    return Cell(GREY, why)
+    return Cell(GREY, code, case, values)
+
+
+def not_known(said: str | None) -> Cell:
+    """Return a cell for what the inspection could not find out, with what it said of that, if anything."""
+    return grey("unknown", "said", said=said) if said else grey("unknown")

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ipaddress
 import statistics
+import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..plan.job.ranks import is_loopback
-from .cells import Cell, by_hand, green, grey, red
+from .cells import Cell, green, grey, not_known, red
 from .facts import Interface
 from .look import Look
 
@@ -21,12 +22,12 @@ CLOCK_SECONDS = 1.0
 def check_socket(look: Look) -> Cell:
     """The interfaces of the config are there, up and have an address; where it names none, one leads to rank 0."""
     if not look.multi_node:
-        return grey("a single node needs no interface")
+        return grey("single_node", "interface")
     interfaces, master = look.facts["network"]["interfaces"], look.facts["network"]["master"]
     address = look.node["master_address"]
     if interfaces is None or master is None:
-        reason = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "unknown"
-        return red("no route", f"rank 0 ({address}) is not reachable: {reason}", _to_route(address))
+        said = look.facts["problems"].get("interfaces") or look.facts["problems"].get("master") or "unknown"
+        return red("rank_0_unreachable", address=address, said=said)
     proposed = proposed_interface(look)
     named = {variable: look.variable(variable) for variable in SOCKET_VARIABLES}
     for variable, value in named.items():
@@ -35,15 +36,10 @@ def check_socket(look: Look) -> Cell:
             return problem
     values = sorted({value for value in named.values() if value})
     if values:
-        return green(", ".join(values))
+        return green("interfaces", interfaces=values)
     if proposed is None:
-        reason = f"no interface of the node routes to rank 0 ({address})"
-        return red("no interface", reason, _to_route(address))
-    return green(f"{proposed} (proposed)" if look.uses_nccl else proposed)
-
-
-def _to_route(address: str | None) -> str:
-    return by_hand(f"give the node a route to {address}", f"ip route get {address}")
+        return red("no_interface", address=address)
+    return green("interfaces", "proposed" if look.uses_nccl else "", interfaces=[proposed])
 
 
 def _interface_problem(
@@ -60,18 +56,12 @@ def _interface_problem(
     for name in value.lstrip("=").split(","):
         found = [one for one in interfaces if (one == name if exact else one.startswith(name))]
         if not found:
-            instead = (
-                f"set {key} in the config to {proposed}"
-                if proposed
-                else by_hand(f"set {key} to an interface of the node", "ip -brief address")
-            )
-            there = ", ".join(interfaces)
-            return red(f"no {name}", f"the node has no interface {name}; it has {there}", instead)
+            values: dict[str, t.Any] = {"interface": name, "there": list(interfaces), "key": key, "proposed": proposed}
+            return red("interface_missing", remedy="proposed" if proposed else "", **values)
         if not any(interfaces[one]["up"] for one in found):
-            return red(f"{name} down", f"the interface {found[0]} is down", f"ip link set {found[0]} up")
+            return red("interface_down", named=name, interface=found[0])
         if not any(interfaces[one]["addresses"] for one in found):
-            give = by_hand(f"assign an address to {found[0]}", f"ip address show {found[0]}")
-            return red(f"{name} bare", f"the interface {found[0]} has no address", give)
+            return red("interface_without_address", named=name, interface=found[0])
     return None
 
 
@@ -96,41 +86,27 @@ def check_hostname(look: Look) -> Cell:
     hostname = look.facts["network"]["hostname"]
     name = look.facts["hostname"]
     if not look.multi_node or hostname is None:
-        return grey("a single node" if hostname else look.facts["problems"].get("hostname", "unknown"))
+        return grey("single_node") if hostname else not_known(look.facts["problems"].get("hostname"))
     if not hostname["loopback"]:
-        return green(", ".join(hostname["addresses"]) or "does not resolve")
-    resolved = f"{name} resolves to {hostname['addresses'][0]}"
+        return green("host_name", "" if hostname["addresses"] else "unresolved", addresses=hostname["addresses"])
+    resolved: dict[str, t.Any] = {"name": name, "address": hostname["addresses"][0]}
     if is_loopback(look.node["master_address"]):
-        return green(f"{resolved}; all nodes are on one machine")
+        return green("host_name_loopback", "one_machine", **resolved)
     interface = look.variable("GLOO_SOCKET_IFNAME")
     if interface:
-        return green(f"{resolved}; Gloo uses {interface}")
+        return green("host_name_loopback", "interface", interface=interface, **resolved)
     master = look.facts["network"]["master"]
     own = (master and master["source"]) or look.node["address"]
-    return red(
-        hostname["addresses"][0],
-        f"the node's own name {name} resolves to a loopback address, so Gloo sends the other nodes to themselves",
-        by_hand(
-            f"map {name} to {own} instead of {hostname['addresses'][0]} in /etc/hosts, or set "
-            "gloo_socket_ifname in the config"
-        ),
-    )
+    return red("host_name_loopback", own=own, **resolved)
 
 
 def check_port(look: Look) -> Cell:
     """The port where the nodes meet is free on rank 0."""
     port = look.node["master_port"]
     if not look.is_first:
-        return grey("only rank 0 listens")
+        return grey("port_of_rank_0")
     problem = look.facts["network"]["master_port_problem"]
-    if problem is None:
-        return green(f"{port} is free")
-    reason = f"rendezvous port {port} is not free ({problem})"
-    return red(
-        f"{port} is taken",
-        reason,
-        f"set training_master_port to a free port; to see what uses it: ss -ltnp 'sport = :{port}'",
-    )
+    return green("port_free", port=port) if problem is None else red("port_taken", port=port, said=problem)
 
 
 def clock_cells(looks: Sequence[Look]) -> dict[str, Cell]:
@@ -150,9 +126,7 @@ def _clock_cell(look: Look, own: Sequence[float], other: Sequence[float], middle
     ahead, behind = own[0] - other[1], other[0] - own[1]
     off = max(ahead, behind)
     if off > CLOCK_SECONDS:
-        direction = "ahead" if ahead > behind else "behind"
-        reason = f"the clock is at least {off:.1f} s {direction}{' of' if ahead > behind else ''} {middle}'s"
-        return red(f"{off:.1f} s {direction}", reason, "timedatectl set-ntp true   # or chronyc makestep")
+        return red("clock_off", "ahead" if ahead > behind else "behind", seconds=off, other=middle)
     if look.facts["clock"]["synchronized"]:
-        return green("synchronized")
-    return grey("correct, but not synchronized (no NTP)")
+        return green("clock_synchronized")
+    return grey("clock_not_synchronized")

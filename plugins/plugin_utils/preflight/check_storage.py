@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import shlex
 import typing as t
 from collections.abc import Sequence
 
-from ...module_utils.node.rdma_library import HOST_LIBRARY, mount_problem
-from ...module_utils.node.room import LEAST_BYTES, in_gib
-from .cells import Cell, by_hand, green, grey, red
+from ...module_utils.node.rdma_library import HOST_LIBRARY, MountProblem, mount_problem
+from ...module_utils.node.room import LEAST_BYTES
+from .cells import Cell, green, grey, red
 from .facts import Path
 from .look import Look
 from .needs import cache_folder
@@ -34,31 +33,23 @@ def check_disk(look: Look) -> Cell:
     free = []
     for path, facts in places.items():
         if facts is None:
-            return red(
-                "no answer",
-                f"{path}: {look.facts['problems'].get(path, 'unknown')}",
-                by_hand("repair the file system", f"stat -f {path}"),
-            )
+            return red("disk_unknown", path=path, said=look.facts["problems"].get(path, "unknown"))
         problem = _room_problem(path, facts)
         if problem:
             return problem
         free.append(facts["free_bytes"] or 0)
-    return green(f"{in_gib(min(free))} free")
+    return green("disk", free=min(free))
 
 
 def _room_problem(path: str, facts: Path) -> Cell | None:
     free, inodes = facts["free_bytes"], facts["free_inodes"]
+    where = {"path": path, "nearest": facts["nearest"]}
     if not facts["writable"]:
-        reason = f"{path} cannot be written: this user has no write access to {facts['nearest']}"
-        return red(
-            "read-only", reason, by_hand("give this user write access", f"ls -ld {shlex.quote(facts['nearest'])}")
-        )
+        return red("disk_read_only", **where)
     if free is not None and free < LEAST_BYTES:
-        reason = f"{path} has {in_gib(free)} free, but needs at least {in_gib(LEAST_BYTES)}"
-        return red(f"{in_gib(free)} free", reason, by_hand("free some space", f"df -h {shlex.quote(facts['nearest'])}"))
+        return red("disk_full", free=free, least=LEAST_BYTES, **where)
     if inodes is not None and inodes < LEAST_INODES:
-        reason = f"{path} has room for {inodes} more files, but needs at least {LEAST_INODES}"
-        return red(f"{inodes} inodes", reason, by_hand("delete some files", f"df -i {shlex.quote(facts['nearest'])}"))
+        return red("disk_without_inodes", inodes=inodes, least=LEAST_INODES, **where)
     return None
 
 
@@ -68,16 +59,11 @@ def check_shm(look: Look) -> Cell:
     if total is None:
         return grey("unknown")
     if look.engine is None or options.get("ipc") != "host":
-        return green(in_gib(total))
+        return green("shared_memory", total=total)
     wanted = bytes_of(options["shm_size"])
     if total >= wanted:
-        return green(in_gib(total))
-    return red(
-        in_gib(total),
-        f"the container uses the node's /dev/shm (ipc host), which is {in_gib(total)}, but shm_size asks for "
-        f"{in_gib(wanted)}",
-        f"mount -o remount,size={options['shm_size']} /dev/shm   # or lower shm_size in the config",
-    )
+        return green("shared_memory", total=total)
+    return red("shared_memory_small", total=total, wanted=wanted, size=options["shm_size"])
 
 
 def check_limits(look: Look) -> Cell:
@@ -88,46 +74,38 @@ def check_limits(look: Look) -> Cell:
     wanted = look.node["container_options"].get("ulimits", {})
     nofile = int(wanted.get("nofile", "0").rpartition(":")[2])
     if limits["nr_open"] is not None and nofile > limits["nr_open"]:
-        reason = f"the container asks for {nofile} open files, but the kernel allows {limits['nr_open']}"
-        return red(f"nr_open {limits['nr_open']}", reason, f"sysctl -w fs.nr_open={nofile}")
+        return red("open_files", wanted=nofile, allowed=limits["nr_open"])
     if look.engine == "podman" and limits["uid"] != 0:
         return _memlock_of_login(look)
-    return green("set for the container")
+    return green("limits_of_container")
 
 
 def _memlock_of_login(look: Look) -> Cell:
     hard = look.facts["limits"]["memlock"]["hard"]
     if hard == UNLIMITED:
-        return green("memlock unlimited")
-    if not look.uses_rdma:
-        return grey(f"memlock {hard // 1024} KiB, and no RDMA")
-    return red(
-        f"memlock {hard // 1024} KiB",
-        f"RDMA locks all memory that it uses, but this login may lock only {hard // 1024} KiB",
-        "echo '* - memlock unlimited' >/etc/security/limits.d/99-trainops.conf   # then log in again",
-    )
+        return green("memlock")
+    return red("memlock_small", limit=hard) if look.uses_rdma else grey("memlock", "no_rdma", limit=hard)
 
 
 def check_mounts(look: Look) -> Cell:
     """What the container is to see of the node is there."""
     if look.engine is None:
-        return grey("no container")
-    problems = []
+        return grey("no_container")
+    problems: list[MountProblem] = []
     for device in look.node["devices"]:
         facts = look.path(device)
         if facts and facts["kind"] == "missing":
-            drivers = by_hand("load its kernel driver", "lsmod | grep -E 'amdgpu|nvidia|ib_uverbs'")
-            problems.append((f"the device {device} does not exist", drivers))
+            problems.append(MountProblem("device_missing", device))
     mounts = [one for one in look.node["mounts"] if not one.get("staged") and not one["target"].endswith(HOST_LIBRARY)]
     for mount in mounts:
         facts = look.path(mount["source"])
         problem = mount_problem(mount, facts["kind"]) if facts else None
         if problem:
-            problems.append((problem.reason, problem.command if problem.fixes else by_hand(problem.command)))
+            problems.append(problem)
     if not problems:
-        return green(f"{len(mounts)} present")
-    reasons, commands = (dict.fromkeys(texts) for texts in zip(*problems, strict=True))
-    return red(f"{len(reasons)} missing", "; ".join(reasons), "; ".join(commands))
+        return green("mounts", count=len(mounts))
+    found = [problem._asdict() for problem in dict.fromkeys(problems)]
+    return red("mounts_missing", count=len(found), problems=found)
 
 
 def cache_cells(looks: Sequence[Look]) -> dict[str, Cell]:
@@ -138,28 +116,19 @@ def cache_cells(looks: Sequence[Look]) -> dict[str, Cell]:
 
 def _cache_cell(look: Look, first: Look | None) -> Cell:
     if not look.multi_node:
-        return grey("a single node shares nothing")
+        return grey("single_node", "cache")
     inside = look.node["env"].get("DATA_CACHE_PATH")
     if inside is None:
-        return grey("the plan has no data cache")
+        return grey("no_cache")
     folder = cache_folder(look.plan, look.node)
     if folder is None:
-        return red(
-            "in the container",
-            f"data_cache_dir {inside} is not on a mount, so every node's container has its own",
-            by_hand(f"add a folder that all nodes share to volume_dict in the config, mounted at {inside}"),
-        )
+        return red("cache_in_container", inside=inside)
     if look.probe is None or first is None:
-        return grey("not verified: rank 0 could not create a file there")
+        return grey("cache_unverified")
     facts = look.path(look.probe)
     if facts and facts["kind"] == "file":
-        return green("shared")
-    kinds = [
-        (there and there["file_system"]) or "unknown file system" for there in (look.path(folder), first.path(folder))
-    ]
-    return red(
-        "not shared",
-        f"the file that {first.name} left in {folder} is missing here ({kinds[0]} here, {kinds[1]} on {first.name}); "
-        "nodes would wait for an index that never appears",
-        by_hand(f"mount the same file system at {folder}, or choose another data_cache_dir", f"findmnt -T {folder}"),
+        return green("cache")
+    here, there = (
+        (path and path["file_system"]) or "unknown file system" for path in (look.path(folder), first.path(folder))
     )
+    return red("cache_not_shared", first=first.name, folder=folder, here=here, there=there)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..contracts import Plan, Preflight
 from ..plain_text import one_line
-from ..unreachable import why_unreachable
-from .cells import RED, Cell, by_hand, grey, red
+from ..text.problems import UNREACHABLE
+from ..unreachable import unreachable
+from .cells import RED, Cell, grey, red
 from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
@@ -22,9 +23,6 @@ from .look import Look
 
 REACHED = "reached"
 _OF_SSH = re.compile(r"\bssh\b|remote host", re.IGNORECASE)
-
-_REPEAT = "then repeat the preflight with --limit and the names of these nodes"
-_NO_CONFIG = "no training config (set -e training_config=FILE)"
 
 # What judges all nodes of a plan: the cell of each by its name.
 Judge = Callable[[Sequence[Look]], dict[str, Cell]]
@@ -75,7 +73,7 @@ _OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cach
 _JUDGES_OF_MACHINES = _JUDGES | {
     "gpus": _alike("gpus", check_gpus),
     "rdma": _alike("rdma", check_rdma),
-    **dict.fromkeys(_OF_A_CONFIG, _each(lambda _: grey(_NO_CONFIG))),
+    **dict.fromkeys(_OF_A_CONFIG, _each(lambda _: grey("no_config"))),
 }
 CHECKS = (REACHED, *_JUDGES)
 
@@ -110,19 +108,20 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in known:
-            rows.append(red("no", *_why_not(name, wrong)).row(name, REACHED))
+            rows.append(_not_inspected(name, wrong).row(name, REACHED))
         rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
-def _why_not(name: str, problems: Mapping[str, str]) -> tuple[str, str]:
-    """Return why a node was not reached, or could not be inspected, and what to do about it."""
+def _not_inspected(name: str, problems: Mapping[str, str]) -> Cell:
+    """Return the cell of a node that was not reached, or could not be inspected."""
     said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split()).rstrip(".")
-    if _OF_SSH.search(said):
-        reason, remedy = why_unreachable(said)
-        return reason, by_hand(f"{remedy[0].lower()}{remedy[1:].rstrip('.')}; {_REPEAT}")
-    reason = f"the node could not be inspected: {said or 'see the error from Ansible above'}"
-    return reason, by_hand(f"look at the node, {_REPEAT}")
+    if not _OF_SSH.search(said):
+        return red("not_inspected", said=said) if said else red("not_inspected", "silent")
+    found = unreachable(said)
+    code, plain = found["code"], found["values"]["said"]
+    case = code if code in UNREACHABLE else "" if plain else "silent"
+    return red("unreachable", case, said=plain)
 
 
 def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:

@@ -6,169 +6,158 @@ The nodes that differ from the majority are red. Without a majority all nodes ar
 
 from __future__ import annotations
 
+import json
+import typing as t
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .cells import Cell, by_hand, green, grey, red
+from .cells import Cell, green, grey, red
 from .check_network import SOCKET_VARIABLES, proposed_interface
-from .check_processors import gpus_in_words
+from .check_processors import models_of
 from .look import Look
+
+# What a node has of a property, by name: a number of things, or the values in order.
+Values: t.TypeAlias = dict[str, t.Any]
 
 
 @dataclass(frozen=True)
 class Property:
-    """Something that nodes have in common: ``value`` returns it in words, None where it is not known.
+    """Something that nodes have in common: ``values`` returns it, empty where it is not known.
 
-    ``command`` is given a node that differs, and the value that it should have.
+    ``remedy`` is given a node that differs, and the values that it should have, and decides what is told to do.
+    ``more`` returns further values of the node for that.
     """
 
-    what: str
-    value: Callable[[Look], str | None]
-    command: Callable[[Look, str], str]
+    values: Callable[[Look], Values]
+    remedy: Callable[[Look, Values], str] = lambda _look, _wanted: ""
+    more: Callable[[Look, Values], Values] = lambda _look, _wanted: {}
 
 
-def _kernel_command(look: Look, wanted: str) -> str:
-    packages = {"debian": f"apt-get install linux-image-{wanted}", "rhel": f"dnf install kernel-{wanted}"}
-    package = packages.get(look.facts["os"]["family"] or "")
-    return f"{package} && reboot" if package else by_hand(f"install kernel {wanted} and reboot")
-
-
-def _drivers(look: Look) -> str | None:
+def _drivers(look: Look) -> Values:
     gpus = look.facts["gpus"]
     if gpus is None:
-        return None
+        return {}
     driver = gpus["driver"]
     found = {driver["name"]: driver["version"]} if gpus["devices"] and driver["name"] else {}
     for device in look.facts["rdma"]["devices"]:
         if device["driver"]:
             found[device["driver"]] = device["driver_version"]
-    return ", ".join(f"{name} {version or '(inbox)'}" for name, version in sorted(found.items())) or None
+    return {name: [version or None] for name, version in sorted(found.items())}
 
 
-def _firmware(look: Look) -> str | None:
+def _firmware(look: Look) -> Values:
     gpus = look.facts["gpus"]
     if gpus is None:
-        return None
+        return {}
     adapters = [device for device in look.facts["rdma"]["devices"] if device["firmware"]]
-    found = {f"{device['provider'] or device['name']} {device['firmware']}" for device in adapters}
+    found = {(str(device["provider"] or device["name"]), str(device["firmware"])) for device in adapters}
     for gpu in gpus["devices"]:
-        found |= {f"GPU {name} {version}" for name, version in gpu["firmware"].items() if version}
-    return ", ".join(sorted(found)) or None
+        found |= {(f"GPU {name}", str(version)) for name, version in gpu["firmware"].items() if version}
+    values: Values = {}
+    for name, version in sorted(found):
+        values.setdefault(name, []).append(version)
+    return values
 
 
-def _gpus(look: Look) -> str | None:
-    return gpus_in_words(look.facts["gpus"]) if look.facts["gpus"] else None
+def _gpus(look: Look) -> Values:
+    return {"gpus": models_of(look.facts["gpus"])} if look.facts["gpus"] else {}
 
 
-def _gpu_limits(look: Look) -> str | None:
-    """Return what bounds the speed of the GPUs, as ``power cap 700 W, clock 1980 MHz, memory 140 GiB``.
-
-    Where the GPUs of a node differ, all their values stand there: ``power cap 550/700 W``.
-    """
+def _gpu_limits(look: Look) -> Values:
+    """Return what bounds the speed of the GPUs; where the GPUs of a node differ, all their values."""
     devices = look.facts["gpus"]["devices"] if look.facts["gpus"] else []
     known = [device["sensors"] for device in devices if device["sensors"]]
-    values = {
-        "power cap {} W": {round(one["power_limit"]) for one in known if one["power_limit"]},
-        "clock {} MHz": {round(one["clock_limit"]) for one in known if one["clock_limit"]},
-        "memory {} GiB": {round(device["memory_bytes"] / 2**30) for device in devices if device["memory_bytes"]},
+    found = {
+        "power_cap_watts": {round(one["power_limit"]) for one in known if one["power_limit"]},
+        "clock_mhz": {round(one["clock_limit"]) for one in known if one["clock_limit"]},
+        "memory_gib": {round(device["memory_bytes"] / 2**30) for device in devices if device["memory_bytes"]},
     }
-    return ", ".join(text.format("/".join(map(str, sorted(found)))) for text, found in values.items() if found) or None
+    return {name: sorted(values) for name, values in found.items() if values}
 
 
-_LOOK_AT = {"amd": "amd-smi static --limit", "nvidia": "nvidia-smi -q -d POWER,CLOCK"}
-
-
-def _gpu_limits_command(look: Look, wanted: str) -> str:
+def _remedy_of_limits(look: Look, wanted: Values) -> str:
     vendor = look.facts["gpus"]["vendor"] if look.facts["gpus"] else None
-    cap = wanted.removeprefix("power cap ").removesuffix(" W")
-    if cap.isdigit() and vendor == "nvidia":
-        return f"nvidia-smi --power-limit={cap}"
-    return by_hand(f"find out why this node does not have {wanted}", _LOOK_AT.get(vendor or "", "lspci"))
+    only_power = list(wanted) == ["power_cap_watts"] and len(wanted["power_cap_watts"]) == 1
+    return "power_cap" if only_power and vendor == "nvidia" else vendor or ""
 
 
-def _mtu(look: Look) -> str | None:
+def _mtu(look: Look) -> Values:
     interfaces = look.facts["network"]["interfaces"] or {}
     named = look.variable(next(iter(SOCKET_VARIABLES))) or proposed_interface(look) or ""
     name = named.lstrip("=").split(",")[0]
-    parts = [f"socket {interfaces[name]['mtu']}"] if name in interfaces else []
+    found: Values = {"socket_mtu": [interfaces[name]["mtu"]]} if name in interfaces else {}
     ports = [port for device in look.rdma_selection.devices for port in device["ports"]]
     rdma = sorted({port["mtu"] for port in ports if port["mtu"]})
-    return ", ".join([*parts, *(f"RDMA {mtu}" for mtu in rdma)]) or None
+    return found | ({"rdma_mtu": rdma} if rdma else {})
 
 
-def _mtu_command(look: Look, wanted: str) -> str:
+def _interface(look: Look, wanted: Values) -> Values:
+    """Return the interface whose MTU is to be set."""
     netdevs = [port["netdev"] for device in look.rdma_selection.devices for port in device["ports"] if port["netdev"]]
-    name = (netdevs if "RDMA" in wanted else None) or [proposed_interface(look) or "INTERFACE"]
-    return f"ip link set {name[0]} mtu {wanted.rpartition(' ')[2]}"
+    own = proposed_interface(look) or "INTERFACE"
+    return {"interface": netdevs[0] if "rdma_mtu" in wanted and netdevs else own}
 
 
-def _rdma(look: Look) -> str | None:
+def _rdma(look: Look) -> Values:
     providers = Counter(str(device["provider"]) for device in look.facts["rdma"]["devices"])
-    return ", ".join(f"{count} × {provider}" for provider, count in sorted(providers.items())) or "none"
+    return dict(sorted(providers.items()))
 
 
-def _image(look: Look) -> str | None:
+def _image(look: Look) -> Values:
     engine = look.facts["engines"].get(look.engine or "")
-    return engine["image"]["id"] if engine and engine["image"] else None
+    return {"image": [engine["image"]["id"]]} if engine and engine["image"] else {}
 
 
+def _kernel(look: Look) -> Values:
+    return {"kernel": [look.facts["kernel"]]} if look.facts["kernel"] else {}
+
+
+def _family(look: Look, _wanted: Values) -> str:
+    return look.facts["os"]["family"] or ""
+
+
+# What having none of it means no less than having some.
+_MAY_BE_NONE = frozenset({"rdma"})
 PROPERTIES = {
-    "gpus": Property(
-        "GPUs:",
-        lambda look: ", ".join(filter(None, (_gpus(look), _gpu_limits(look)))) or None,
-        _gpu_limits_command,
-    ),
-    "rdma": Property(
-        "RDMA devices:",
-        _rdma,
-        lambda _, wanted: by_hand(f"find out why this node does not have {wanted}", "rdma link; lspci | grep -i eth"),
-    ),
-    "driver": Property("driver", _drivers, lambda _, wanted: by_hand(f"install {wanted}")),
-    "firmware": Property("firmware", _firmware, lambda _, wanted: by_hand(f"update the firmware to {wanted}")),
-    "gpu_limits": Property("GPU limits:", _gpu_limits, _gpu_limits_command),
-    "mtu": Property("MTU", _mtu, _mtu_command),
-    "image": Property(
-        "image",
-        _image,
-        lambda look, wanted: f"{look.engine} pull {look.node['image']}   # the other nodes have {wanted[:19]}",
-    ),
-    "kernel": Property("kernel", lambda look: look.facts["kernel"], _kernel_command),
+    "gpus": Property(lambda look: _gpus(look) | _gpu_limits(look), _remedy_of_limits),
+    "rdma": Property(_rdma),
+    "driver": Property(_drivers),
+    "firmware": Property(_firmware),
+    "gpu_limits": Property(_gpu_limits, _remedy_of_limits),
+    "mtu": Property(_mtu, lambda _look, wanted: "rdma" if "rdma_mtu" in wanted else "", _interface),
+    "image": Property(_image, more=lambda look, _wanted: {"engine": look.engine, "image": look.node["image"]}),
+    "kernel": Property(_kernel, _family),
 }
 
 
 def drift_cells(name: str, looks: Sequence[Look]) -> dict[str, Cell]:
     """Return the cells of the nodes for one of the properties."""
-    wanted = PROPERTIES[name]
-    values = {look.name: wanted.value(look) for look in looks}
-    counts = Counter(value for value in values.values() if value is not None)
-    return {look.name: _cell(wanted, look, values[look.name], counts) for look in looks}
+    values = {look.name: PROPERTIES[name].values(look) for look in looks}
+    counts = Counter(_key(one) for one in values.values() if one or name in _MAY_BE_NONE)
+    return {look.name: _cell(name, look, values[look.name], counts) for look in looks}
 
 
-def _cell(wanted: Property, look: Look, value: str | None, counts: Counter[str]) -> Cell:
-    if value is None:
+def _key(values: Mapping[str, t.Any]) -> str:
+    """Return values as a key of a dictionary that `json.loads` turns into them again."""
+    return json.dumps(values)
+
+
+def _cell(name: str, look: Look, own: Values, counts: Counter[str]) -> Cell:
+    if not own and name not in _MAY_BE_NONE:
         return grey("unknown")
-    most, count = counts.most_common(1)[0]
-    total = sum(counts.values())
-    if count * 2 > total and value == most:
-        return green(value)
-    differing = _difference(value, most)
-    if count * 2 > total:
-        reason = f"{wanted.what} {differing[0]} here, {differing[1]} on {count} of {total} nodes"
-        return red(differing[0], reason, wanted.command(look, differing[1]))
-    others = f"{len(counts)} different values on {total} nodes, none with a majority"
-    return red(
-        differing[0], f"{wanted.what} {value} here; {others}", by_hand("choose one value and bring all nodes to it")
-    )
+    key, count = counts.most_common(1)[0]
+    most, nodes_judged = json.loads(key), sum(counts.values())
+    if count * 2 > nodes_judged and _key(own) == key:
+        return green(f"{name}_alike", here=own)
+    if count * 2 <= nodes_judged:
+        return red(f"{name}_differs", "no_majority", here=own, values=len(counts), nodes_judged=nodes_judged)
+    here, wanted = _differing(own, most), _differing(most, own)
+    values: Values = {"here": here, "most": wanted, "nodes": count, "nodes_judged": nodes_judged}
+    of = PROPERTIES[name]
+    return red(f"{name}_differs", remedy=of.remedy(look, wanted), **values, **of.more(look, wanted))
 
 
-def _difference(value: str, other: str) -> tuple[str, str]:
-    """Return two lists of names with values, without the names that have the same value in both."""
-    lists = [value.split(", "), other.split(", ")]
-    differing = {_name(part) for part in set(lists[0]) ^ set(lists[1])}
-    first, second = (", ".join(part for part in parts if _name(part) in differing) for parts in lists)
-    return first or "nothing", second or "nothing"
-
-
-def _name(part: str) -> str:
-    return part.rpartition(" ")[0]
+def _differing(values: Values, other: Values) -> Values:
+    """Return the values that the other node does not have alike."""
+    return {name: value for name, value in values.items() if value != other.get(name)}

@@ -6,24 +6,28 @@ from __future__ import annotations
 import textwrap
 import typing as t
 
+from ..text.folding import told
 from ..text.nodes import alike, folded, nameless
-from ..text.words import counted
+from ..text.preflight import REASONS
+from ..text.sentences import MOST_PAIRS
+from ..text.words import as_sentence, counted
 from .cells import GREEN, GREY, RED
-from .check_processors import NO_GPU
 from .checks import CHECKS
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..contracts import Preflight, PreflightRow
+    from ..contracts import Preflight, PreflightRow, Reason
 
     Paint = Callable[[str, str], str]
-    _Key = t.Literal["check", "found", "reason", "command"]
+    _Key = t.Literal["check", "found"]
 
 _WIDTH = 118
 _LABEL_WIDTH = 32
 _VALUE_WIDTH = 56
 _SHOWN_OF_A_CHECK = 8
+# The code of a node without GPUs where nothing says how many there should be.
+_NO_GPU = "no_gpu"
 _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 
 
@@ -78,39 +82,43 @@ def _mark(status: str | None, width: int, paint: Paint) -> str:
 
 
 def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
-    groups = _alike_reds(rows)
     lines: list[str] = []
-    shown: dict[str, int] = {}
-    for check, reason, command, nodes in sorted(groups, key=lambda group: CHECKS.index(group[0])):
-        shown[check] = shown.get(check, 0) + 1
-        if shown[check] > _SHOWN_OF_A_CHECK:
-            continue
-        lines += [
-            f"{paint(check, RED)} on {folded(nodes)}",
-            *_wrapped(reason if reason.endswith((".", "?", "!")) else f"{reason}."),
-            *_wrapped(f"→ {command}"),
-        ]
-    for check, count in shown.items():
-        if count > _SHOWN_OF_A_CHECK:
-            lines.append(f"{paint(check, RED)} on other nodes: {count - _SHOWN_OF_A_CHECK} more reasons")
+    for check in CHECKS:
+        red = [row for row in rows if row["status"] == RED and row["check"] == check]
+        reasons = _folded_reds(red)
+        for reason, remedies, nodes in reasons[:_SHOWN_OF_A_CHECK]:
+            lines += [
+                f"{paint(check, RED)} on {folded(nodes)}",
+                *_wrapped(as_sentence(reason)),
+                *(line for remedy in remedies for line in _wrapped(f"→ {remedy}")),
+            ]
+        if more := len(reasons) - _SHOWN_OF_A_CHECK:
+            lines += [f"{paint(check, RED)} on other nodes: {more} more reasons"] if more > 0 else []
     return "\n".join(lines)
 
 
-def _alike_reds(rows: Sequence[PreflightRow]) -> list[tuple[str, str, str, list[str]]]:
-    """Return check, reason, command and nodes of what is red, once for nodes that differ only in what is their own."""
-    groups: dict[tuple[str, ...], list[PreflightRow]] = {}
-    for row in rows:
-        if row["status"] == RED:
-            texts = (nameless(row[key], row["node"]) for key in ("reason", "command"))
-            groups.setdefault((row["check"], *map(alike, texts)), []).append(row)
-    found = []
-    for first, *others in groups.values():
-        nodes = [first["node"], *(row["node"] for row in others)]
-        reason = first["reason"]
-        if any(row["reason"] != reason for row in others):
-            reason = f"{reason.rstrip('.')} (on {first['node']}, and alike on the others)"
-        found.append((first["check"], reason, first["command"], nodes))
-    return found
+def _folded_reds(red: Sequence[PreflightRow]) -> list[tuple[str, list[str], tuple[str, ...]]]:
+    """Return reason, remedies and nodes of the red cells of a check; nodes with the same reason share one."""
+    of_node = {row["node"]: row for row in red}
+    reasons = told(REASONS, [_finding(row) for row in red])
+    return [(one.message, _remedies([of_node[node] for node in one.nodes]), one.nodes) for one in reasons]
+
+
+def _finding(row: PreflightRow) -> Reason:
+    finding: Reason = {"code": row["code"], "node": row["node"], "values": row["values"], "message": row["reason"]}
+    return {**finding, "case": row["case"]} if row["case"] else finding
+
+
+def _remedies(red: Sequence[PreflightRow]) -> list[str]:
+    """Return what to do about red cells; where it differs, for which nodes."""
+    same: dict[str, list[PreflightRow]] = {}
+    for row in red:
+        same.setdefault(alike(nameless(row["command"], row["node"])), []).append(row)
+    if len(same) == 1:
+        return [red[0]["command"]]
+    remedies = [f"on {folded(row['node'] for row in rows)}: {rows[0]['command']}" for rows in same.values()]
+    more = len(remedies) - MOST_PAIRS
+    return remedies[:MOST_PAIRS] + ([f"and so on for {more} more"] if more > 0 else [])
 
 
 def _grouped(rows: Sequence[PreflightRow], status: str, *keys: _Key) -> dict[tuple[str, ...], list[str]]:
@@ -150,13 +158,12 @@ def _paragraph(title: str, parts: Sequence[str]) -> str:
 def _sentence(rows: Sequence[PreflightRow], paint: Paint) -> str:
     nodes = _nodes(rows)
     reds = [row for row in rows if row["status"] == RED]
-    gpus = [row for row in rows if row["check"] == "gpus"]
-    if not reds and any(row["found"] == NO_GPU for row in gpus):
-        bare = folded(row["node"] for row in gpus if row["found"] == NO_GPU)
+    bare = [row["node"] for row in rows if row["check"] == "gpus" and row["code"] == _NO_GPU]
+    if bare and not reds:
         return (
-            f"Nothing is red on {counted(len(nodes), 'node')}, but no GPU was found on {bare}, and nothing says how "
-            "many there should be. To have that checked, set training_gpus_per_node and training_gpu in the inventory, "
-            "or give a training config."
+            f"Nothing is red on {counted(len(nodes), 'node')}, but no GPU was found on {folded(bare)}, and nothing "
+            "says how many there should be. To have that checked, set training_gpus_per_node and training_gpu in the "
+            "inventory, or give a training config."
         )
     if not reds:
         return paint(f"Ready: nothing is red on {counted(len(nodes), 'node')}.", GREEN)

@@ -6,54 +6,42 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..text.words import listed
+from ..contracts import Reason
+from ..text.comparison import comparison_finding
 
-_SIZES = {
-    "gpu": "GPU",
-    "nnodes": "nodes",
-    "gpus_per_node": "GPUs per node",
-    "precision": "precision",
-    "global_batch_size": "global batch size",
-    "micro_batch_size": "micro batch size",
-    "sequence_length": "sequence length",
-}
+SIZES: t.Final = (
+    *("gpu", "nnodes", "gpus_per_node", "precision"),
+    *("global_batch_size", "micro_batch_size", "sequence_length"),
+)
 
 
-def incomparable(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> str:
-    """Return why the numbers of two runs cannot be compared, as a sentence; empty where they can."""
+def incomparable(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> Reason | None:
+    """Return why the numbers of two runs cannot be compared, None where they can."""
     rehearsals = [run["run_id"] for run in (before, after) if run["rehearsal"]]
     if len(rehearsals) == 1:
-        return (
-            f"{rehearsals[0]} is a rehearsal, in which a toy model trains on CPUs: it says nothing about "
-            f"{after['model']} on {after['gpu']}, and its numbers cannot be compared."
-        )
+        of = {"model": after["model"], "gpu": after["gpu"]}
+        return comparison_finding("not_comparable", "rehearsal", run_id=rehearsals[0], **of)
     if before["model"] != after["model"]:
-        models = f"{before['model']} and {after['model']}"
-        return f"The two trained different models, {models}: their numbers cannot be compared."
-    return ""
+        return comparison_finding("not_comparable", "models", models=[before["model"], after["model"]])
+    return None
 
 
-def caveats_of(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> list[str]:
+def caveats_of(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> list[Reason]:
     """Return what has to be known of the numbers of two runs that can be compared."""
     caveats = []
     if before["rehearsal"] and after["rehearsal"]:
-        caveats.append("Both are rehearsals, in which a toy model trains on CPUs.")
+        caveats.append(comparison_finding("rehearsals"))
     else:
         recorded = [run["run_id"] for run in (before, after) if run["record_only"] and not run["rehearsal"]]
         if recorded:
-            caveats.append(f"{' and '.join(recorded)} had no thresholds: the speed was recorded, not judged.")
-    different = [
-        f"{words} ({before[name]} and {after[name]})" for name, words in _SIZES.items() if _differ(name, before, after)
-    ]
+            caveats.append(comparison_finding("recorded_only", run_ids=recorded))
+    pairs = {name: [before.get(name), after.get(name)] for name in SIZES}
+    different = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
     if different and not before["rehearsal"] and not after["rehearsal"]:
-        caveats.append(f"The two differ in {listed(different)}.")
+        caveats.append(comparison_finding("sizes_differ", sizes=different))
     if before["started_at"] and after["started_at"] and after["started_at"] < before["started_at"]:
-        caveats.append(f"{after['run_id']} is the older one.")
+        caveats.append(comparison_finding("older", run_id=after["run_id"]))
     return caveats
-
-
-def _differ(name: str, before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> bool:
-    return before.get(name) != after.get(name)
 
 
 def verdict_of(run: Mapping[str, t.Any]) -> str:

@@ -21,7 +21,7 @@ from .comparability import caveats_of, incomparable
 from .compare_write import folder_of
 from .files import PAGE
 from .history import COMPARED, JUDGED
-from .history_change import MIN_RUNS, against_earlier, between_groups, telling, tested
+from .history_change import MIN_RUNS, against_earlier, between_groups, count_telling_tests, count_tests
 from .history_environment import changes
 from .history_row import comparable, row_of
 from .history_store import notes_on, read_history
@@ -52,7 +52,7 @@ _SHOWN = (
 )
 
 
-def compared(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
+def comparison_of(names: list[str], output_dir: str | Path, history_dir: str | Path) -> dict[str, t.Any]:
     """Return two runs (folders, or names below ``output_dir``) or two periods of the history, side by side; JSON.
 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs`` or
@@ -131,7 +131,7 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
     apart, caveats = incomparable(before, after), caveats_of(before, after)
     if apart:
         values = {}
-    tests = tested(values.values())
+    tests = count_tests(values.values())
     comparison = {
         metric: asdict(against_earlier(metric, after[metric], like, before[metric], tests))
         for metric, like in values.items()
@@ -183,7 +183,7 @@ def _periods(
         raise ValueError(f"no key has runs that passed in both periods ({counts})")
     pairs = [(one[one["key"] == key], other[other["key"] == key]) for key in keys]
     values = [_values(*pair) for pair in pairs]
-    tests = telling((len(old), len(new)) for of_key in values for old, new in of_key.values())
+    tests = count_telling_tests((len(old), len(new)) for of_key in values for old, new in of_key.values())
     found = [
         {
             "key": key,

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..run.whole_file import write_whole
+from ..text.changes import OF_SPEED
+from ..text.comparison import outcome_in_words
 from ..text.words import counted
 from .charts import scaling_chart
 from .comparability import verdict_of
 from .files import json_text, says
-from .history_environment import change_text
+from .history_environment import setting_of
 from .pages import page_of
 from .readable import NOTHING, measured, percent, titled
-from .regression import change_in_words, outcome_in_words, telling_metric
+from .regression import case_of, change_in_words, telling_metric
 
 PAGE, JSON = "compare.html", "compare.json"
 COMPARISONS = "comparisons"
@@ -52,15 +54,16 @@ def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.An
         return "No metric was measured in both."
     change, (before, after) = changes[metric], names
     text = change_in_words(metric, change, before)
-    begins = "is" if text.startswith(("as fast", *"0123456789")) else "has"
-    return f"{after} {begins} {text}. {outcome_in_words(change)}"
+    begins = "is" if case_of(metric, change) in OF_SPEED else "has"
+    return f"{after} {begins} {text}. {outcome_in_words(change['outcome'], change['test'])}"
 
 
 def opening(comparison: Mapping[str, t.Any]) -> list[str]:
     """Return the sentences before any number of two runs: why they cannot be compared, or which is slower."""
     if comparison["incomparable"]:
-        return [comparison["incomparable"]]
-    return [*comparison["caveats"], first_sentence(_run_ids(comparison), comparison["comparison"])]
+        return [comparison["incomparable"]["message"]]
+    caveats = [one["message"] for one in comparison["caveats"]]
+    return [*caveats, first_sentence(_run_ids(comparison), comparison["comparison"])]
 
 
 def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
@@ -77,7 +80,7 @@ def comparison_lines(comparison: Mapping[str, t.Any]) -> list[str]:
         lines.append(f"  {side:<7} {run['run_id']}: {verdict_of(run)}{': ' + run['failure'] if run['failure'] else ''}")
     lines += _metrics(comparison["comparison"])
     identity = [f"{row['name']}: {row['before']} → {row['after']}" for row in comparison["identity"]]
-    environment = [change_text(change) for change in comparison["environment"]]
+    environment = [setting_of(change)["message"] for change in comparison["environment"]]
     lines += ["What was run differs:", *(f"  {line}" for line in identity)] if identity else []
     lines += ["The settings of the nodes differ:", *(f"  {line}" for line in environment)] if environment else []
     for kind, points in comparison["scaling"].items():

@@ -8,7 +8,7 @@ import typing as t
 from ..contracts import FirstFailure, NodeSummary, Summary, Verdict
 from ..run.blame import nobody_is_blamed
 from .headline import headline
-from .messages import messages_of
+from .messages import findings_of, messages_of
 
 _FROM_BAD_TO_GOOD: tuple[Verdict, ...] = ("ERROR", "FAIL", "INCONCLUSIVE", "PASS")
 _MOST_REASONS = 10
@@ -17,7 +17,7 @@ _OF_RUN = (
     *("verdict", "started_at", "ended_at", "mfu"),
 )
 _OF_METRIC = ("value", "unit", "statistic", "threshold", "direction", "met")
-_OF_FAILURE = ("node", "node_rank", "class", "message", "remedy")
+_OF_FAILURE = ("node", "node_rank", "class", "case", "values", "message", "remedy")
 
 
 def essence(summary: Summary, report: str) -> dict[str, t.Any]:
@@ -25,16 +25,17 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``metrics`` (of each its value, unit, statistic and threshold), ``first_failure`` (without ``node`` if a run hung
-    and nothing shows which node was the first), ``regression`` (null unless one is proven), ``isolate`` (why tests of
-    the nodes are proposed, and their command; null if they are not), ``headline`` (what the run came to, in one
-    sentence) and ``report`` (the page's path).
+    ``findings`` (the same for programs: see `messages.findings_of`), ``metrics`` (of each its value, unit, statistic
+    and threshold), ``first_failure`` (without ``node`` if a run hung and nothing shows which node was the first),
+    ``regression`` (null unless one is proven), ``isolate`` (why tests of the nodes are proposed, and their command;
+    null if they are not), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {
         **{name: value for name, value in summary.items() if name in _OF_RUN},
         "nodes": len(summary["nodes"]),
         "reasons": messages_of(summary["reasons"])[:_MOST_REASONS],
+        "findings": findings_of(summary["reasons"], _MOST_REASONS),
         "metrics": {
             metric: {name: found.get(name) for name in _OF_METRIC} for metric, found in summary["metrics"].items()
         },

@@ -31,6 +31,7 @@ _TITLES = {
     "elastic": "torchrun error",
     "exit_status": "Training failed",
     "gloo": "Gloo error",
+    "host_memory": "Host memory ran out",
     "hub_rate_limit": "Rate limit of the model hub",
     "hub_unreachable": "Model hub unreachable",
     "image_pull": "Image could not be pulled",

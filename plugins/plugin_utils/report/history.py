@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from ...module_utils.logs.record import METRICS
 from .charts import runs_chart
-from .history_change import against_earlier, tested
+from .history_change import against_earlier, count_tests
 from .history_environment import changes
 from .history_row import MEASURED, comparable
 from .history_store import latest_rows, notes_on
@@ -42,9 +42,9 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
 
     ``key``; ``runs``, this one and up to 20 earlier ones in the order of their start, each with run_id, started_at,
     verdict, failure and its metrics; ``comparison``, by metric the fields of `Change` against the last 20 runs that
-    passed; ``last_good``, the last run that passed (None without one), ``last_good_values``, what it measured, and
-    ``environment``, what has changed since then (`history_environment.changes`). ``not_looked_at`` says that there may
-    be older runs, ``notes`` which files of the history were left out.
+    passed; ``last_good``, the last run that passed (None without one), and ``environment``, what has changed since then
+    (`history_environment.changes`). ``not_looked_at`` says that there may be older runs, ``notes`` which files of the
+    history were left out.
     """
     left_out: list[Path] = []
     found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"], left_out)
@@ -55,14 +55,13 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
         for metric in JUDGED
     }
     shown = [metric for metric in JUDGED if row[metric] is not None and (values[metric] or metric in _ALWAYS)]
-    tests = tested(values[metric] for metric in shown)
+    tests = count_tests(values[metric] for metric in shown)
     comparison = {metric: asdict(against_earlier(metric, row[metric], values[metric], tests=tests)) for metric in shown}
     return {
         "key": row["key"],
         "runs": [{name: other.get(name) for name in _SHOWN} for other in [*reversed(earlier[:COMPARED]), row]],
         "comparison": comparison,
         "last_good": good[0]["run_id"] if good else None,
-        "last_good_values": {metric: good[0].get(metric) for metric in MEASURED} if good else {},
         "environment": changes(json.loads(good[0]["environment"]), json.loads(row["environment"])) if good else [],
         "not_looked_at": len(earlier) == LOOKED_AT,
         "notes": notes_on(left_out),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import typing as t
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...module_utils.logs.record import METRICS
-from ..text.words import counted
+from ..contracts import Reason
+from ..text.comparison import comparison_finding
 
 REAL, NOISE, UNKNOWN = "real change", "within noise", "not known"
 # With fewer the spread of runs is a guess.
@@ -34,7 +36,8 @@ class Change:
     ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
     where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
     where that is known, ``runs`` how many earlier runs they rest on. ``better`` says whether the change is a good one,
-    None for neither. ``test`` is the test and its outcome in words.
+    None for neither. ``test`` is the test and its outcome in words, of which ``test_code``, ``test_case`` and
+    ``test_values`` are the data, see `text.comparison`.
     """
 
     metric: str
@@ -46,10 +49,13 @@ class Change:
     low: float | None
     high: float | None
     test: str
+    test_code: str
+    test_case: str
+    test_values: dict[str, t.Any]
     runs: int = 0
 
 
-def tested(samples: Iterable[Sequence[float]]) -> int:
+def count_tests(samples: Iterable[Sequence[float]]) -> int:
     """Return how many samples of earlier runs are large enough for `against_earlier` to test a value."""
     return sum(len(earlier) >= MIN_RUNS for earlier in samples)
 
@@ -66,21 +72,19 @@ def against_earlier(
     values = np.array(earlier, dtype=float)
     if len(values) < MIN_RUNS:
         before = float(np.median(values)) if before is None and len(values) else before
-        runs = counted(len(values), "earlier run") if len(values) else "no earlier run"
-        test = f"{runs} of the same key; {MIN_RUNS} are needed to know how much runs differ anyway"
-        return _change(metric, before, value, UNKNOWN, test=test, runs=len(values))
-    count, of_what = (len(values), "one more run") if before is None else (1, "a second run")
+        case = "" if len(values) else "none"
+        test = comparison_finding("too_few_runs", case, runs=len(values), needed=MIN_RUNS)
+        return _change(metric, before, value, UNKNOWN, test, runs=len(values))
+    count, case = (len(values), "") if before is None else (1, "second_run")
     middle, spread = float(values.mean()) if before is None else before, float(values.std(ddof=1))
     quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / tests / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / count), _ROUNDING * abs(middle))
     outcome = NOISE if abs(value - middle) <= margin else REAL
-    together = f" and {tests} metrics together" if tests > 1 else ""
-    judged = f"judged from {len(values)} runs of the same key{together}"
-    test = f"noise is where {of_what} would fall with 95 % probability, {judged} (prediction interval, Student's t)"
-    return _change(metric, middle, value, outcome, middle - margin, middle + margin, test, runs=len(values))
+    test = _tested("prediction_interval", case, tests, runs=len(values))
+    return _change(metric, middle, value, outcome, test, middle - margin, middle + margin, runs=len(values))
 
 
-def telling(sizes: Iterable[tuple[int, int]]) -> int:
+def count_telling_tests(sizes: Iterable[tuple[int, int]]) -> int:
     """Return how many of the tests between groups of these sizes have to share the level of 5 % (Tarone 1990).
 
     Those are left out which could show nothing even at the level that is left to them.
@@ -94,15 +98,14 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float],
 
     The test is that of Mann and Whitney: over all splits of the runs into groups of these sizes (by permutation), or,
     where these are more than 20,000, by the normal approximation. Both groups have runs. Of so many ``tests`` made at
-    once (see `telling`), p is that of one times their number (Bonferroni).
+    once (see `count_telling_tests`), p is that of one times their number (Bonferroni).
     """
-    sizes = f"{len(before)} and {len(after)} runs"
+    sizes: dict[str, t.Any] = {"before": len(before), "after": len(after)}
     medians = float(np.median(before)), float(np.median(after))
     splits = math.comb(len(before) + len(after), len(before))
     # The two splits in which all runs of one side are above all of the other are equally far.
     if 2 / splits > LEVEL / tests:
-        test = f"{sizes}: even the clearest difference would be within noise"
-        return _change(metric, *medians, UNKNOWN, test=test)
+        return _change(metric, *medians, UNKNOWN, comparison_finding("too_few_to_differ", **sizes))
     few = splits <= _MOST_SPLITS
     # It takes longer to load than the report of a run to write.
     from scipy import stats  # noqa: PLC0415
@@ -112,10 +115,15 @@ def between_groups(metric: str, before: Sequence[float], after: Sequence[float],
     share = min(1.0, tests * float(found.pvalue))
     # Medians may stay where the runs around them change.
     grew = bool(found.statistic < len(before) * len(after) / 2)
-    how = "permutation" if few else "normal approximation"
-    at_once = f", corrected for {tests} tests at once" if tests > 1 else ""
-    test = f"Mann–Whitney test, by {how}, of {sizes}, p = {share:.2g}{at_once}"
-    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test=test, grew=grew)
+    test = _tested("mann_whitney", "" if few else "approximation", tests, **sizes, p=share)
+    return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test, grew=grew)
+
+
+def _tested(code: str, case: str, tests: int, **values: t.Any) -> Reason:
+    """Return a test as a finding; of several tests at once, each is stricter."""
+    together = {"tests": tests} if tests > 1 else {}
+    case = "_".join(filter(None, (case, "together" if together else "")))
+    return comparison_finding(code, case, **values, **together)
 
 
 def _change(
@@ -123,9 +131,9 @@ def _change(
     before: float | None,
     after: float,
     outcome: str,
+    test: Reason,
     low: float | None = None,
     high: float | None = None,
-    test: str = "",
     grew: bool | None = None,
     runs: int = 0,
 ) -> Change:
@@ -135,4 +143,5 @@ def _change(
     if direction != "none" and outcome == REAL and before is not None:
         better = (after > before if grew is None else grew) == (direction == "higher")
     shown = percent if math.isfinite(percent) else None
-    return Change(metric, before, after, shown, outcome, better, low, high, test, runs)
+    data = test["code"], test.get("case", ""), test["values"]
+    return Change(metric, before, after, shown, outcome, better, low, high, test["message"], *data, runs)

@@ -11,8 +11,9 @@ import json
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ..contracts import Plan, Status
+from ..contracts import Plan, Reason, Status
 from ..plan.config.secret_names import without_secrets
+from ..text.comparison import comparison_finding
 
 Environment = dict[str, t.Any]
 
@@ -94,11 +95,9 @@ def _pairs(old: t.Any, new: t.Any) -> dict[tuple[t.Any, t.Any], list[int] | None
     return pairs
 
 
-def change_text(change: Mapping[str, t.Any]) -> str:
-    """Return a change as one line of text."""
+def setting_of(change: Mapping[str, t.Any]) -> Reason:
+    """Return a change as a finding."""
     places = change["places"]
-    where = "" if places is None else f" (place{'' if len(places) == 1 else 's'} {', '.join(map(str, places))})"
-    if change["kind"] == "changed":
-        return f"{change['name']}: {change['before']} → {change['after']}{where}"
-    sign, value = ("+", change["after"]) if change["kind"] == "added" else ("−", change["before"])
-    return f"{sign} {change['name']}={value}{where}"
+    where = "" if places is None else "_in_place" if len(places) == 1 else "_in_places"
+    values = {name: change[name] for name in ("name", "before", "after", "places")}
+    return comparison_finding("setting", change["kind"] + where, **values)

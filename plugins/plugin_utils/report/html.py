@@ -33,7 +33,7 @@ from .pages import page_of
 from .plots import Bound, draw
 from .readable import duration, exact, in_a_sentence, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
-from .text import decisive_lines, has_line
+from .text import decisive_lines, is_shown_by
 from .thresholds import threshold_rows
 from .tiles import tiles_of
 
@@ -113,7 +113,7 @@ def render(
         unusual=unusual_lines(summary),
         failure_title=failure_title,
         decisive=decisive,
-        message_told=not failure or bool(causes) or has_line(decisive, failure["message"]),
+        message_told=not failure or bool(causes) or is_shown_by(decisive, failure),
         nobody_is_blamed=nobody,
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),

@@ -6,9 +6,11 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from ..contracts import Reason
 from ..isolate.isolation import Isolation
-from ..isolate.outcome import probes_against, proven_nodes, reasons_of
-from ..run.quarantine import Found, Quarantine
+from ..isolate.outcome import failing_nodes, findings_against, probes_against, proven_nodes
+from ..run.quarantine import Fault, Found, Quarantine
+from ..text.slowness import signed
 from ..text.words import listed
 from .files import ISOLATIONS, PROBES
 from .node_memory import memory_of, usual_drifts
@@ -18,12 +20,12 @@ from .probe_store import read_probes, rows_of, write_probes
 _MOST_NAMED = 8
 
 
-def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
+def update_quarantine(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
     """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
     lines = []
     try:
-        if days and reasons_of(isolation):
-            lines.append(left_out(quarantine, name, isolation, days))
+        if days and failing_nodes(isolation):
+            lines.append(quarantine_bad_nodes(quarantine, name, isolation, days))
         if released := quarantine.release_found(proven_nodes(isolation), isolation["tests"]["probes"]):
             lines.append(f"Released from quarantine: {listed(released, _MOST_NAMED)}")
     except (ValueError, OSError) as error:
@@ -31,21 +33,29 @@ def quarantined(quarantine: Quarantine, name: str, isolation: Isolation, days: f
     return lines
 
 
-def left_out(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
+def quarantine_bad_nodes(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
     """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
-    reasons = reasons_of(isolation)
-    found = {node: Found(reason, probes_against(isolation, node)) for node, reason in reasons.items()}
+    found = {
+        node: Found([_fault_of(one) for one in findings], probes_against(isolation, node))
+        for node, findings in findings_against(isolation).items()
+    }
     quarantine.add_found(found, name, days)
-    return f"In quarantine for {days:g} days: {listed(reasons, _MOST_NAMED)}"
+    return f"In quarantine for {days:g} days: {listed(found, _MOST_NAMED)}"
 
 
-def remembered(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
+def _fault_of(finding: Reason) -> Fault:
+    """Return a finding as the list of hosts in quarantine has it."""
+    values = finding.get("values", {})
+    return Fault(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
+
+
+def remember_measurements(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
     """Add what was measured to the nodes' history in a folder of runs, and write the page of nodes there."""
     history = runs / ISOLATIONS / PROBES
     try:
         write_probes(history, rows_of(name, isolation, at))
         drifts = usual_drifts(memory_of(read_probes(history)[0]), name, isolation["seconds"])
-        since = [f"{100 * by:+.1f} % ({probe})" for probe, by in drifts.items()]
+        since = [f"{signed(by)} ({probe})" for probe, by in drifts.items()]
         compared = [f"Time against the same nodes' earlier isolations: {', '.join(since)}"] if since else []
         return [*compared, f"All nodes: {write_nodes_page(runs)}"]
     except OSError as error:

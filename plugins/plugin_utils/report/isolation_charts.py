@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from ..isolate.scale import GroupFound
+from ..text.slowness import signed
 from .readable import NOTHING
 
 # From white for what is usual to red, so that dark text is read on all of it; and the excess from which each begins.
@@ -79,9 +80,4 @@ def _tile(name: str, column: str, row: Mapping[str, Excess]) -> Markup:
     if excess is None:
         return _TILE.format(_BROKEN, title, "broken")
     colour = [shade for least, shade in _SHADES.items() if excess >= least or least == 0][-1]
-    return _TILE.format(colour, title, _percent(excess))
-
-
-def _percent(excess: float) -> str:
-    text = f"{100 * excess:+.1f}"
-    return f"{'0.0' if text == '-0.0' else text.replace('-', '−')} %"
+    return _TILE.format(colour, title, signed(excess))

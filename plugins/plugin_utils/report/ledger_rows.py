@@ -10,7 +10,7 @@ from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Verdict
 from ..text.catalogue import PROOFS, VERDICT
 from ..text.folding import frozen, ranges, without_numbers
 from ..text.nodes import folded, named, nameless
-from ..text.sentences import Form, fields_of, filled, of_many
+from ..text.sentences import Form, filled, form_that_says, of_many
 from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
 
@@ -60,7 +60,8 @@ def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping
     kind: tuple[Form | None, str]
     many = len({entry["evidence"] for entry in entries.values()}) > _SHOWN
     for node, entry in entries.items():
-        form = _form_of(row, entry)
+        of_code = VERDICT.get(entry["code"], {}) if "code" in entry else PROOFS.get(row, {})
+        form = form_that_says(entry["evidence"], of_code, entry.get("case", ""), entry.get("values", {}), node)
         if node in instead and entry["verdict"] != "PASS":
             kind = (None, nameless(instead[node], node))
         elif form is None:
@@ -75,15 +76,6 @@ def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping
         evidence = _evidence_of(form, values, nodes) if form else named(text, nodes)
         found.append(Group(verdict, evidence, folded(nodes)))
     return found
-
-
-def _form_of(row: LedgerRow, entry: LedgerEntry) -> Form | None:
-    """Return the form of an entry's sentence; None for one of a run that an earlier version judged."""
-    if not entry.keys() & {"code", "case", "values"}:
-        return None
-    forms = VERDICT.get(entry["code"], {}) if "code" in entry else PROOFS.get(row, {})
-    form = forms.get(entry.get("case", ""))
-    return form if form and fields_of(form.one) <= {"node", *entry.get("values", {})} else None
 
 
 def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Sequence[str]) -> str:

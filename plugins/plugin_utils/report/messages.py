@@ -4,22 +4,46 @@
 from __future__ import annotations
 
 import itertools
+import json
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..contracts import Reason
 from ..text.catalogue import VERDICT
-from ..text.folding import told
+from ..text.folding import Told, told
 from ..text.nodes import folded
+
+# What a program needs to react, and what AWX can keep of each run.
+_MOST_NODES, _MOST_CHARACTERS = 16, 800
 
 
 def reasons_of(reasons: Sequence[Reason]) -> list[tuple[str, str]]:
     """Return each message and its code, gravest first; what several nodes share comes once."""
+    return [(one.message, one.code) for _verdict, one in _told(reasons)]
+
+
+def findings_of(reasons: Sequence[Reason], most: int) -> list[dict[str, t.Any]]:
+    """Return the first of `reasons_of` for programs: each with verdict, code, case, nodes, values and message.
+
+    ``nodes`` are at most 16 of the ``node_count``, and ``values`` those of the first node, if they are short.
+    """
     return [
-        (one.message, one.code)
-        for _verdict, group in itertools.groupby(reasons, lambda reason: reason.get("verdict"))
-        for one in told(VERDICT, group)
+        {
+            "verdict": verdict,
+            "code": one.code,
+            "case": one.case,
+            "nodes": list(one.nodes[:_MOST_NODES]),
+            "node_count": len(one.nodes),
+            "values": one.values if len(json.dumps(one.values)) <= _MOST_CHARACTERS else {},
+            "message": one.message,
+        }
+        for verdict, one in itertools.islice(_told(reasons), most)
     ]
+
+
+def _told(reasons: Sequence[Reason]) -> Iterator[tuple[str | None, Told]]:
+    for verdict, group in itertools.groupby(reasons, lambda reason: reason.get("verdict")):
+        yield from ((verdict, one) for one in told(VERDICT, group))
 
 
 def messages_of(reasons: Sequence[Reason]) -> list[str]:

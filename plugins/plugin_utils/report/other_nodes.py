@@ -9,8 +9,8 @@ from ..run.status import none_began
 from ..text.catalogue import VERDICT
 from ..text.folding import common
 from ..text.nodes import folded
+from ..text.problems import remedy_of
 from ..text.words import all_of, counted
-from ..verdict.not_ready import remedy_of
 from .failure_titles import failure_title
 from .messages import reasons_of
 
@@ -39,8 +39,8 @@ def remedy_of_all(summary: Summary) -> str:
     if summary["first_failure"] or not causes_of_no_start(summary):
         return ""
     refused = (reason for reason in summary["reasons"] if reason.get("code") == "node_not_started")
-    said = next((reason["values"]["said"] for reason in refused if "said" in reason.get("values", {})), "")
-    return remedy_of(said) if said else ""
+    values = next((reason["values"] for reason in refused if "said" in reason.get("values", {})), None)
+    return "" if values is None else remedy_of(values.get("problems", []))
 
 
 def others_in_words(summary: Summary) -> str:

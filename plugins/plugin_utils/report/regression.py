@@ -8,10 +8,13 @@ from collections.abc import Mapping
 
 from ..contracts import Regression
 from ..metrics import LABELS, SPEEDS
-from ..text.words import counted
-from .history_change import NOISE, REAL
+from ..text.changes import CHANGES, EARLIER_RUNS
+from ..text.sentences import filled
+from .history_change import REAL
 from .readable import measured, percent, with_unit
 
+# Less is written as 0 %.
+_LEAST_PERCENT = 0.005
 # What a reader wants to hear first, if several metrics became worse.
 _FIRST = ("tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu", "mfu")
 
@@ -28,6 +31,8 @@ def regression_of(history: Mapping[str, t.Any]) -> Regression | None:
         return None
     metric, change = worse[0], changes[worse[0]]
     return {
+        "code": "regression",
+        "case": case_of(metric, change),
         "metric": metric,
         "value": change["after"],
         "before": change["before"],
@@ -45,30 +50,29 @@ def telling_metric(changes: Mapping[str, Mapping[str, t.Any]]) -> str | None:
     return next((metric for metric in known if changes[metric]["before"] is not None), None)
 
 
-def outcome_in_words(change: Mapping[str, t.Any]) -> str:
-    """Return whether a change is real, as a sentence."""
-    if change["outcome"] == REAL:
-        return "This is a real change, not noise."
-    if change["outcome"] == NOISE:
-        return "This is within noise."
-    return f"Whether that is real is unknown: {change['test']}."
-
-
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:
     """Return a change as a sentence without its full stop.
 
     ``change`` has the fields of `history_change.Change`; ``than`` is what is compared with, the earlier runs if empty.
     """
-    than = than or f"the last {counted(change['runs'], 'run')} of this kind"
-    by, after, before = change["percent"], with_unit(change["after"], metric), measured(change["before"], metric)
+    by = change["percent"]
+    values = {
+        "metric": LABELS[metric],
+        "size": "" if by is None else percent(abs(by)),
+        "after": with_unit(change["after"], metric),
+        "before": measured(change["before"], metric),
+        "than": than or filled(EARLIER_RUNS, {"runs": change["runs"]}),
+    }
+    return filled(CHANGES[case_of(metric, change)].one, values)
+
+
+def case_of(metric: str, change: Mapping[str, t.Any]) -> str:
+    """Return which of `CHANGES` a change is."""
+    by, higher = change["percent"], change["after"] > change["before"]
     if by is None:
-        return f"{LABELS[metric]} {after} against {before} in {than}"
-    higher, size = change["after"] > change["before"], percent(abs(by))
+        return "from_nothing"
+    is_nothing = abs(by) < _LEAST_PERCENT
     if metric in SPEEDS:
         slower = higher == (metric == "step_time_ms")
-        word = f"{size} {'slower' if slower else 'faster'} than {than}" if size != "0 %" else f"as fast as {than}"
-    elif size == "0 %":
-        word = f"{LABELS[metric]} as in {than}"
-    else:
-        word = f"{LABELS[metric]} {size} {'higher' if higher else 'lower'} than in {than}"
-    return f"{word}: {after} against {before}"
+        return "as_fast" if is_nothing else "slower" if slower else "faster"
+    return "same" if is_nothing else "higher" if higher else "lower"

@@ -81,7 +81,7 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     blamed = not nobody_is_blamed(failure)
     shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if blamed else []
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
-    if not causes_of_no_start(summary) and not has_line(shown, failure["message"]):
+    if not causes_of_no_start(summary) and not is_shown_by(shown, failure):
         lines.insert(0, f"  {failure['message']}")
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
@@ -91,18 +91,24 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     return lines
 
 
-def has_line(lines: Sequence[str], line: str) -> bool:
-    """Return whether lines of a log have a line, which may be a part of one, with other blanks."""
-    return bool(line) and any(line.rstrip(".") in " ".join(one.split()) for one in lines)
+def is_shown_by(lines: Sequence[str], failure: FirstFailure) -> bool:
+    """Return whether lines of a log show all that is known of a failure: its line, and nothing was inferred."""
+    return "case" not in failure and any(_has(line, failure) for line in lines)
+
+
+def _has(line: str, failure: FirstFailure) -> bool:
+    """Return whether a line of a log has that of a failure, which may be a part of it, with other blanks."""
+    shown = failure.get("line")
+    return bool(shown) and str(shown).rstrip(".") in " ".join(line.split())
 
 
 def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[str]:
-    """Return the few lines of a log that show a failure: the one that has its message, with what is around it.
+    """Return the few lines of a log that show a failure: the one that has its line, with what is around it.
 
     Steps before the failure show nothing of it.
     """
-    lines, message = failure["evidence"], failure["message"]
-    at = next((place for place, line in enumerate(lines) if message and message in " ".join(line.split())), None)
+    lines = failure["evidence"]
+    at = next((place for place, line in enumerate(lines) if _has(line, failure)), None)
     if at is None:
         telling = [line for line in lines if not _STEP.search(line)]
         # Of a run that only went silent, the last step is all there is.

@@ -88,7 +88,7 @@ def write_report(
     history = history_of(row, history_dir) if row and history_dir else None
     summary["regression"] = regression_of(history) if history else None
     summary["isolate"] = proposal(summary, isolate)
-    run = JudgedRun(summary, plan, statuses, history["last_good_values"] if history else {})
+    run = JudgedRun(summary, plan, statuses)
     changed = _write_files(board, run, steps, records, history, index)
     changed = write_dialects(dialects, run, board.run_dir) or changed
     if not row or not history_dir:

@@ -20,6 +20,7 @@ from ...module_utils.node.machine_facts import ROW_OF
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.phases.collect import COLLECT_BYTES
 from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
+from ..text.problems import SENTENCES, in_words
 
 
 class BadAnswerError(NodeError):
@@ -32,6 +33,7 @@ _MOST_REMOVED = 100_000
 # 16 adapters with some dozens of counters each.
 _MOST_COUNTERS = 4096
 _MOST_REASONS = 16
+_MOST_VALUES_OF_A_PROBLEM = 10
 
 
 def _one_of(words: t.Iterable[str]) -> t.Callable[[str], str]:
@@ -61,8 +63,31 @@ Arguments = dict[ArgumentName, t.Annotated[list[Line], Field(max_length=MOST_VAL
 Settings = dict[SettingName, t.Annotated[list[float], Field(max_length=MOST_VALUES)]]
 
 
+def _with_sentence(problem: _Problem) -> _Problem:
+    try:
+        in_words([problem])
+    except (KeyError, IndexError, ValueError):
+        raise ValueError("its values are not those of its sentence") from None
+    return problem
+
+
+ProblemCode = t.Annotated[str, AfterValidator(_one_of(SENTENCES))]
+_Name = t.Annotated[str, Field(pattern="^[a-z_]{1,40}$")]
+_Value = Line | Count | Finite | None | t.Annotated[list[Line], Field(max_length=_MOST_LINES)]
+
+
+class _Problem(TypedDict):
+    code: ProblemCode
+    values: t.Annotated[dict[_Name, _Value], Field(max_length=_MOST_VALUES_OF_A_PROBLEM)]
+
+
 class _Refused(TypedDict):
+    """What keeps a node from a phase; a program of an earlier version sends only the ``message``."""
+
     message: Line
+    problems: t.NotRequired[
+        t.Annotated[list[t.Annotated[_Problem, AfterValidator(_with_sentence)]], Field(max_length=_MOST_LINES)]
+    ]
     gone: t.NotRequired[bool]
     held_by: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_LINES)]]
     running: t.NotRequired[bool]
@@ -285,6 +310,7 @@ class Followed(_Done, _Seen):
     booted: t.NotRequired[bool]
     engine_problem: t.NotRequired[Line | None]
     full_disk: t.NotRequired[Line | None]
+    ran_seconds: t.NotRequired[Time]
     log_problem: t.NotRequired[Line | None]
     has_ended: bool
     started_at: Time | None
@@ -345,9 +371,11 @@ def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:
         refused = _REFUSED.validate_python(answer, strict=True)
     except ValidationError as error:
         raise BadAnswerError(f"its answer in phase {phase.name} is invalid: {first_wrong(error)}") from None
+    problems = refused.get("problems", [])
+    message = in_words(problems) or refused["message"]
     if refused.get("held_by"):
-        raise NodeHeldError(refused["message"], refused["held_by"], refused.get("running", True))
-    raise (RunGoneError if refused.get("gone") else NodeError)(refused["message"])
+        raise NodeHeldError(refused["held_by"], refused.get("running", True), problems, message)
+    raise (RunGoneError if refused.get("gone") else NodeError)(message, problems)
 
 
 def unpacked(data: str) -> bytes:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from ...module_utils.node.agent import PROGRAM_NAME
 from ...module_utils.node.contracts import Identity, PhaseNeeds, Request
 from ...module_utils.node.phase import NodeError, request_of
+from ...module_utils.node.problems import problem
 from ..contracts import NodePlan, Plan
 from ..plain_text import one_line
 from ..unreachable import told_by_a_command
 from .answers import STAGE, A, Ask, Phase, accepted
 from .become import become_problem
-from .node_errors import NodeEndedError
+from .node_errors import NodeEndedError, ended, refused
 from .program import answer_in, command, standard_input
 
 # What all that a phase asks of a node's container engine takes at most. Only a stage, which fetches an image, is waited
@@ -79,9 +80,7 @@ class Asker:
         self._looks += 1
         if self._given_up or self._looks < self._allowed:
             return None
-        self._given_up = NodeEndedError(
-            f"connected, but no answer for {self._looks} s; a file system there may be hanging"
-        )
+        self._given_up = ended(problem("connected_without_answer", seconds=self._looks))
         return self._given_up
 
     def _asked(self, phase: Phase[A], needs: PhaseNeeds) -> A:
@@ -106,11 +105,9 @@ class Asker:
         if answer is not None:
             return answer
         said = [one_line(line) for line in told_by_a_command(f"{output.stderr}\n{output.stdout}")[-5:]]
-        raise NodeError(
-            become_problem(output.stderr)
-            or f"{self.python} did not run the program of phase {phase} (exit status {output.status}): "
-            f"{' / '.join(said) or 'no output'}. Python 3.8 or newer is needed there; set ansible_python_interpreter "
-            "to it"
+        values = {"python": self.python, "phase": phase, "exit_status": output.status}
+        raise refused(
+            become_problem(output.stderr) or problem("program_not_run", said=" / ".join(said) or "no output", **values)
         )
 
 

@@ -1,34 +1,37 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why Ansible could not become another user on a node, in words that say what to do."""
+"""The one reader of what sudo and its like say when Ansible cannot become another user on a node."""
 
 from __future__ import annotations
 
 import re
 
+from ...module_utils.node.problems import Problem, problem
 from ..plain_text import one_line
 
 _ABSENT = re.compile(r"([\w./-]*\b(?:sudo|doas|su|pbrun|dzdo)): (?:(?:\d+: )?(?:command )?not found|No such file)")
-_PASSWORD = re.compile(r"password is required|Missing \w+ password|terminal is required|no tty present", re.IGNORECASE)
-_WRONG = re.compile(r"Incorrect \w+ password|Sorry, try again|incorrect password attempt", re.IGNORECASE)
-_FORBIDDEN = re.compile(r"not in the sudoers file|is not allowed to|may not run sudo", re.IGNORECASE)
+_SAID = {
+    code: re.compile(said, re.IGNORECASE)
+    for code, said in (
+        ("become_password_wrong", r"Incorrect \w+ password|Sorry, try again|incorrect password attempt"),
+        (
+            "become_password_missing",
+            r"password is required|Missing \w+ password|terminal is required|no tty present",
+        ),
+        ("become_forbidden", "not in the sudoers file|is not allowed to|may not run sudo"),
+    )
+}
 # Ansible's own words around what the program printed.
 _WAITED = re.compile(r"waiting for (?:become success|privilege escalation prompt)", re.IGNORECASE)
 
 
-def become_problem(said: str) -> str | None:
-    """Return why becoming another user failed, without a full stop; None if the text does not mention it."""
+def become_problem(said: str) -> Problem | None:
+    """Return why becoming another user failed, by what sudo or Ansible said; None if that does not mention it."""
     absent = _ABSENT.search(said)
     if absent:
-        return (
-            f"{absent[1]} is missing, and Ansible needs it to become another user; install it, or set "
-            "ansible_become=false"
-        )
-    if _WRONG.search(said):
-        return "the sudo password is wrong; enter it with --ask-become-pass"
-    if _PASSWORD.search(said):
-        return "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one"
-    if _FORBIDDEN.search(said):
-        return "this login may not use sudo; allow it, or set ansible_become=false"
+        return problem("become_program_missing", program=absent[1])
+    for code, pattern in _SAID.items():
+        if pattern.search(said):
+            return problem(code)
     if _WAITED.search(said):
-        return f"Ansible could not become another user: {one_line(said.strip().splitlines()[-1])}"
+        return problem("become_failed", said=one_line(said.strip().splitlines()[-1]))
     return None

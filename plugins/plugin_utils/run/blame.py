@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Collection, Mapping
 
 from ...module_utils.node.phase import NodeError
-from ..contracts import FirstFailure, JudgedBound, Summary
+from ..contracts import Echo, FirstFailure, JudgedBound, Summary
 from .board import Board
 from .node_errors import NodeLostError
 from .retry import second_faults
@@ -34,8 +34,11 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
-    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them."""
-    return failure.get("origin") == "unknown"
+    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them.
+
+    Earlier versions did not record the origin, so a hang that they judged blames nobody.
+    """
+    return failure.get("origin", "unknown" if failure["class"] == "stalled" else "node") == "unknown"
 
 
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
@@ -70,7 +73,7 @@ def blame_of_verdict(
             if reason.get("node") and reason.get("verdict") in ("FAIL", "ERROR") and reason["code"] not in _WAITED:
                 blamed.setdefault(reason["node"], Blame(state=_state_of(reason["code"]), reason=reason["message"]))
     if first:
-        for failure in (*second_faults(first["echoes"]), t.cast("dict[str, str]", first)):
+        for failure in (*second_faults(first["echoes"]), t.cast(Echo, first)):
             state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
             blamed[failure["node"]] = Blame(state=state, reason=message)
     if not blamed and len(refused) < len(summary["nodes"]):

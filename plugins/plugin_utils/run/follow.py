@@ -14,11 +14,12 @@ from ...module_utils.logs.rows import rows_of
 from ...module_utils.logs.signature import Failure
 from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
+from ...module_utils.node.problems import Problem, problem
 from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Outage, Plan, Status
 from .answers import END, SEEN, BadAnswerError, Cursor, Followed
 from .news import News
-from .node_errors import NodeEndedError, NodeLostError
+from .node_errors import NodeEndedError, NodeLostError, Said, said_by, said_of
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -110,7 +111,7 @@ class Follower:
             except NodeError as error:
                 if not self._is_started and not isinstance(error, (NodeLostError, BadAnswerError)):
                     self._news.note(failed=True)
-                    self._board.update(self._node, message=str(error), unfit=not isinstance(error, NodeHeldError))
+                    self._board.update(self._node, unfit=not isinstance(error, NodeHeldError), **said_by(error))
                     raise
                 lost = self._lost(error)
                 if lost:
@@ -123,8 +124,8 @@ class Follower:
             if self._board.stop_is_requested():
                 return self._board.update(self._node, interrupted=True)
             if looks:
-                logs = "no log of the run has" if self._plan["mode"] == "multi_node" else "its log has not"
-                silence = f"{logs} grown for {self._heard - self._news.grown:.0f} s"
+                code = "run_silent" if self._plan["mode"] == "multi_node" else "log_silent"
+                silence = said_of(problem(code, seconds=self._heard - self._news.grown))
                 return self._given_up("stalled", silence, time.time())
             if self._peer_failed_at > 0 and not self._log_still_comes(answer):
                 return status
@@ -132,7 +133,7 @@ class Follower:
 
     def give_up(self, error: NodeError) -> Status:
         """Return the last status of a node that is no longer waited for."""
-        return self._given_up("unreachable", str(error), time.time() - (time.monotonic() - self._heard))
+        return self._given_up("unreachable", said_by(error), time.time() - (time.monotonic() - self._heard))
 
     def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
@@ -162,11 +163,11 @@ class Follower:
         """Return the last status of a node whose answer failed, or None if it is asked again."""
         lost_for = time.monotonic() - self._heard
         if isinstance(error, RunGoneError):
-            return self._given_up("gone", str(error), time.time())
+            return self._given_up("gone", said_by(error), time.time())
         if isinstance(error, BadAnswerError):
-            return self._given_up("bad_answer", str(error), time.time())
+            return self._given_up("bad_answer", said_by(error), time.time())
         if lost_for > self._patience.lost or isinstance(error, NodeEndedError):
-            return self._given_up("unreachable", str(error), time.time() - lost_for)
+            return self._given_up("unreachable", said_by(error), time.time() - lost_for)
         self._silent = True
         return None
 
@@ -175,7 +176,7 @@ class Follower:
         what = _not_finite(answer["blocks"]) if self._plan.get("abort_on_nan") else None
         if what:
             self._news.note(failed=True)
-            self._board.update(self._node, message=f"{what} (training_abort_on_nan)")
+            self._board.update(self._node, **said_of(what))
         return what is not None
 
     def _note_outage(self, seconds: float) -> None:
@@ -191,8 +192,7 @@ class Follower:
         self._steps += sum(len(block["steps"]) for block in answer["blocks"])
         if self._steps > _MOST_STEPS:
             answer["blocks"] = []
-            message = f"its log has more than {_MOST_STEPS} steps: the rest is not kept"
-            self._board.update(self._node, message=message)
+            self._board.update(self._node, **said_of(problem("steps_not_kept", most=_MOST_STEPS)))
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"
         failures = self._failures.add(answer["failures"], answer["survived"])
@@ -226,9 +226,9 @@ class Follower:
         if news.is_silent(self._heard):
             news.note(failed=True, hangs=True)
 
-    def _given_up(self, status: str, message: str, ended_at: float) -> Status:
+    def _given_up(self, status: str, said: Said, ended_at: float) -> Status:
         self._news.note(failed=True)
-        return self._board.update(self._node, status=status, message=message, ended_at=ended_at)
+        return self._board.update(self._node, status=status, ended_at=ended_at, **said)
 
     def _put_on_board(self, answer: Followed, failures: list[Failure], interrupted: bool) -> Status:
         """Put an answer on the board, its times turned to the controller's clock."""
@@ -273,14 +273,14 @@ class Follower:
         )
 
 
-def _not_finite(blocks: list[StepBlock]) -> str | None:
-    """Return the first NaN or infinite loss of some steps, in words; skipped steps have none."""
+def _not_finite(blocks: list[StepBlock]) -> Problem | None:
+    """Return the first NaN or infinite loss of some steps; skipped steps have none."""
     for row in rows_of(blocks):
         found = row["metrics"]
         if found.get("skipped_iterations"):
             continue
         if not math.isfinite(found.get("loss", 0.0)):
-            return f"the loss is {found['loss']} at step {row['step']}"
+            return problem("loss_not_finite", loss=str(found["loss"]), step=row["step"])
         if found.get("nan_iterations"):
-            return f"the trainer reported a NaN iteration at step {row['step']}"
+            return problem("nan_iteration", step=row["step"])
     return None

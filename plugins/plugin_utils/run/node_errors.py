@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ...module_utils.node.phase import NodeError
+from ...module_utils.node.problems import Problem
+from ..text.problems import in_words
 
 
 class NodeLostError(NodeError):
@@ -12,3 +16,38 @@ class NodeLostError(NodeError):
 
 class NodeEndedError(NodeLostError):
     """A node will not answer any more."""
+
+
+def refused(*problems: Problem) -> NodeError:
+    """Return the error of a node that has problems."""
+    return NodeError(in_words(problems), problems)
+
+
+def lost(problem: Problem) -> NodeLostError:
+    """Return the error of a node that does not answer."""
+    return NodeLostError(in_words([problem]), [problem])
+
+
+def ended(problem: Problem) -> NodeEndedError:
+    """Return the error of a node that will not answer any more."""
+    return NodeEndedError(in_words([problem]), [problem])
+
+
+class Said(t.TypedDict):
+    """What a status of a node says: a sentence, and the problems behind it, if they are known."""
+
+    message: str
+    problems: list[Problem]
+
+
+NOTHING: t.Final[Said] = {"message": "", "problems": []}
+
+
+def said_by(error: Exception) -> Said:
+    """Return what the status of a node says of an error."""
+    return {"message": str(error), "problems": error.problems if isinstance(error, NodeError) else []}
+
+
+def said_of(problem: Problem) -> Said:
+    """Return what the status of a node says of a problem."""
+    return {"message": in_words([problem]), "problems": [problem]}

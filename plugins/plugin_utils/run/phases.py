@@ -24,7 +24,7 @@ from .board import Board
 from .collect import collect_dump, collect_log
 from .follow import Follower, Patience
 from .news import News
-from .node_errors import NodeLostError
+from .node_errors import NOTHING, NodeLostError, said_by
 from .on_each import Done, on_each
 from .status import UNENDED, has_failed
 
@@ -74,15 +74,15 @@ class Phases:
             try:
                 answer = self.ask[node](STAGE, **needs(node))
             except NodeLostError as error:
-                self.board.update(node, status="unreachable", message=str(error))
+                self.board.update(node, status="unreachable", **said_by(error))
                 raise
             except NodeError as error:
-                self.board.update(node, message=str(error), unfit=not isinstance(error, NodeHeldError))
+                self.board.update(node, unfit=not isinstance(error, NodeHeldError), **said_by(error))
                 raise
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
             # What an earlier try was refused for, or ended with, is over.
             taken_up = answer["status"] != "staged"
-            self.board.update(node, unfit=False, message="", finished=False, taken_up=taken_up, **known)
+            self.board.update(node, unfit=False, finished=False, taken_up=taken_up, **NOTHING, **known)
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)
@@ -207,8 +207,9 @@ class Phases:
     def _note_lost(self, node: str, error: NodeError) -> None:
         known = self.board.status(node)
         if known["status"] in _UNFINISHED:
-            message = known.get("message") or str(error)
-            self.board.update(node, status="unreachable", message=message, ended_at=time.time())
+            self.board.update(node, status="unreachable", ended_at=time.time())
+            if not known.get("message"):
+                self.board.update(node, **said_by(error))
 
     def _collect(self, node: str, first: Collected | None) -> list[str]:
         """Copy the log of a node, whose first part may have arrived, and return a warning about bytes not kept."""
@@ -252,7 +253,7 @@ class Phases:
             raise
         except NodeError as error:
             if before in _UNFINISHED and not known.get("message"):
-                self.board.update(node, message=str(error))
+                self.board.update(node, **said_by(error))
             raise
         changes = _of_the_machine(answer)
         if before in UNENDED:

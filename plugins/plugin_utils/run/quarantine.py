@@ -6,9 +6,9 @@
     {"/etc/ansible/hosts": {"gpu07": {"since": "2026-11-21T08:17:57+00:00", "run_id": "...", "reason": "..."}}}
 
 A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation
-may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, and ``until`` when
-the entry ends by itself. Such a host is released by an isolation that finds it good by the same ``probes``, as no
-preflight sees what is slow.
+may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, ``until`` is when the
+entry ends by itself, and ``findings`` has as data what the ``reason`` says. Such a host is released by an isolation
+that finds it good by the same ``probes``, because no preflight sees what is slow.
 Anyone who can write the file can keep every host out, so it is read only if nobody but this user or root can write it.
 """
 
@@ -20,19 +20,32 @@ import os
 import stat
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import TypedDict
 
 from ...module_utils.node.files import write_bytes
+from ..text.isolation import QUARANTINE
+from ..text.sentences import filled
+
+
+class Fault(TypedDict):
+    """Why a host is held: a code with its case and values, and the sentence for people, without a full stop."""
+
+    code: str
+    case: str
+    values: dict[str, t.Any]
+    message: str
 
 
 class Found(t.NamedTuple):
     """Why an isolation found a host to be bad, and by which probes."""
 
-    reason: str
+    findings: list[Fault]
     probes: tuple[str, ...]
 
 
@@ -40,7 +53,8 @@ class Found(t.NamedTuple):
 class Held:
     """Since and until when a host is in quarantine (ISO 8601), which run or isolation brought it there, and why.
 
-    ``probes`` are those of an isolation by which it was found to be bad.
+    ``probes`` are those of an isolation by which it was found to be bad. ``findings`` say as data what the ``reason``
+    says; an entry of an earlier version, or one that was written by hand, has none.
     """
 
     since: str
@@ -49,6 +63,7 @@ class Held:
     isolation: str = ""
     until: str = ""
     probes: tuple[str, ...] = ()
+    findings: list[Fault] = field(default_factory=list)
 
     def has_ended(self, now: datetime) -> bool:
         """Return whether the entry has ended by itself; one that was written by hand and is no time does not end."""
@@ -57,15 +72,12 @@ class Held:
 
     def in_words(self) -> str:
         """Return why the host is held, without a full stop."""
-        if self.isolation:
-            until = f"until {self.until}" if self.until else "without an end"
-            return f"isolation {self.isolation} found on {self.since} that {self.reason}; it is held {until}"
-        return f"it made run {self.run_id} fail at {self.since} ({self.reason})"
+        case = "run" if not self.isolation else "isolation" if self.until else "isolation_without_end"
+        return filled(QUARANTINE["held"][case].one, asdict(self))
 
     def release_in_words(self) -> str:
         """Return what releases the host, as a sentence."""
-        how = "an isolation that finds it good" if self.isolation else "a green preflight"
-        return f"Once it is repaired, {how} takes it out of quarantine."
+        return QUARANTINE["released"]["isolation" if self.isolation else "run"].one
 
 
 def _time(text: str) -> datetime | None:
@@ -92,12 +104,14 @@ class Quarantine:
         now = datetime.now(UTC)
         return {host: held for host, held in self._read().get(self._inventory, {}).items() if not held.has_ended(now)}
 
-    def add(self, reasons: Mapping[str, str], run_id: str) -> None:
-        """Add hosts, each with why the run failed; a host that is listed already gets the new reason."""
+    def add(self, reasons: Mapping[str, str], run_id: str, faults: Mapping[str, Fault] = MappingProxyType({})) -> None:
+        """Add hosts, each with why the run failed, and that as data; a host that is listed gets the new reason."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         with self._locked() as lists:
             held = lists.setdefault(self._inventory, {})
-            held.update({host: Held(since=since, run_id=run_id, reason=reason) for host, reason in reasons.items()})
+            for host, reason in reasons.items():
+                findings = [faults[host]] if host in faults else []
+                held[host] = Held(since=since, run_id=run_id, reason=reason, findings=findings)
 
     def add_found(self, found: Mapping[str, Found], isolation: str, days: float) -> None:
         """Add hosts that an isolation found to be bad, for so many days.
@@ -108,9 +122,10 @@ class Quarantine:
         since, until = (at.isoformat(timespec="seconds") for at in (now, now + timedelta(days=days)))
         with self._locked() as lists:
             held = lists.setdefault(self._inventory, {})
-            for host, (reason, probes) in found.items():
+            for host, (findings, probes) in found.items():
                 if host not in held or held[host].isolation:
-                    held[host] = Held(since, "", reason, isolation, until, probes)
+                    reason = "; ".join(one["message"] for one in findings)
+                    held[host] = Held(since, "", reason, isolation, until, probes, findings)
 
     def release(self, hosts: Iterable[str]) -> list[str]:
         """Take hosts off the list that runs brought there, and return those that were there."""

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import textwrap
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..contracts import Finding, LeftOut, Plan, Retry, Summary
+from ..contracts import Echo, Finding, FirstFailure, LeftOut, Plan, Retry, Summary
 
 if t.TYPE_CHECKING:
-    from .quarantine import Held
+    from .quarantine import Fault, Held
 
 # Classes of failures that another node would not have had. What a config, a model or the network of healthy nodes can
-# bring about is none of them, nor is a hang, whose node is only a guess.
+# bring about is none of them, nor is a hang, whose node is only a guess. Memory that runs out does so on any node.
 NODE_FAULTS = frozenset(
     {
         *("not_ready", "unreachable", "bad_answer", "rebooted", "node_failure", "engine_stopped", "killed"),
@@ -29,8 +27,6 @@ _SECOND_FAULTS = NODE_FAULTS - {"killed"}
 # Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
 _MOST_SIZES = 64
 _MOST_SHOWN = 160
-# What runs out of memory here does so on any other node.
-_MEMORY = re.compile("memory|oom", re.IGNORECASE)
 
 
 def node_faults(summary: Summary) -> dict[str, str]:
@@ -38,16 +34,35 @@ def node_faults(summary: Summary) -> dict[str, str]:
     first = summary["first_failure"]
     if summary["verdict"] == "PASS" or first is None or first["class"] not in NODE_FAULTS:
         return {}
-    if first["class"] == "killed" and _MEMORY.search(first["message"]):
+    return {one["node"]: _in_short(one) for one in _node_failures(first)}
+
+
+def _node_failures(first: FirstFailure) -> list[Echo]:
+    """Return the failures of nodes that are at fault, the first one of the run last."""
+    return [*second_faults(first["echoes"]), t.cast("Echo", first)]
+
+
+def _in_short(failure: Echo) -> str:
+    return textwrap.shorten(f"{failure['class']}: {failure['message']}", width=_MOST_SHOWN, placeholder=" …")
+
+
+def faults_of(summary: Summary) -> dict[str, Fault]:
+    """Return what `node_faults` says as data: the class of each failure, and what was logged of it."""
+    first = summary["first_failure"]
+    if not node_faults(summary) or first is None:
         return {}
-    shortened = functools.partial(textwrap.shorten, width=_MOST_SHOWN, placeholder=" …")
     return {
-        **{echo["node"]: shortened(f"{echo['class']}: {echo['message']}") for echo in second_faults(first["echoes"])},
-        first["node"]: shortened(f"{first['class']}: {first['message']}"),
+        one["node"]: {
+            "code": one["class"],
+            "case": "",
+            "values": {"logged": one["message"]},
+            "message": _in_short(one),
+        }
+        for one in _node_failures(first)
     }
 
 
-def second_faults(echoes: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def second_faults(echoes: Sequence[Echo]) -> list[Echo]:
     """Return the failures after the first one that cannot have followed from it."""
     return [echo for echo in echoes if echo["class"] in _SECOND_FAULTS]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from ..contracts import Finding
+
 VALUE, FILE = "training_hf_token", "training_hf_token_file"
 
 
@@ -29,3 +31,16 @@ def given_token(value: str, path: str) -> str | None:
     if not token:
         raise ValueError(f"{path} is empty")
     return token
+
+
+def source_of_token(value: str, path: str) -> tuple[str | None, list[Finding]]:
+    """Return where a token comes from, the name of the variable or the path of the file, and what is wrong with it.
+
+    A plan has the source, never the token.
+    """
+    try:
+        given = given_token(value, path)
+    except ValueError as error:
+        remedy = "Set it to the path of a file with the token, on the machine that runs Ansible."
+        return None, [{"key": FILE, "value": path, "message": f"{error}.", "remedy": remedy}]
+    return (VALUE if value else path) if given else None, []

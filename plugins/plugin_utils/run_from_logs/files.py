@@ -14,16 +14,16 @@ from ...module_utils.node.inspection.files import by_numbers
 from ..run.board import PLAN_NAME, Board
 from .packed import can_be_read, is_packed, unpacked_name
 
-# The first of these that any file of a folder has says which of its files are logs.
+# The first group with a suffix that any file in the folder has: all files with a suffix of that group are logs.
 _LOG_SUFFIXES = ((".log",), (".out", ".err", ".stdout", ".stderr", ".txt", ""))
-# The words by which Slurm, torchrun and scripts name the file of the standard error beside that of the standard output,
-# and those that say nothing of whose it is. PBS and Grid Engine name them JOB.e12 and JOB.o12.
+# Words in the names of standard error files by Slurm, torchrun and scripts, and the words for standard output, which do
+# not identify the node. PBS and Grid Engine name the files JOB.e12 and JOB.o12.
 _ERRORS = {"err", "errs", "error", "errors", "stderr"}
 _OUTPUTS = {"out", "output", "stdout", "log", "txt"}
-# torchrun writes this where a worker failed, and its logs so many folders below the one that it is given.
+# torchrun writes this file if a worker failed, and writes its logs this many folders below its log folder.
 _REPORT_OF_WORKER, _DEEPEST = "error.json", 4
 _OF_PBS = re.compile(r"(.+)\.([eo])(\d+)")
-# What logrotate and Python's handlers put behind the name of the older part of a log: train.log.1, train.log-20261126,
+# The suffixes that logrotate and Python's handlers append to the older parts of a log: train.log.1, train.log-20261126,
 # train.log.2026-11-26_10-00-00.
 _ROTATED = re.compile(r"(?P<log>.+)[.-](?P<part>\d{1,3}|\d{8,10}|\d{4}(?:-\d\d){1,2}(?:_\d\d(?:-\d\d){0,2})?)")
 _MOST_DIGITS_OF_NUMBER = 3
@@ -38,8 +38,8 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 class LoggedRun:
     """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
 
-    ``notes`` are sentences about what was ignored. ``errors`` are the standard error files, by the file with the
-    standard output; ``strays`` are those without such a file, compressed ones that cannot be read, and core dumps.
+    ``notes`` are sentences about ignored files. ``errors`` are the standard error files, by the file with the
+    standard output; ``strays`` are errors without such a file, unreadable compressed files, and core dumps.
     ``parts`` are the older files of each log that was rotated, the oldest first. If a run of this collection left the
     folder, ``files`` is empty and ``known`` true. ``problem`` says why the folder has no log to read.
     """
@@ -56,18 +56,18 @@ class LoggedRun:
 
 
 def find_runs(named: Sequence[str]) -> list[LoggedRun]:
-    """Return the runs whose logs are in the named folders, each with a name of its own.
+    """Return the runs with logs in the named folders, each with a unique name.
 
-    A folder is one run: each log in it is of the node that its name names, or each of its sub-folders is a node. Where
-    the sub-folders have sub-folders themselves, or are the folders of runs of this collection, each is a run; so is
-    each of several folders, and each match of a pattern (``*``, ``?``, ``[…]``), but for what is next to them and holds
-    no logs. A file is a run of one node. A folder that cannot be read, next to others, is a run with a ``problem``.
-    Raises ValueError with every error, a line each, if something is not there or there is no run.
+    A folder is one run, with one log or one sub-folder per node, named after the node. Sub-folders that have
+    sub-folders themselves, or that are the folders of this collection's runs, are a run each. So is each of several
+    folders, and each match of a pattern (``*``, ``?``, ``[…]``) that has logs. A file is a run of one node. A folder
+    that cannot be read, next to others, is a run with a ``problem``. Raises ValueError with every error, a line each,
+    if a path does not exist or there is no run.
     """
     problems: list[str] = []
     paths = [path for text in named for path in _expanded(text, problems)]
     if not named:
-        problems.append("no log folder is given; set -e training_logs=DIR")
+        problems.append("training_logs is not set; add -e training_logs=DIR")
     runs = [run for path in paths for run in _runs_or_problem(path, _runs_at)]
     unread = [run.problem for run in runs if run.problem]
     if problems or len(unread) == len(runs):
@@ -95,27 +95,27 @@ def _expanded(text: str, problems: list[str]) -> list[Path]:
     if path.exists():
         return [path.absolute()]
     if not _GLOB.search(text):
-        problems.append(f"{path.absolute()} does not exist; training_logs must name a folder with logs")
+        problems.append(f"{path.absolute()} does not exist; set training_logs to a folder with logs")
         return []
     matches = sorted((Path(match).absolute() for match in glob.glob(str(path))), key=str)
     found = [match for match in matches if _may_be_run(match)]
     if not found:
-        problems.append(f"nothing matches {path.absolute()}; training_logs must name folders with logs")
+        problems.append(f"nothing matches {path.absolute()}; set training_logs to folders with logs")
     return found
 
 
 def _may_be_run(path: Path) -> bool:
-    """Tell whether what matches a pattern may be a run: beside runs there are their index, plots and configs, too."""
+    """Return whether a match of a pattern may be a run, unlike the index, plots and configs next to runs."""
     if path.is_file():
         return any(_is_log(path, suffixes) for suffixes in _LOG_SUFFIXES)
     if _collected(path):
-        # Of a run that was made from logs, these are no logs.
+        # In a run that was made from logs, these files are not logs.
         return "logs" not in Board(path.parent).plan()
     return bool(_runs_beside(path))
 
 
 def _runs_beside(folder: Path) -> list[LoggedRun]:
-    """Return the runs in a folder, none in one that holds files but no log."""
+    """Return the runs in a folder; a folder with files but without a log has none."""
     found = _runs_or_problem(folder, _runs_at)
     return [run for run in found if not run.problem or not _holds_files(folder)]
 
@@ -171,7 +171,9 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
         else:
             empty.append(folder)
     if not nodes:
-        raise ValueError(f"{path} holds no log: neither a file (NODE.log), nor a sub-folder with one (NODE/train.log)")
+        raise ValueError(
+            f"{path} contains no log, neither a file (NODE.log) nor a sub-folder with one (NODE/train.log)"
+        )
     return nodes, [f"Without a log: {_few(empty)}."] if empty else []
 
 
@@ -209,7 +211,7 @@ def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRu
 def _name_of(path: Path) -> str:
     if path.is_file():
         return fit_name(Path(unpacked_name(path)).stem)
-    # What a run of this collection collected is named after the run, or all would have one name.
+    # The collected logs of this collection's runs are all in a folder of the same name, so the run's name is added.
     return fit_name(f"{path.parent.name}-{_NODES}" if _collected(path) else path.name)
 
 
@@ -242,7 +244,7 @@ def _words(name: str) -> list[str]:
 
 
 def _role_of(file: Path) -> tuple[bool, tuple[str, ...]]:
-    """Return whether a file is named like a standard error, and the rest of its name, which says whose it is."""
+    """Return whether a file is named like a standard error, and the rest of its name, which identifies the node."""
     if is_packed(file):
         return _role_of(file.with_suffix(""))
     of_pbs = _OF_PBS.fullmatch(file.name)
@@ -276,7 +278,7 @@ def _logs_among(files: Iterable[Path]) -> tuple[dict[str, list[Path]], list[Path
 
 
 def _with_older_parts(files: Iterable[Path]) -> tuple[list[Path], dict[Path, list[Path]]]:
-    """Return the files but for compressed copies and older parts of rotated logs, and these parts, the oldest first."""
+    """Return the files without compressed copies and older parts of rotated logs, and these parts, the oldest first."""
     named: dict[str, Path] = {}
     for file in sorted(files, key=is_packed):
         named.setdefault(unpacked_name(file), file)

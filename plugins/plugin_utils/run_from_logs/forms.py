@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes one plain log per node of the forms in which logs are kept.
+"""Turns logs of any form into one plain log per node.
 
-A log may be compressed, rotated into several files, and have a prefix in front of each line; a file may hold the logs
-of all nodes, told apart by their prefixes. Such logs are copied to a scratch folder as plain ones, so that whoever
-reads a log reads a plain file.
+A log may be compressed, rotated into several files, and have a prefix on each line; a file may contain the logs of all
+nodes, with a prefix for each node. Such logs are copied to a scratch folder as plain files, so readers of logs need to
+know only plain files.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if t.TYPE_CHECKING:
     from .files import LoggedRun
 
 _CHUNK_BYTES = 1 << 20
-# A log is known by the lines of so many places in it.
+# Lines are read at this many places of a log to recognize its form.
 _PLACES, _PLACE_BYTES = 8, 64 << 10
-# So much of what a label printed is held before it is written.
+# Up to this many bytes of each label are buffered before they are written.
 _HELD_BYTES = 64 << 10
 _SEVERAL = 2
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A plain log: where it is, and which file of the user it was made of.
+    """A plain log: its path, and the user's file that it was made from.
 
-    ``began`` is when its first line was printed, in seconds since the epoch, if its prefix says so. ``problem`` says in
-    words what of it could not be read.
+    ``began`` is when its first line was printed, in seconds since the epoch, if its prefix says so. ``problem`` is
+    a sentence about the part that could not be read.
     """
 
     path: Path
@@ -64,9 +64,9 @@ class PlainLogs:
 
 
 def plain_logs(run: LoggedRun, nodes: int | None, scratch: Path) -> PlainLogs:
-    """Return the logs of a run as plain files; those that have to be made are in the folder ``scratch``.
+    """Return a run's logs as plain files; converted logs are in the folder ``scratch``.
 
-    ``nodes`` is the number of nodes that were to take part, None where it is not known: it tells which tasks of a
+    ``nodes`` is the number of nodes that were to take part, None if it is not known: it shows which tasks of a
     launcher were on one node. A file that cannot be read is an empty log with a ``problem``.
     """
     found = PlainLogs(notes=list(run.notes))
@@ -117,9 +117,7 @@ def _split(
     parts = _of_one_run([*older, file], folder) if older else [file]
     aside = [part.name for part in older if part not in parts]
     if aside:
-        notes.append(
-            f"{file.name} is of a training that started over, so older files are not read: {', '.join(aside)}."
-        )
+        notes.append(f"The training in {file.name} started over, so older files are not read: {', '.join(aside)}.")
     prefixes = prefixes_of(list(_some_lines(parts)))
     found = nodes_of(lambda: _whole_lines(parts, prefixes), prefixes, nodes, alone)
     if of_output and not found.by_label.keys() - of_output.by_label.keys():
@@ -131,7 +129,7 @@ def _split(
     writer.write(parts)
     if len(found.names) >= _SEVERAL and not of_output:
         what = " and ".join(dict.fromkeys(prefix.name for prefix in prefixes))
-        notes.append(f"{file.name} holds the logs of {counted(len(found.names), 'node')}, told apart by {what}.")
+        notes.append(f"{file.name} contains the logs of {counted(len(found.names), 'node')}, split by {what}.")
     return _Split(writer.logs(file), found)
 
 
@@ -144,9 +142,9 @@ class _Reach(t.NamedTuple):
 
 
 def _of_one_run(parts: Sequence[Path], folder: Path) -> list[Path]:
-    """Return the last of the parts of a rotated log that are of one training, the oldest first.
+    """Return the latest parts of a rotated log that belong to one training, the oldest first.
 
-    Scripts keep the log of the run before under such names, too.
+    Scripts also use such names for the log of the previous run.
     """
     plain = [_unpacked(part, folder / f"part{place}") for place, part in enumerate(parts)]
     for name, grammar in GRAMMARS.items():
@@ -169,7 +167,7 @@ def _begins_anew(older: _Reach, newer: Sequence[_Reach], first_step: int) -> boo
 
 
 def _is_another(older: Start | None, newer: Start) -> bool:
-    """Tell whether what started is a process that takes the place of another, and not a communicator of the same."""
+    """Return whether a start is a new process, and not another communicator of the same process."""
     if older is None:
         return False
     process = older["last"].partition(" ")[0]
@@ -199,13 +197,13 @@ def _whole_lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[
 def _chunks(parts: Iterable[Path]) -> Iterator[bytes]:
     for part in parts:
         with opened(part) as stream:
-            # Of a file that is cut off, read() returns nothing.
+            # read() returns nothing at the end of a truncated file.
             while chunk := stream.read1(_CHUNK_BYTES):
                 yield chunk
 
 
 def _some_lines(parts: Sequence[Path]) -> Iterator[bytes]:
-    """Yield the begins of lines at the begin of a log, and all over it where it can be read out of order."""
+    """Yield the beginnings of lines at the start of a log, and throughout the log if it can be read out of order."""
     for part in parts:
         with suppress(*DAMAGED), opened(part) as stream:
             size = 0 if is_packed(part) else part.stat().st_size
@@ -242,7 +240,7 @@ class _Writer:
             for line in _lines(parts, self._prefixes):
                 told, node = line.told, self._nodes.of(line)
                 name = self._names[0] if node is None else node
-                # Tracebacks of several ranks stay apart by what stands in front of their lines.
+                # The prefixes of their lines keep the tracebacks of several ranks apart.
                 rank = b""
                 if self._nodes.is_shared and node is not None and told.task is not None:
                     rank = b"[rank%d]: " % told.task

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which node each line of a file of several nodes is of, according to its prefixes.
+"""Assigns each line of a file of several nodes to its node, by the line's prefix.
 
-A line's *label* is what tells its node: the host or pod, the task of a launcher, or for Primus the place of the node.
+A line's *label* identifies its node: the host or pod, the launcher's task, or for Primus the number of the node.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Nodes:
         return list(dict.fromkeys(self.by_label.values()))
 
     def of(self, line: Line) -> str | None:
-        """Return the node of a line, None for a line that does not tell it."""
+        """Return the node of a line, or None if the line has no label of a node."""
         return self.by_label.get(self.label_of(line))
 
 
 def nodes_of(lines: Callable[[], Iterable[Line]], prefixes: Sequence[Prefix], nodes: int | None, alone: bool) -> Nodes:
     """Return the nodes of a file with these prefixes, whose lines are read only if the prefixes tell nodes.
 
-    ``nodes`` is the number of nodes that were to take part, None where it is not known; ``alone`` says that the run has
+    ``nodes`` is the number of nodes that were to take part, None if it is not known; ``alone`` means that the run has
     no other file. Tasks are on one node if their lines name the same host. If not all of them name one, Slurm's usual
     order counts: the first tasks are on the first node, and as many on every other.
     """
@@ -89,7 +89,7 @@ def _by_task(tasks: Sequence[tuple[int, str | None]], nodes: int | None) -> Node
         by_host: dict[Label, str] = {task: fit_name(str(host)) for task, host in tasks}
         return Nodes(by_host, _task_of, len(tasks) > len(hosts))
     numbers = [task for task, _host in tasks]
-    # Not every task need have printed.
+    # Some tasks may have printed nothing.
     each = -(-(numbers[-1] + 1) // nodes) if nodes and len(numbers) > nodes else 1
     if len({task // each for task in numbers}) != nodes:
         each = 1

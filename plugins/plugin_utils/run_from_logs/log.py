@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log that nobody followed says: its framework, its steps, and the failures that its training did not survive.
+"""Reads a log of a run that was not followed: framework, steps, and the failures that the training did not survive.
 
-A log does not say how the training ended, which is why a node of which there is only a log is ``log_only``.
+A log does not show how the training ended, so a node with only a log is ``log_only``.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
     from .forms import LogFile
 
-# What a log ends with.
+# The end of a log.
 _CLOSING_BYTES = 16 << 10
 
 
 @dataclass(frozen=True)
 class Log:
-    """What a log says: its steps, the failures that they did not survive, and the rest as `read_log` has it.
+    """The content of a log: its steps, the failures that they did not survive, and the rest as in `read_log`.
 
-    ``survived`` are the failures that steps follow, ``failures_at_end`` and ``unusual_at_end`` what stands after the
-    last step, or after what shows a rank without steps to train, see `end_of_training`. ``began_anew`` says that a
-    process began there. ``began`` and ``problem`` are those of its `forms.LogFile`.
+    ``survived`` are failures followed by steps. ``failures_at_end`` and ``unusual_at_end`` come after the last step, or
+    after the message that a rank without steps trains, see `end_of_training`. ``began_anew`` means that a process
+    began there. ``began`` and ``problem`` come from the `forms.LogFile`.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class Log:
 
     @property
     def last_step(self) -> int | None:
-        """Return the last step, or None where there is no step line."""
+        """Return the last step, or None without a step line."""
         return self.blocks[-1]["steps"][-1] if self.blocks else None
 
 
@@ -92,21 +92,21 @@ def _framework_of(path: Path, asked: str | None) -> str | None:
 
 
 def step_lines(asked: str | None) -> dict[str, str]:
-    """Return how the step lines begin of a framework, or of all of them."""
+    """Return the beginning of step lines for one framework, or for all."""
     return {name: grammar.step_line for name, grammar in sorted(GRAMMARS.items()) if asked in (None, name)}
 
 
 def read_file(file: LogFile, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
-    """Return what a log says under the name that its user gave it; see `read`."""
+    """Read a log, with the path of the user's own file; see `read`."""
     log = read(file.path, framework, per_step, per_sequence)
     return replace(log, path=file.named, began=file.began, problem=file.problem)
 
 
 def read(path: Path, framework: str, per_step: float | None, per_sequence: float | None) -> Log:
-    """Return what a log says; raises OSError for one that cannot be read.
+    """Read a log; raises OSError if it cannot be read.
 
-    Of an unknown framework only failures at the very end are those of a log that ends with one: nothing shows whether
-    it survived the others.
+    For an unknown framework, only a failure at the very end counts, because nothing shows whether the training survived
+    the others.
 
     ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
     a token rate that the log lacks.
@@ -142,7 +142,7 @@ def _plain(failures: list[Failure]) -> list[Failure]:
 
 
 def with_errors(log: Log, errors: Iterable[Log]) -> Log:
-    """Return a log and the standard error of its processes as one log, with the steps of whichever has them."""
+    """Merge a log with the standard error of its processes; the steps come from the file that has them."""
     for other in errors:
         first, second = (other, log) if other.blocks and not log.blocks else (log, other)
         settings = {**second.settings, **first.settings}
@@ -192,9 +192,9 @@ def _unsurvived(second: Log, first: Log) -> list[Failure]:
 
 
 def chosen(logs: list[Log]) -> tuple[Log, str | None]:
-    """Return a node's log among several files, and in words which it is and why; None if there is just one.
+    """Return a node's log among several files, and a sentence that explains the choice, None for a single file.
 
-    It is the one that reaches the highest step, then the newest.
+    It is the file with the highest step, and among equal ones the newest.
     """
     best = max(logs, key=lambda log: (-1 if log.last_step is None else log.last_step, log.path.stat().st_mtime))
     if len(logs) == 1:
@@ -202,9 +202,9 @@ def chosen(logs: list[Log]) -> tuple[Log, str | None]:
     others = ", ".join(sorted(log.path.name for log in logs if log is not best))
     ranked = Counter(log.last_step for log in logs)
     if best.last_step is None:
-        why = "no file has a step and it is the newest"
+        why = "no file has a step, and it is the newest"
     elif ranked[best.last_step] > 1:
-        why = f"it is the newest of those that reach step {best.last_step}"
+        why = f"it is the newest file with step {best.last_step}, the highest"
     else:
-        why = f"it gets furthest, to step {best.last_step}"
+        why = f"it has the highest step, {best.last_step}"
     return best, f"{best.path.parent.name}: {best.path.name} is used because {why}. Not read: {others}."

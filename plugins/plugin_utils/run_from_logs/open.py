@@ -33,12 +33,12 @@ if t.TYPE_CHECKING:
 
 _ELSEWHERE = "choose another name with -e training_run_id, or another folder with -e training_output_dir"
 
-# What of a `Log` a status has under another name, or elsewhere.
+# Fields of a `Log` that a status has under another name, or in another place.
 _OF_FILE = ("path", "blocks", "began", "problem")
 
 
 class ConfigFaultsError(ValueError):
-    """The training config has faults; ``plan`` holds them."""
+    """The training config has faults; they are in ``plan``."""
 
     def __init__(self, plan: Plan) -> None:
         """Keep the plan that has the faults."""
@@ -57,12 +57,12 @@ class ReadRun:
 
 
 def read_runs(run: LoggedRun, output_dir: Path, framework: str | None, mode: str | None, known: Known) -> list[ReadRun]:
-    """Return a run according to its logs, with a folder under ``output_dir``; one per framework if its logs differ.
+    """Read a run from its logs, with a folder under ``output_dir``; one run per framework if the logs have several.
 
-    A run of this collection stays where it is. ``framework`` and ``mode`` are None if the logs or the config decide.
-    Logs without a step, of another framework than asked for, or that cannot be read, are read for what they say; the
-    plan says what is not known of them. Raises ValueError if the config has faults, or if the folder belongs to
-    another run or holds other files that would be removed.
+    A run of this collection stays in its folder. ``framework`` and ``mode`` are None if the logs or the config decide.
+    Logs without a step, of another framework than requested, or with unreadable parts are read as far as possible; the
+    plan lists the missing facts. Raises ValueError if the config has faults, or if the folder belongs to another run
+    or has other files that would be removed.
     """
     if run.known:
         return [ReadRun(run.name, run.folder)]
@@ -88,7 +88,7 @@ def read_runs(run: LoggedRun, output_dir: Path, framework: str | None, mode: str
 
 @dataclass(frozen=True)
 class _Group:
-    """The logs of one framework, None where none of them has a step."""
+    """The logs of one framework, or of None if no log has a step."""
 
     framework: str | None
     nodes: dict[str, list[LogFile]]
@@ -96,13 +96,13 @@ class _Group:
     notes: Sequence[str]
 
     def first_with_steps(self) -> Path:
-        """Return a file of the group as its user knows it."""
+        """Return the user's path of a file in the group."""
         return next(file.named for files in self.nodes.values() for file in files)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the user says of the logs; ``is_part`` says that the folder holds logs of other frameworks as well."""
+    """The user's facts about the logs; ``is_part`` means that the folder has logs of other frameworks as well."""
 
     known: Known
     framework: str | None
@@ -111,9 +111,9 @@ class _Asked:
 
 
 def _by_framework(logs: PlainLogs, wanted: str | None) -> dict[str | None, dict[str, list[LogFile]]]:
-    """Return the nodes by the framework of their logs: a job has one, so logs of several are of several runs.
+    """Group the nodes by the framework of their logs: a job has one framework, so several mean several runs.
 
-    Nodes without steps are with the framework that most nodes have.
+    Nodes without steps belong to the most frequent framework.
     """
     found = frameworks_of(logs.files(), wanted)
 
@@ -158,14 +158,16 @@ def _read(run: LoggedRun, group: _Group, asked: _Asked, output_dir: Path) -> Rea
     logs = {node: log for node, (log, _why) in picked.items()}
     mode = planned["mode"] if planned else asked.mode or _mode_in(framework, logs)
     plan = plan_of_logs(run, framework, mode, list(logs), known, planned, meant, lacks)
-    several = [f"{run.folder} has logs of several frameworks; those of each are a run."] if asked.is_part else []
+    several = (
+        [f"{run.folder} has logs of several frameworks; each framework is a separate run."] if asked.is_part else []
+    )
     for note in (*several, *group.notes, *(why for _log, why in picked.values() if why)):
         plan["warnings"].append({"key": "training_logs", "value": "", "message": one_line(note), "remedy": ""})
     return _in_its_folder(run, output_dir, plan, logs)
 
 
 def _with_steps_told(log: Log, steps: int | None) -> Log:
-    """Return a log that says as many steps as the user does."""
+    """Return a log with the user's number of steps."""
     if steps is None:
         return log
     settings = {name: values for name, values in log.settings.items() if name != "iterations"}
@@ -179,7 +181,7 @@ def _in_its_folder(run: LoggedRun, output_dir: Path, plan: Plan, logs: dict[str,
         _refuse_another_run(run_dir, plan)
     elif (run_dir / "nodes").exists():
         raise ValueError(
-            f"{run_dir} is not a run, but has a folder nodes, which the report would replace; {_ELSEWHERE}"
+            f"{run_dir} is not a run, but has a folder named nodes that the report would replace; {_ELSEWHERE}"
         )
     return ReadRun(run.name, run_dir, plan, logs)
 
@@ -187,7 +189,7 @@ def _in_its_folder(run: LoggedRun, output_dir: Path, plan: Plan, logs: dict[str,
 def write_run(run: ReadRun, exit_status: int | None) -> bool:
     """Write the folder of a run from its logs, and return whether that changed it.
 
-    ``exit_status`` is that with which the training ended on every node, None where it is not known.
+    ``exit_status`` is the training's exit status on every node, None if it is not known.
     """
     if run.plan is None:
         return False
@@ -222,7 +224,7 @@ def _refuse_another_run(run_dir: Path, plan: Plan) -> None:
     there = Board(run_dir).plan().get("logs", {}).get("folder")
     if there != plan["logs"]["folder"]:
         held = f"of the logs in {there}" if there else "that was started here"
-        raise ValueError(f"{run_dir} holds a run {held}; {_ELSEWHERE}")
+        raise ValueError(f"{run_dir} already contains a run {held}; {_ELSEWHERE}")
 
 
 def _content(run_dir: Path) -> dict[Path, bytes]:
@@ -231,7 +233,7 @@ def _content(run_dir: Path) -> dict[Path, bytes]:
 
 
 def _mode_in(framework: str, logs: dict[str, Log]) -> str:
-    """Tell a job over all nodes from one on each, where only the last rank of a job prints steps."""
+    """Return the mode: one job, or a job on each node. In one job, some trainers print steps on the last rank only."""
     with_steps = sum(bool(log.blocks) for log in logs.values())
     each = len(logs) == 1 or (grammar_of(framework).printed_by == LAST_RANK and with_steps > 1)
     return "single_node" if each else "multi_node"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files are compressed, and how those that Python can read are opened."""
+"""Recognizes compressed files, and opens those that Python can read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import zlib
 if t.TYPE_CHECKING:
     from pathlib import Path
 
-# What a file that is cut off or damaged raises as it is read, beside OSError.
+# Errors other than OSError while a truncated or damaged file is read.
 DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error)
 _OPENERS: dict[str, t.Callable[..., t.Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 if importlib.util.find_spec("compression"):  # Python 3.14
@@ -35,10 +35,10 @@ def can_be_read(file: Path) -> bool:
 
 
 def unpacked_name(file: Path) -> str:
-    """Return the name that a compressed file had before, and of others the name."""
+    """Return a file's name without the suffix of its compression."""
     return file.stem if is_packed(file) else file.name
 
 
 def opened(file: Path) -> io.BufferedReader:
-    """Open a file to read what it holds; raises OSError."""
+    """Open a file to read its content, decompressed; raises OSError."""
     return t.cast("io.BufferedReader", _OPENERS.get(file.suffix, open)(file, "rb"))

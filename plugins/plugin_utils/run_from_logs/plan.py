@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a run that has only logs: what is known about it, and what is not.
+"""The plan of a run that has only logs, with its known and unknown facts.
 
-With a training config it is the plan of that config, for hosts that fit it; without one it holds what the logs say.
-What neither says is not assumed: it is listed in the plan's ``not_known`` and keeps the verdict from PASS.
+With a training config it is that config's plan, for hosts that fit it; without one it has the facts in the logs. No
+other facts are assumed: the plan lists them in ``not_known``, and the verdict cannot be PASS.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Known:
-    """What the user knows of a run in addition to its logs.
+    """The user's facts about a run, in addition to its logs.
 
     ``config`` is the text of the training config and ``source`` its file name, both empty without one. ``options`` are
-    those of a plan, ``thresholds`` is the file that its option training_thresholds names. ``nodes`` is the number of
-    nodes that were meant to take part, ``exit_status`` that with which the training ended on every node, ``steps`` the
-    number of steps that it was to reach; None is not known.
+    the plan's options, ``thresholds`` is the file in training_thresholds. ``nodes`` is the number of nodes that were
+    meant to take part, ``exit_status`` the training's exit status on every node, ``steps`` the planned number of
+    steps; None means not known.
     """
 
     config: str
@@ -51,7 +51,7 @@ class Known:
 
 
 def nodes_meant(known: Known, names: Sequence[str]) -> int | None:
-    """Return the number of nodes that were to take part in a run with these logs, None where nobody says it.
+    """Return the number of nodes that were meant to take part in a run with these logs, None if it is not given.
 
     Raises ValueError if the user gives a different number than the config.
     """
@@ -65,7 +65,7 @@ def config_plan(known: Known, names: Sequence[str]) -> Plan:
     """Return the plan of the training config.
 
     The hosts in a config may belong elsewhere, so neither their number nor the address of rank 0 is a fault here: the
-    plan is for as many nodes as the config asks for, or else for the named ones. Raises ValueError if the user gives a
+    plan has the config's number of nodes, or else the named nodes. Raises ValueError if the user gives a
     different number of nodes or steps than the config.
     """
     asked = asked_by(known.config, known.source, known.options, len(names))
@@ -92,10 +92,10 @@ def plan_of_logs(
     meant: int | None,
     lacks: Sequence[Lack] = (),
 ) -> Plan:
-    """Return the plan of a run whose logs are of the named nodes, in rank order, and what is not known of it.
+    """Return the plan of a run with logs of the named nodes, in rank order, and its unknown facts.
 
     ``planned`` is the plan of its training config, None without one, ``meant`` the number of nodes that were to take
-    part. ``lacks`` are what else is not known.
+    part. ``lacks`` are further unknown facts.
     """
     plan: Plan = planned or {
         "schema_version": SCHEMA_VERSION,
@@ -144,7 +144,7 @@ def _nodes(count: int, names: Sequence[str]) -> list[Node]:
 
 
 def lack(code: str, case: str = "", **values: t.Any) -> Lack:
-    """Return a finding about what is not known, each text in it on one line."""
+    """Return a finding about an unknown fact, each text in it on one line."""
     found: Lack = {"code": code, "message": ""}
     if case:
         found["case"] = case

@@ -11,19 +11,9 @@ import typing as t
 
 from ..contracts import LedgerRow
 from ..metrics import ROWS
+from .problems import UNREACHABLE
 from .sentences import Form
 
-# Why ssh did not reach a node, by the codes of `unreachable`.
-_UNREACHABLE = {
-    "unknown_host": "no such host name is known to this machine",
-    "host_key_changed": "the node has another host key than the one that this machine knows",
-    "host_key_unknown": "this machine does not know the node's host key",
-    "login_refused": "the node is up, but refuses the login",
-    "connection_refused": "the node is up, but nothing listens on its SSH port",
-    "no_route": "no way leads to the node's address",
-    "timeout": "nothing answers at the node's address",
-    "connection_ended": "the node ended the connection",
-}
 _BY_MEAN = "The median step of {node} takes {median:value step_time_ms}, the mean {mean:value step_time_ms}"
 _WITH_PAUSES = ", and {wall_clock:value step_time_ms} with the time between steps"
 _MISSED = ". By the time really spent, {metrics:metrics} would miss the threshold."
@@ -47,6 +37,8 @@ _BEGINNINGS = {
 }
 _ATTEMPT = "Attempt {attempt} at {first}: {left_out:left_out}"
 _ON_FEWER = "it ran on {nodes} of {nodes_of_first} nodes; "
+_SLOW_NODES = "Slow nodes: {slow:slow_nodes}; the median of {compared} nodes is {median:value step_time_ms}."
+_COSTS = "for the slowest node of each step costs {cost:share 2} of step time{without:without}."
 _NO_HISTORY = ". Its measurements are kept out of the history."
 
 
@@ -71,10 +63,10 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         **_with_cause("{node} could not be reached"),
         **{
             code: Form(
-                f"{{node}} could not be reached: {cause} ({{said}}).",
-                many=f"{{node}} could not be reached: {cause} ({{said:example}}).",
+                f"{{node}} could not be reached: {one.cause} ({{said}}).",
+                many=f"{{node}} could not be reached: {one.cause} ({{said:example}}).",
             )
-            for code, cause in _UNREACHABLE.items()
+            for code, one in UNREACHABLE.items()
         },
     },
     "node_bad_answer": _with_cause("{node} gave an unusable answer"),
@@ -277,6 +269,22 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "lines."
         )
     },
+    "stragglers": {
+        "no_node": Form("Nodes cannot be compared: no node has counted step times."),
+        "one_node": Form("Nodes cannot be compared: only {only} has counted step times."),
+        "two_nodes": Form("Two nodes differ by {spread:share 2} in step time; three would show which is slow."),
+        "same_pace": Form(
+            "{nodes:all node} have the same step time, within {spread:share 1}. Nodes of one job wait for the slowest, "
+            "so step times do not show which one that is."
+        ),
+        "none": Form("None of {nodes} nodes is slower than the others."),
+        "none_for_certain": Form(
+            "None of {nodes} nodes is slower than the others for certain; the steps of {noisy:nodes} vary too much, or "
+            "are too few."
+        ),
+        "slow": Form(f"{_SLOW_NODES} Waiting {_COSTS}"),
+        "slow_by_itself": Form(f"{_SLOW_NODES} In a job over all of these nodes, waiting {_COSTS}"),
+    },
     "mfu": {
         "model_flops": Form("MFU is {mfu:percent 1} of the peak of {gpu} in {precision}, by model FLOPs and tokens/s."),
         "trainer_tflops": Form(
@@ -305,6 +313,12 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "{levels[0][step_time_ms]:value step_time_ms} and {levels[1][steps]} about "
             "{levels[1][step_time_ms]:value step_time_ms}. Their median depends on how many steps each level has."
         ),
+    },
+    "longer_than_run": {
+        "": Form(
+            "{node} ran for {ran:duration}, but by its log {steps:count counted step} took {claimed:duration}: these "
+            "lines are not from this run."
+        )
     },
     "slows_down": {"": Form("{node} slows down: its last fifth of the steps takes {drift:share 2} longer.")},
 }
@@ -433,6 +447,14 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "loss_too_high": {
         "": Form(
             "The loss of {node} ends at {loss:.4g}, worse than guessing among {vocabulary:.0f} tokens ({guessing:.4g})."
+        ),
+        "last_step": Form(
+            "The last loss of {node} is {loss:.4g}, worse than guessing among {vocabulary:.0f} tokens "
+            "({guessing:.4g}): no later loss shows a recovery."
+        ),
+        "from_the_start": Form(
+            "The loss of {node} was high from its first step and falls. At {loss:.4g} it still is worse than guessing "
+            "among {vocabulary:.0f} tokens ({guessing:.4g})."
         ),
     },
     "loss_spike": {

@@ -9,18 +9,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contracts import Reason
 from .nodes import alike, as_on, folded, named, nameless
-from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, of_many, sentence
+from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, form_that_says, of_many
 
 # A range does not say which node is the odd one, and fewer sentences are read one by one.
 _FEWEST = 4
 
 
 class Told(t.NamedTuple):
-    """A sentence, its code, and the nodes that it is about."""
+    """A sentence, its code, and the nodes that it is about, with the case and values of the first of them."""
 
     message: str
     code: str
     nodes: tuple[str, ...]
+    case: str = ""
+    values: Mapping[str, t.Any] = {}
 
 
 def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) -> list[Told]:
@@ -49,11 +51,8 @@ def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
 
 
 def _form_of(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> Form | None:
-    """Return the form of a finding, None if that does not say what its message says: an earlier version judged it."""
-    form = forms.get(finding.get("code", ""), {}).get(finding.get("case", ""))
-    if form is None or not fields_of(form.one) <= {"node", *finding.get("values", {})}:
-        return None
-    return form if sentence(forms, finding) == finding["message"] else None
+    of_code, case, values = forms.get(finding.get("code", ""), {}), finding.get("case", ""), finding.get("values", {})
+    return form_that_says(finding["message"], of_code, case, values, finding.get("node", ""))
 
 
 def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> list[Told]:
@@ -63,7 +62,7 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
         nodes = tuple(finding["node"] for finding in group)
         text = nameless(group[0]["message"], nodes[0])
         text = named(as_on(nodes[0], text) if len(texts) > 1 else text, nodes)
-        return [Told(text, group[0].get("code", ""), nodes)]
+        return [_told(text, group[0], nodes)]
     if form is None or "node" not in group[0]:
         return [_one(group)]
     same: dict[str, list[Reason]] = {}
@@ -80,7 +79,11 @@ def _of_group(forms: Mapping[str, Mapping[str, Form]], group: list[Reason]) -> l
 
 def _one(same: list[Reason]) -> Told:
     nodes = tuple(finding["node"] for finding in same if "node" in finding)
-    return Told(same[0]["message"], same[0].get("code", ""), nodes)
+    return _told(same[0]["message"], same[0], nodes)
+
+
+def _told(text: str, first: Reason, nodes: tuple[str, ...]) -> Told:
+    return Told(text, first.get("code", ""), nodes, first.get("case", ""), first.get("values", {}))
 
 
 def _many(form: Form, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
@@ -89,7 +92,7 @@ def _many(form: Form, group: list[Reason], values: Mapping[str, t.Any]) -> Told:
     texts = {frozen(without_numbers(_shown(form, finding))) for finding in group}
     if not form.each and len(texts) > 1:
         text = as_on(nodes[0], text)
-    return Told(named(text, nodes), group[0].get("code", ""), nodes)
+    return _told(named(text, nodes), group[0], nodes)
 
 
 def _pairs(form: Form, group: Sequence[Reason]) -> str:

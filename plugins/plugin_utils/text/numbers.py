@@ -104,6 +104,11 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
     return number(scale * value, scale * uncertainty) + unit_of(metric)
 
 
+def reads_like(metric: str, value: float, other: float) -> bool:
+    """Return whether two different values of a metric read alike with the digits that are usually shown."""
+    return value != other and in_words(metric, value) == in_words(metric, other)
+
+
 def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: bool = False) -> Quantity:
     """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
     scale = scale_of(metric)
@@ -170,9 +175,11 @@ _MOST_DAYS = 1e7
 
 
 def duration(seconds: float) -> str:
-    """Return a time such as ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
+    """Return a time such as ``0.06 s``, ``45 s``, ``25 min``, ``2 h 5 min`` or ``30 days``: two units at most."""
     if not abs(seconds) < _MOST_DAYS * _DAY:
         return f"{seconds:.3g} s"
+    if 0 < abs(seconds) < 1:
+        return f"{seconds:.1g} s"
     if seconds < 2 * _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:

@@ -9,12 +9,22 @@ After a colon a field names how its value reads: one of `WAYS`, or a format of P
 from __future__ import annotations
 
 import re
+import shlex
 import string
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from ...module_utils.node.room import in_gib
 from ..contracts import Quantity, Reason
 from .bounds import asked, margin_in_words, threshold_in_words
+from .inspected import (
+    gpus_in_words,
+    mounts_fixed_by,
+    mounts_in_words,
+    ports_in_words,
+    processes_in_words,
+    properties_in_words,
+)
 from .machine import details_in_words, fact_in_words
 from .nodes import folded
 from .numbers import (
@@ -33,6 +43,7 @@ from .numbers import (
     things,
     unit_of,
 )
+from .slowness import at_most, bounds, failed_probes, longer, proofs_in_words, sizes_in_words, slower
 from .words import all_of, counted, every, listed
 
 # More pairs of a node and what it has are not read one by one.
@@ -99,6 +110,38 @@ def _sizes(value: Mapping[str, t.Any], _more: str) -> str:
     return ", ".join(f"{name} {filled('{size:bytes}', {'size': size})}" for name, size in value.items())
 
 
+def _share(value: t.Any, digits: int = 2) -> str:
+    return f"{number(100.0 * float(value), digits=digits)} %"
+
+
+def _slow_nodes(value: t.Any, _more: str) -> str:
+    """Return nodes and how much slower each is: ``gpu01 (5.6 % slower), gpu02 (25 % slower in 20 % of its steps)``."""
+    return ", ".join(
+        filled(
+            "{node} ({slower:share 2} slower)"
+            if one["in_steps"] is None
+            else "{node} ({slower:share 2} slower in {in_steps:share 2} of its steps)",
+            one,
+        )
+        for one in value
+    )
+
+
+def _size_pairs(sizes: t.Any, _more: str) -> str:
+    """Return the sizes of two runs by their names: ``GPU (mi300x and h100), nodes (2 and 4)``."""
+    known = {name: ["unknown" if one is None else one for one in pair] for name, pair in sizes.items()}
+    return listed(f"{_SIZES[name]} ({before} and {after})" for name, (before, after) in known.items())
+
+
+_SIZES = {
+    "gpu": "GPU",
+    "nnodes": "nodes",
+    "gpus_per_node": "GPUs per node",
+    "precision": "precision",
+    "global_batch_size": "global batch size",
+    "micro_batch_size": "micro batch size",
+    "sequence_length": "sequence length",
+}
 _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
 
 # How a value reads; what stands after the name in a field is handed on.
@@ -107,7 +150,9 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all_listed": lambda value, _more: ", ".join(_each(value)),
     "asked": lambda value, _more: asked(value),
     "and": lambda value, _more: " and ".join(_each(value)),
+    "at_most": lambda value, _more: at_most(float(value)),
     "billions": lambda value, _more: billions(float(value)),
+    "bounds": lambda value, _more: bounds(value),
     "bytes": lambda value, _more: byte_size(float(value)),
     "count": lambda value, what: counted(_number_of(value), what),
     "details": lambda value, how: details_in_words(value, brackets=how == "in brackets"),
@@ -117,28 +162,48 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "every": lambda value, _more: every(int(value)),
     "exacts": lambda value, _more: " and ".join(exact(float(one)) for one in value),
     "fact": lambda value, _more: fact_in_words(str(value)),
+    "failed_probes": lambda value, _more: failed_probes(value),
     "field": lambda value, _more: field(str(value)),
+    "figures": lambda value, digits: number(float(value), digits=int(digits)),
+    "gib": lambda value, _more: in_gib(float(value)),
     "giga": lambda value, digits: number(float(value) / 1e9, digits=int(digits)),
+    "gpus": lambda value, _more: gpus_in_words(value),
+    "group_sizes": lambda value, _more: sizes_in_words(value),
+    "joined": lambda value, _more: ",".join(_each(value)),
+    "kib": lambda value, _more: f"{int(value) // 1024} KiB",
     "list": lambda value, most: listed(_each(value), *([int(most)] if most else [])),
     "first": lambda value, what: f"first {what if value == 1 else counted(int(value), what)}",
     "left_out": _left_out,
     "lines": lambda value, _more: " / ".join(_each(value)),
+    "longer": lambda value, _more: longer(float(value)),
     "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
     "metrics": lambda value, _more: " and ".join(dict.fromkeys(map(name_of, _each(value)))),
+    "mounts": lambda value, _more: mounts_in_words(value),
+    "mounts_fixed": lambda value, _more: mounts_fixed_by(value),
     "nodes": lambda value, _more: folded(_each(value)),
     "number": _number,
     "pairs": lambda value, _more: "; ".join(f"{name}: {one}" for name, one in value.items()),
     "part": lambda value, _more: part(str(value)),
     "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
-    "share": lambda value, digits: f"{number(100.0 * float(value), digits=int(digits or DIGITS))} %",
+    "ports": lambda value, _more: ports_in_words(value),
+    "processes": lambda value, _more: processes_in_words(value),
+    "proofs": lambda value, _more: proofs_in_words(value),
+    "properties": lambda value, _more: properties_in_words(value),
+    "quoted": lambda value, _more: shlex.quote(str(value)),
+    "share": lambda value, digits: _share(value, int(digits or DIGITS)),
     "sizes": _sizes,
+    "slow_nodes": _slow_nodes,
+    "size_pairs": _size_pairs,
+    "slower": lambda value, digits: slower(float(value), int(digits or 1)),
     "statistic": lambda value, _more: _OF_STATISTIC.get(str(value), ""),
+    "texts_listed": lambda value, _more: "; ".join(_each(value)),
     "texts": lambda value, _more: " and ".join(str(one) or "nothing" for one in value),
     "things": lambda value, _more: things(str(value)),
     "threshold": lambda value, _more: threshold_in_words(value),
     "unit": lambda value, _more: unit_of(str(value)),
     "value": lambda value, metric: in_words(metric, float(value)),
+    "without": lambda value, _more: "" if value is None else f", and {_share(value)} without them",
 }
 
 
@@ -185,6 +250,16 @@ def of_many(form: Form) -> str:
         return form.many
     head, verb, *rest = form.one.split(" ", 2) if form.one.count(" ") > 1 else (form.one, "")
     return " ".join([head, _OF_MANY[verb], *rest]) if head == "{node}" and verb in _OF_MANY else form.one
+
+
+def form_that_says(
+    text: str, forms: Mapping[str, Form], case: str, values: Mapping[str, t.Any], node: str = ""
+) -> Form | None:
+    """Return the form of a case; None if with these values it says something else: an earlier version judged it."""
+    form = forms.get(case)
+    if form is None or not fields_of(form.one) <= {"node", *values}:
+        return None
+    return form if filled(form.one, {**values, "node": node}) == text else None
 
 
 def sentence(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> str:

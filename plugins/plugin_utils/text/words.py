@@ -69,6 +69,11 @@ def every(count: int) -> str:
     return {2: "both"}.get(count, f"all {count}")
 
 
+def as_sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends as a sentence does; it may end with somebody else's words."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things: ``1 node``, ``4 nodes``."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks of a verdict, one row each: what it looks at, what it may do, and the real case that it was made for.
+"""The checks of a verdict, one row each: its evidence, its effects, and the real case that it was made for.
 
 Evidence has ranks, and a lower rank does not overrule a higher one:
 
@@ -62,7 +62,7 @@ CHECKS = (
         "exit status",
         (INCONCLUSIVE,),
         "the line with which the trainer ends",
-        "training scripts of ROCm: `exit 0` behind tee says nothing of the trainer",
+        "ROCm's training scripts end with `exit 0` behind tee, whatever the trainer's exit status",
     ),
     # Row "log".
     Check("other_log", "log", (INCONCLUSIVE,), "the first line of the log", "a log_dir that two runs share"),
@@ -91,7 +91,7 @@ CHECKS = (
     Check("too_few_samples", "steps", (INCONCLUSIVE,), _STEPS, "a smoke run of 5 steps with a warm-up of 3"),
     Check("long_warm_up", "steps", (INCONCLUSIVE,), "step times", "a node that is slow until its fans spin up"),
     # Row "gaps".
-    Check("steps_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a log of which a file was rotated away"),
+    Check("steps_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a log with a file rotated away"),
     Check("loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a trainer that leaves the loss out where it is NaN"),
     Check("last_loss_missing", "gaps", (INCONCLUSIVE,), _STEPS, "a trainer that leaves the loss out where it is NaN"),
     Check("metric_gaps", "gaps", (INCONCLUSIVE,), _STEPS, "lines torn by several writers", True),
@@ -111,14 +111,14 @@ CHECKS = (
         "fault_at_end",
         "failures",
         (INCONCLUSIVE,),
-        "lines after the last step that say that memory, a GPU, a disk or a checkpoint is lost",
+        "lines after the last step about lost memory, or a lost GPU, disk or checkpoint",
         "a checkpoint that a full disk cut off, while the trainer ended with 0",
     ),
     Check("machine_fault", "failures", (FAIL,), "kernel log and counters of the node", "Xid 79, wilicc/gpu-burn#1"),
     Check("machine_note", None, (), "kernel log and counters of the node", "Xid 94, a contained error of memory"),
     # Row "numbers".
     Check("not_finite", "numbers", (FAIL,), _STEPS, "a loss of NaN under FP8"),
-    Check("below_zero", "numbers", (FAIL,), _STEPS, "a clock that was set back within a step"),
+    Check("below_zero", "numbers", (FAIL,), _STEPS, "the node's clock was set back during a step"),
     Check("nan_iterations", "numbers", (FAIL,), "the trainer's count", "a loss of NaN under FP8"),
     # Row "skipped".
     Check("skipped_iterations", "skipped", (FAIL,), "the trainer's count", "a loss scale that never settles"),
@@ -135,17 +135,21 @@ CHECKS = (
     Check("loss_differs", "loss", (FAIL,), "the loss on several nodes", "nodes that trained by themselves"),
     Check("loss_constant", "loss", (INCONCLUSIVE,), "the loss", "a learning rate of 0"),
     Check("loss_climbs", "loss", (), "the loss", "a warm-up of the learning rate that goes too far"),
-    Check("loss_flat", "loss", (), "the loss", "mock data, and a run from weights, whose loss has nowhere to fall"),
+    Check("loss_flat", "loss", (), "the loss", "mock data, or a run from trained weights, whose loss cannot fall"),
     Check("loss_not_judged", "loss", (), "the loss", "a smoke run of 10 steps"),
-    Check("loss_spike", "loss", (), "the loss", "spikes of large models, which mostly come back"),
-    Check("loss_too_high", "loss", (INCONCLUSIVE,), "the loss", "a loss that overflowed, twice what guessing has"),
+    Check("loss_spike", "loss", (), "the loss", "loss spikes of large models, which mostly recover"),
+    Check("loss_too_high", "loss", (INCONCLUSIVE,), "the loss", "a loss of more than twice that of random guessing"),
     # Row "workload".
     Check("other_workload", "workload", (FAIL,), _SAYS, "a script whose default batch size won over the config's"),
     Check("rates_disagree", "workload", (INCONCLUSIVE,), "rates against step times", "an edited batch size", True),
     Check("world_size", "workload", (FAIL,), "the number of ranks in the log", "NNODES of an older shell"),
     Check("trained_alone", "workload", (FAIL,), "the number of ranks in the log", "MASTER_ADDR=localhost on each node"),
     Check(
-        "alone_suspected", "workload", (INCONCLUSIVE,), "which nodes print steps", "MASTER_ADDR=localhost on each node"
+        "alone_suspected",
+        "workload",
+        (INCONCLUSIVE,),
+        "the nodes that print steps",
+        "MASTER_ADDR=localhost on each node",
     ),
     Check(
         "impossible", "workload", (INCONCLUSIVE,), "TFLOP/s against the peak", "FLOPs counted with recomputation twice"
@@ -154,10 +158,17 @@ CHECKS = (
     Check("tcp_transport", "network", (FAIL,), "NCCL's lines and the RDMA counters", "a missing bnxt_re library"),
     Check("low_traffic", "network", (INCONCLUSIVE,), "the counters of the RDMA ports", "one HCA of eight in use"),
     Check("uneven_traffic", None, (), "the counters of the RDMA ports", "one HCA of eight in use"),
-    Check("slow_rank", None, (), "what the trainer times of each rank", "a StragglerDetector that keeps naming a rank"),
+    Check("slow_rank", None, (), "the trainer's times of each rank", "a StragglerDetector that keeps naming a rank"),
     Check("transport_unknown", "network", (INCONCLUSIVE,), "NCCL's lines and the RDMA counters", "NCCL_DEBUG=ERROR"),
     # Row "time".
     Check("pauses", "time", (INCONCLUSIVE,), "time stamps against step times", "a file system that hung for an hour"),
+    Check(
+        "longer_than_run",
+        "time",
+        (INCONCLUSIVE,),
+        "step times against the node's own clock",
+        "a script that printed 30 steps of another run in 0.06 s",
+    ),
     Check("slows_down", "time", (INCONCLUSIVE,), "step times", "GPUs that get hot"),
     # The whole run.
     Check("threshold_missed", None, (FAIL,), "the worst node", "result_dict of CVS"),

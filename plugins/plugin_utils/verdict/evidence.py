@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..run.status import has_failed, none_began
-from ..unreachable import cause_code
+from .first_cause import unreachable_case
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
@@ -55,9 +55,10 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
         verdict, code = _ENDS[found]
         if not none_failed and code in ("node_running", "node_stopped"):
             continue
-        cause, said = ("", "") if code in _UNEXPLAINED else _cause_of(status)
-        values = {"exit_status": exit_status} if code == "node_failed" else {"said": said} if said else {}
-        reasons.argue(verdict or failure, code, node, case=cause, **values)
+        case, values = ("", {}) if code in _UNEXPLAINED else _cause_of(status)
+        if code == "node_failed":
+            values = {"exit_status": exit_status}
+        reasons.argue(verdict or failure, code, node, case=case, **values)
     if ended_well == len(seen.statuses):
         reasons.argue(PASS, "nodes", nodes=len(seen.statuses))
 
@@ -100,14 +101,18 @@ def judge_log_only(seen: Seen, reasons: Reasons) -> None:
 
 
 def _kept_from_starting(status: Status) -> bool:
-    return has_failed(status) or bool(_cause_of(status)[1])
+    return has_failed(status) or bool(_cause_of(status)[0])
 
 
-def _cause_of(status: Status) -> tuple[str, str]:
-    """Return the case of why a node ended as it did, empty if nothing is known, and what it or ssh said of it."""
-    said = str(status.get("message") or "").strip().rstrip(".")
-    cause, said = cause_code(said) if status["status"] == "unreachable" else ("", said)
-    return cause or ("said" if said else ""), said
+def _cause_of(status: Status) -> tuple[str, dict[str, t.Any]]:
+    """Return the case and values of why a node ended as it did; the case is empty if nothing is known."""
+    if status["status"] == "unreachable":
+        case, values = unreachable_case(status)
+    else:
+        said = str(status.get("message") or "").strip().rstrip(".")
+        case, values = ("said", {"said": said}) if said else ("", {})
+    problems = status.get("problems")
+    return case, {**values, "problems": problems} if problems else values
 
 
 def _never_began(seen: Seen) -> bool:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
 
-from ..contracts import Status
+from ..contracts import Plan, Status
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -50,12 +49,13 @@ def judge_end(seen: Seen, reasons: Reasons) -> None:
         reasons.argue(INCONCLUSIVE, "no_end_seen", node, line=line)
 
 
-def trains_on_cpus(statuses: Iterable[Status]) -> bool:
-    """Return whether every node was inspected and has no accelerator: a training there tries the launch, not the model.
+def trains_on_cpus(plan: Plan) -> bool:
+    """Return whether a training was planned for CPUs: a rehearsal, or a config whose accelerator is ``cpu``.
 
-    NCCL, whose variables the plan sets, takes no part in it.
+    It tries the launch, not the model, and NCCL, whose variables the plan sets, takes no part in it. That nodes have no
+    accelerator excuses no other training.
     """
-    return all((made_of := status.get("hardware")) and not made_of["accelerators"] for status in statuses)
+    return bool(plan.get("rehearsal")) or (plan["gpu"] or "").casefold() == "cpu"
 
 
 def _ended_well(status: Status) -> bool:

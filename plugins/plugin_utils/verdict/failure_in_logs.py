@@ -14,8 +14,9 @@ from ...module_utils.logs.ending import only_errors
 from ...module_utils.logs.failure_classes import BLAME
 from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure
-from ..contracts import FirstFailure, Reason, Status
-from .first_cause import first_failure, is_own
+from ..contracts import EndedBy, FirstFailure, Reason, Status
+from ..text.failures import ENDS
+from .first_cause import echo_of, first_failure, is_own
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -24,11 +25,6 @@ if t.TYPE_CHECKING:
 # Of the reasons, those that report values that are no numbers.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
 _OF_THE_MODEL = frozenset({"loss", "grad_norm", "nan_iterations"})
-_REMEDY_OF_THE_MODEL = (
-    "The loss or the gradients became NaN or infinite: check data, precision and learning rate; if only one rank is "
-    "affected, check its GPU."
-)
-_REMEDY_OF_A_NUMBER = "Check that log line: the trainer could not measure the value, or the line is torn or was edited."
 
 
 def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
@@ -48,7 +44,7 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
 # What a run that trained to its end has lost all the same: a process, a device, a file system, or what it was to save.
 _LOSSES = frozenset(
     (
-        *("killed", "node_failure", "gpu_ecc", "gpu_error", "gpu_hang", "gpu_memory_fault"),
+        *("host_memory", "killed", "node_failure", "gpu_ecc", "gpu_error", "gpu_hang", "gpu_memory_fault"),
         *("disk_full", "io_error", "checkpoint"),
     )
 )
@@ -105,7 +101,7 @@ def nan_before(
     nan = failure_in_logs(bare, reasons, together)
     if nan is None:
         return first
-    ended = {name: first[name] for name in ("node", "class", "message")}
+    ended = echo_of(first)
     known = {nan["node"], *(echo["node"] for echo in nan["echoes"])}
     echoes = [echo for echo in (ended, *first["echoes"]) if echo["node"] not in known]
     return {**nan, "echoes": [*nan["echoes"], *(echoes if together else [])]}
@@ -116,14 +112,17 @@ def _with_class(text: Failure, known: Iterable[Failure]) -> Failure:
     return next((failure for failure in known if failure["line"].startswith(text["line"])), text)
 
 
-def _nan(reason: Reason) -> Failure:
-    of_model = reason.get("values", {}).get("metric", reason["code"]) in _OF_THE_MODEL
+def _nan(reason: Reason) -> EndedBy:
+    values = reason.get("values", {})
+    case = "model" if values.get("metric", reason["code"]) in _OF_THE_MODEL else "number"
     return {
         "class": "nan",
         "blame": BLAME["nan"],
         "echo": False,
+        "case": case,
+        "values": {**values, "code": reason["code"], "said": reason["message"]},
         "line": reason["message"],
-        "remedy": _REMEDY_OF_THE_MODEL if of_model else _REMEDY_OF_A_NUMBER,
+        "remedy": ENDS["nan"][case].remedy,
         "rank": None,
         "exit_code": None,
         "severity": ERROR,

@@ -27,13 +27,14 @@ from collections.abc import Collection, Iterable, Mapping
 from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
-from ..contracts import FirstFailure, Status
+from ..contracts import Echo, EndedBy, FirstFailure, Status
 from ..run.status import has_failed, stops_short
-from ..unreachable import why_unreachable
+from ..text.failures import ENDS, end_in_words
+from ..text.problems import UNREACHABLE, remedy_of
 from .broken_links import broken_links, broken_links_in_words
 from .lagging import Lagging, lagging
 from .missing_ranks import Late, missing_ranks
-from .not_ready import remedy_of
+from .reasons import as_json
 from .unresponsive import unresponsive
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
@@ -44,17 +45,14 @@ _KILLED = 25
 _BY_THE_MACHINE = 13
 _LOST = 26
 _STALLED = 59
+# The class of failure that other states of a node are.
+_LOST_OTHERWISE = {"bad_answer": "bad_answer", "gone": "run_folder_gone"}
 _EXIT_STATUS = 99
 
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _HANGS = frozenset({"stalled", "watchdog"})
-_REMEDY_OF_HANG = "Check that rank and its node first."
-_REMEDY_WITHOUT_A_NAME = (
-    "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are compared, "
-    "too, which shows who is missing."
-)
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
 
@@ -67,10 +65,11 @@ def first_failure(
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
-    ``node``, ``node_rank``, ``class``, ``message``, ``evidence`` (lines), ``rank`` (blamed by the message, or the one
-    that printed it, or None), ``remedy``, ``exit_code`` (the node's exit status, or None), and ``echoes``: failures of
-    other nodes that only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes
-    that ended with exit status 0 without reaching the last step, which is the ``goal``.
+    A failure that a log shows has its ``line``; how a node ended has a ``case`` and ``values``, see `text.failures`.
+    ``message`` is that line or sentence. ``evidence`` are lines, ``rank`` is blamed by the line, or the one that
+    printed it, or None, ``exit_code`` the node's exit status, or None, and ``echoes`` are failures of other nodes that
+    only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes that ended with
+    exit status 0 without reaching the last step, which is the ``goal``.
     ``addresses`` are the names of the nodes by their addresses.
     """
     statuses = list(statuses)
@@ -78,8 +77,7 @@ def first_failure(
     recorded = missing_ranks(statuses if together else [])
     silent, report = unresponsive(statuses if together else [], addresses or {})
     last = (recorded.late or lagging(statuses, goal) or recorded.silent or silent) if together and hangs else None
-    held_up = _held_up_by(last) if together and hangs else ""
-    causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, held_up))]
+    causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, last))]
     for cause in causes:
         if last and last.node == cause["node"] and cause["class"] == "stalled":
             cause["order"] = (*cause["order"][:1], 0.0)
@@ -94,20 +92,24 @@ def first_failure(
     if first["class"] in _HANGS:
         first = {**first, "evidence": [*recorded.lines, *report, *first["evidence"]]}
     if first["class"] == "watchdog" and recorded.late:
-        first = {**first, **_watched(first, recorded.late, statuses)}
+        first = {**first, **_watched(recorded.late, statuses)}
         others = [other for other in causes if other["node"] != first["node"]]
     return {
-        "node": first["node"],
+        **echo_of(first),
         "node_rank": first["node_rank"],
-        "class": first["class"],
-        "origin": "unknown" if first["class"] == "stalled" and not held_up else "node",
-        "message": first["message"],
+        "origin": "unknown" if together and first["class"] == "stalled" and not last else "node",
         "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],
         "remedy": first["remedy"],
         "exit_code": first["exit_code"],
-        "echoes": [{name: other[name] for name in ("node", "class", "message")} for other in others if together],
+        "echoes": [echo_of(other) for other in others if together],
     }
+
+
+def echo_of(failure: Mapping[str, t.Any]) -> Echo:
+    """Return what is kept of a failure that follows from another one."""
+    kept = ("node", "class", "message", "line", "case", "values")
+    return t.cast("Echo", {name: failure[name] for name in kept if failure.get(name) is not None})
 
 
 def _unfit(statuses: list[Status]) -> FirstFailure | None:
@@ -117,26 +119,26 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
         return None
     first, *others = unfit
     return {
-        "node": first["node"],
+        **_not_ready(first),
         "node_rank": first.get("node_rank"),
-        "class": "not_ready",
         "origin": "node",
-        "message": _sentence(first.get("message")),
         "evidence": [],
         "rank": None,
-        "remedy": remedy_of(first.get("message") or ""),
+        "remedy": remedy_of(first.get("problems", [])),
         "exit_code": None,
-        "echoes": [
-            {"node": other["node"], "class": "not_ready", "message": _sentence(other.get("message"))}
-            for other in others
-        ],
+        "echoes": [_not_ready(other) for other in others],
     }
 
 
-class _End(Failure):
-    """What the end of a node says, with the lines that show it."""
+def _not_ready(status: Status) -> Echo:
+    said, problems = _said(status), status.get("problems", [])
+    case = problems[0]["code"] if problems else "said" if said else ""
+    values = {**({"said": said} if said else {}), **({"problems": problems} if problems else {})}
+    return echo_of({"node": status["node"], "class": "not_ready", **_with_sentence("not_ready", case, values)})
 
-    evidence: list[str]
+
+def _with_sentence(failure_class: str, case: str, values: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {"case": case, "values": as_json(dict(values)), "message": end_in_words(failure_class, case, values)}
 
 
 def was_interrupted(statuses: Iterable[Status]) -> bool:
@@ -144,15 +146,16 @@ def was_interrupted(statuses: Iterable[Status]) -> bool:
     return any(status.get("interrupted") for status in statuses)
 
 
-def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] | None:
+def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dict[str, t.Any] | None:
     """Return the most likely cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
     texts = texts_of(status)
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
-    end = _end_of(status, held_up) if failed else None
-    found = min([*texts, *([end] if end else [])], key=_nearness, default=None)
+    end = _end_of(status, last) if failed else None
+    found_in: list[EndedBy] = [*t.cast("list[EndedBy]", texts), *([end] if end else [])]
+    found = min(found_in, key=_nearness, default=None)
     if found is None:
         return None
     ended_at = status.get("ended_at") or math.inf
@@ -162,12 +165,18 @@ def _cause(status: Status, unfinished: bool, held_up: str) -> dict[str, t.Any] |
     else:
         tier = 3 if any(text["class"] in _OF_A_PEER for text in texts) else 2
         order = (tier, not broken_links(status), ended_at, found["blame"])
+    last_lines = status.get("last_lines", [])
+    is_ours = "case" in found
+    evidence = [*map(_rank_in_words, status.get("ranks_seen", [])), *last_lines]
     return {
         "node": status["node"],
         "node_rank": status.get("node_rank"),
         "class": found["class"],
         "message": found["line"],
-        "evidence": end["evidence"] if end and found is end else _around(found["line"], status.get("last_lines", [])),
+        "line": None if is_ours else found["line"],
+        "case": found.get("case"),
+        "values": found.get("values"),
+        "evidence": evidence if is_ours else _around(found["line"], last_lines),
         "rank": found.get("rank"),
         "remedy": found["remedy"],
         "exit_code": status.get("exit_status"),
@@ -198,71 +207,63 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
-def _end_of(status: Status, held_up: str) -> _End:
-    """Return how a failed node ended, in the shape of a failure in its log."""
+def _end_of(status: Status, last: Lagging | Late | None) -> EndedBy:
+    """Return how a failed node ended, in the shape of a failure in its log, with a case and values of its own."""
     if ended_by := status.get("ended_by"):
-        return {**ended_by, "evidence": [ended_by["line"], *status.get("last_lines", [])]}
-    if status.get("booted"):
-        failure_class, blame = "rebooted", _BY_THE_MACHINE
-        message = "The node rebooted during the training."
-        remedy = "Check the log of the previous boot (journalctl --boot=-1), the BMC event log and the power supply."
-    elif status.get("full_disk"):
-        failure_class, blame = "disk_full", _KILLED
-        message = f"The disk of {status['full_disk']} is full: neither the log nor the exit status could be written."
-        remedy = "Free space there (df, du), or put log_dir on another disk."
-    elif status.get("engine_problem"):
-        failure_class, blame = "engine_stopped", _KILLED
-        message = f"The container engine cannot say how the training ended: {_sentence(status['engine_problem'])}"
-        remedy = (
-            "Find out why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it."
-        )
-    elif status.get("oom_killed"):
-        failure_class, blame = "killed", _BY_THE_MACHINE
-        message = "The kernel killed a training process because memory ran out."
-        remedy = (
-            "Give the container or the Slurm job (--mem) more memory, or make the training use less: fewer data "
-            "workers, a smaller cache."
-        )
-    elif status["status"] == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
-        failure_class, blame = "killed", _KILLED
-        message = "The training was killed (SIGKILL)."
-        remedy = "Check that node for the out-of-memory killer (dmesg), another user or a scheduler."
-    elif status["status"] == "unreachable":
-        failure_class, blame = "unreachable", _LOST
-        reason, remedy = why_unreachable(status.get("message") or "")
-        message = f"{reason}."
-    elif status["status"] == "bad_answer":
-        failure_class, blame = "bad_answer", _LOST
-        message = f"The node gave an unusable answer: {_sentence(status.get('message'))}"
-        remedy = "Find out what alters its answers: its Python, its shell's output, or a user with root."
-    elif status["status"] == "gone":
-        failure_class, blame = "run_folder_gone", _LOST
-        message = f"The node lost the state of the run: {_sentence(status.get('message'))}"
-        remedy = "Find out what removed it, such as a clean-up job, and put log_dir where nothing is cleaned up."
-    elif status["status"] == "stalled" and status.get("log_problem"):
-        failure_class, blame = "log_moved", _LOST
-        message = f"The log could no longer be followed: {_sentence(status['log_problem'])}"
-        remedy = "Exclude the logs of runs from rotation and clean-up: the training keeps writing to the old file."
-    elif status["status"] == "stalled":
-        failure_class, blame = "stalled", _STALLED
-        message = f"The training hung: {_sentence(status.get('message'))} {held_up}".rstrip()
-        remedy = _REMEDY_OF_HANG if held_up else _REMEDY_WITHOUT_A_NAME
-    else:
-        failure_class, blame = "exit_status", _EXIT_STATUS
-        message = f"The training ended with {_exit_in_words(status)}."
-        remedy = "Read the last lines of its log."
+        return ended_by
+    failure_class, blame, case, values = _how_ended(status, last)
     return {
         "class": failure_class,
         "blame": blame,
         "echo": blame == _EXIT_STATUS,
-        "line": message,
-        "evidence": [*map(_rank_in_words, status.get("ranks_seen", [])), *status.get("last_lines", [])],
-        "remedy": remedy,
+        "case": case,
+        "values": as_json(values),
+        "line": end_in_words(failure_class, case, values),
+        "remedy": ENDS[failure_class][case].remedy,
         "rank": None,
         "exit_code": None,
         "severity": ERROR,
         "step": None,
     }
+
+
+def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, str, dict[str, t.Any]]:
+    """Return the class of the failure that an end is, how near it is to a cause, its case and values."""
+    case, values, state = "", dict[str, t.Any](), status["status"]
+    if status.get("booted"):
+        failure_class, blame = "rebooted", _BY_THE_MACHINE
+    elif status.get("full_disk"):
+        failure_class, blame, values = "disk_full", _KILLED, {"path": status["full_disk"]}
+    elif status.get("engine_problem"):
+        failure_class, blame, values = "engine_stopped", _KILLED, {"said": _plain(status["engine_problem"])}
+    elif status.get("oom_killed"):
+        failure_class, blame = "host_memory", _BY_THE_MACHINE
+    elif state == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
+        failure_class, blame = "killed", _KILLED
+    elif state == "unreachable":
+        failure_class, blame = state, _LOST
+        case, values = unreachable_case(status)
+    elif state in _LOST_OTHERWISE:
+        failure_class, blame, said = _LOST_OTHERWISE[state], _LOST, _said(status)
+        case, values = ("said", {"said": said}) if said else ("", {})
+    elif state == "stalled" and status.get("log_problem"):
+        failure_class, blame, values = "log_moved", _LOST, {"said": _plain(status["log_problem"])}
+    elif state == "stalled":
+        failure_class, blame = state, _STALLED
+        case, values = _held_up(last, said=_said(status) or "nothing more is known")
+    else:
+        failure_class, blame = "exit_status", _EXIT_STATUS
+        case, values = _exit_status(status)
+    return failure_class, blame, case, values
+
+
+def unreachable_case(status: Status) -> tuple[str, dict[str, t.Any]]:
+    """Return the case and values of why a node did not answer: the cause if ssh said one, else what was said."""
+    for one in status.get("problems", []):
+        if one["code"] in UNREACHABLE:
+            return one["code"], one["values"]
+    said = _said(status)
+    return ("said", {"said": said}) if said else ("", {})
 
 
 def _rank_in_words(rank: RankSeen) -> str:
@@ -272,44 +273,51 @@ def _rank_in_words(rank: RankSeen) -> str:
     return ", ".join([*parts, " < ".join(rank["stack"] or ["no stack"])])
 
 
-def _held_up_by(last: Lagging | Late | None) -> str:
-    """Return who keeps the other ranks waiting; empty where nothing shows it."""
+def _held_up(last: Lagging | Late | None, **values: t.Any) -> tuple[str, dict[str, t.Any]]:
+    """Return the case and values of who keeps the other ranks waiting; the case is empty where nothing shows it."""
     if last is None:
-        return ""
+        return "", values
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
-    who = last.who if isinstance(last, Late) else who
-    verb = "hold" if who.startswith("Ranks ") else "holds"
-    return f"{who} {verb} the others up: {last.evidence}."
+    case = "held_up"
+    if isinstance(last, Late):
+        who, case = last.who, "held_up_by_several" if last.several else case
+    return case, {**values, "node": last.node, "rank": last.rank, "who": who, "evidence": last.evidence}
 
 
-def _watched(first: Mapping[str, t.Any], late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
+def _watched(late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
     """Return what is known of a hang that a watchdog ended: of the ranks that waited, none is to blame."""
     status = next(status for status in statuses if status["node"] == late.node)
+    case, values = _held_up(late)
     return {
         "node": late.node,
         "node_rank": status.get("node_rank"),
         "rank": late.rank,
         "exit_code": status.get("exit_status"),
-        "message": f"{_sentence(first['message'])} {_held_up_by(late)}",
-        "remedy": _REMEDY_OF_HANG,
+        "remedy": ENDS["watchdog"][case].remedy,
+        **_with_sentence("watchdog", case, values),
     }
 
 
-def _exit_in_words(status: Status) -> str:
+def _exit_status(status: Status) -> tuple[str, dict[str, t.Any]]:
     exit_status = status.get("exit_status")
     if exit_status is None:
-        return "an unknown exit status"
+        return "unknown", {}
+    values: dict[str, t.Any] = {"exit_status": exit_status}
     if stops_short(status):
-        return f"exit status {exit_status} at step {status['last_step']} of {status['steps_total']}"
+        return "short", {**values, "last_step": status["last_step"], "steps_total": status["steps_total"]}
     if exit_status == 0:
-        return "exit status 0 before the last step"
+        return "before_last_step", values
     # A shell reports a process that a signal ended as 128 + its number.
-    names = {128 + number: f" ({number.name})" for number in signal.Signals}
-    return f"exit status {exit_status}{names.get(exit_status, '')}"
+    name = next((number.name for number in signal.Signals if 128 + number == exit_status), "")
+    return ("signal", {**values, "signal": name}) if name else ("", values)
 
 
-def _sentence(message: str | None) -> str:
-    return f"{message.strip().rstrip('.')}." if message else "nothing more is known."
+def _said(status: Status) -> str:
+    return _plain(status.get("message"))
+
+
+def _plain(said: str | None) -> str:
+    return said.strip().rstrip(".") if said else ""
 
 
 def _around(line: str, last_lines: list[str]) -> list[str]:

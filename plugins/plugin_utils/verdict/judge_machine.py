@@ -15,11 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
-from ..contracts import FirstFailure, Status
+from ..contracts import Echo, FirstFailure, Status
 from ..plan.job.rdma import device_names, devices_of
-from ..text.machine import details_in_words, fact_in_words
+from ..text.failures import end_in_words
 from .broken_links import broken_links
-from .reasons import FAIL, Reasons
+from .reasons import FAIL, Reasons, as_json
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -78,29 +78,37 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
     What was measured comes after what the kernel said, as nobody knows when it happened.
     """
     failed = [
-        (math.inf, status, f"{fact_in_words(name)}{details_in_words(details)}")
-        for status, name, details in _failed_by_measure(seen)
+        (math.inf, _measured_failure(status, name, details)) for status, name, details in _failed_by_measure(seen)
     ]
-    said = [(fact["seconds"], status, fact["line"]) for status in seen.statuses for fact in _failures_of(status)]
-    ordered = sorted([*said, *failed], key=lambda one: one[0])
+    said = [(fact["seconds"], _said_failure(status, fact)) for status in seen.statuses for fact in _failures_of(status)]
+    ordered = [failure for _seconds, failure in sorted([*said, *failed], key=lambda one: one[0])]
     if not ordered:
         return None
-    _seconds, status, message = ordered[0]
-    node = status["node"]
-    others = {other["node"]: text for _when, other, text in reversed(ordered) if other["node"] != node}
+    first = ordered[0]
+    status = next(one for one in seen.statuses if one["node"] == first["node"])
+    others = {other["node"]: other for other in reversed(ordered) if other["node"] != first["node"]}
     meanings = dict.fromkeys(ROW_OF[fact["fact"]].means for fact in _failures_of(status))
     return {
-        "node": node,
+        **first,
         "node_rank": status.get("node_rank"),
-        "class": "node_failure",
         "origin": "node",
-        "message": message,
-        "evidence": [text for _when, other, text in ordered if other["node"] == node],
+        "evidence": [other["message"] for other in ordered if other["node"] == first["node"]],
         "rank": None,
-        "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or message}.",
+        "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or first['message']}.",
         "exit_code": status.get("exit_status"),
-        "echoes": [{"node": other, "class": "node_failure", "message": text} for other, text in others.items()],
+        "echoes": list(others.values()),
     }
+
+
+def _said_failure(status: Status, fact: MachineFact) -> Echo:
+    return {"node": status["node"], "class": "node_failure", "message": fact["line"], "line": fact["line"]}
+
+
+def _measured_failure(status: Status, name: str, details: Details) -> Echo:
+    values = {"fact": name, "details": details}
+    message = end_in_words("node_failure", "measured", values)
+    measured = {"case": "measured", "values": as_json(values), "message": message}
+    return t.cast("Echo", {"node": status["node"], "class": "node_failure", **measured})
 
 
 def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, Details]]:

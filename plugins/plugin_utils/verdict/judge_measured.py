@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import typing as t
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..contracts import LossTrend, Quantity
-from ..plan.job.impossible_bounds import tflops_behind
+from ..plan.job.thresholds import tflops_behind
 from ..text.numbers import quantity_of
 from .frame import WARM_UP
 from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, loss_trend
@@ -116,8 +117,13 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
     fifth = max(1, values.size // 5)
     end = float(np.median(values[-fifth:]))
     guessing = math.log(vocabulary)
-    if end > _WORSE_THAN_GUESSING * guessing:
-        reasons.argue(INCONCLUSIVE, "loss_too_high", node, loss=end, vocabulary=vocabulary, guessing=guessing)
+    too_high = _WORSE_THAN_GUESSING * guessing
+    if end > too_high or values[-1] > too_high:
+        comes_down = values[0] > too_high and values[-1] < values[0] and end <= _DIVERGED * values[1:].min()
+        case = "from_the_start" if comes_down else "" if end > too_high else "last_step"
+        note = reasons.remark if comes_down else functools.partial(reasons.argue, INCONCLUSIVE)
+        loss = end if end > too_high else float(values[-1])
+        note("loss_too_high", node, case=case, loss=loss, vocabulary=vocabulary, guessing=guessing)
     spike = _spike(values, max(int((losses["left_out"] == WARM_UP).sum()), values.size // 5))
     if spike is not None:
         reasons.argue(INCONCLUSIVE, "loss_spike", node, step=int(steps[spike]), loss=float(values[spike]))

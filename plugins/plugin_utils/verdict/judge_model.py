@@ -36,7 +36,7 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
     if all(parameters.get(name) in (None, 1) for name in _SPLIT_BY):
         found += [value / 1e9 for value in settings.get("parameters_of_rank", [])]
     other = [value for value in found if not 1 / _COUNTED_OTHERWISE < value / planned < _COUNTED_OTHERWISE]
-    if other and trains_on_cpus([status]):
+    if other and trains_on_cpus(plan):
         reasons.remark("model_on_cpus", node, found=other[0], planned=planned)
     elif other:
         reasons.argue(FAIL, "other_workload", node, case="parameters", found=other[0], planned=planned)

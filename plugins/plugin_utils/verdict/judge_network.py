@@ -11,8 +11,8 @@ from statistics import median
 from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ..contracts import Plan, Status, Workload
-from ..plan.job.gradient_traffic import least_bytes_sent
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
+from ..plan.job.workload import least_bytes_sent
 from .facts import trains_on_cpus
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -36,7 +36,7 @@ def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
     Two sources say so: the counters of the RDMA ports, which hold at least what the training has to exchange, and NCCL
     in the log. TCP in the log of a node fails the run; a node of which neither source says anything leaves it open.
     """
-    if not is_asked(plan, statuses):
+    if not is_asked(plan):
         return
     networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
     over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
@@ -105,14 +105,12 @@ def _judge_unproven(
         reasons.argue(INCONCLUSIVE, "transport_unknown", case=case, level=level)
 
 
-def is_asked(plan: Plan, statuses: list[Status]) -> bool:
+def is_asked(plan: Plan) -> bool:
     """Return whether a run has to show that it used RDMA.
 
-    A rehearsal need not, nor does a job on nodes without any accelerator.
+    A training that was planned for CPUs need not.
     """
-    if plan.get("rehearsal") or not asks_for_rdma(plan["mode"], plan["nodes"]):
-        return False
-    return not trains_on_cpus(statuses)
+    return asks_for_rdma(plan["mode"], plan["nodes"]) and not trains_on_cpus(plan)
 
 
 @dataclass(frozen=True)

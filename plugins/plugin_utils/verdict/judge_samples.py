@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..plan.job.steps import MIN_SAMPLES
+from ..plan.job.sizes import MIN_SAMPLES
 from .reasons import INCONCLUSIVE, PASS, Reasons
 from .statistics import samples_of
 

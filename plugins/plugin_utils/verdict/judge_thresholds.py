@@ -7,7 +7,7 @@ import typing as t
 
 from ..contracts import Interval, JudgedBound, Quantity
 from ..metrics import ROWS
-from ..text.numbers import in_words, quantity_of
+from ..text.numbers import quantity_of, reads_like
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met, margin_of, nearest_limit
 
@@ -52,7 +52,7 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
 def _value(bound: JudgedBound) -> Quantity:
     """Return what the worst node measured, with all its digits where it would read like the limit that it is not."""
     metric, value, limit = bound["metric"], t.cast(float, bound["measured"]), nearest_limit(bound)
-    if limit is not None and value != limit and in_words(metric, value) == in_words(metric, limit):
+    if limit is not None and reads_like(metric, value, limit):
         return quantity_of(metric, value, exact=True)
     return quantity_of(metric, value, _uncertainty(bound["interval"]))
 

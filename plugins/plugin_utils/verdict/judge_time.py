@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ..contracts import JudgedBound, Pause, TimeSpent
@@ -20,6 +21,8 @@ _SLOWER, _LEAST_STEPS = 0.25, 15
 # No checkpoint or evaluation of a run takes longer than this and longer than all its steps. Clocks that are set forward
 # in spring skip an hour.
 _HOLE_SECONDS = 5400.0
+# What the sum of printed step times may be above the time that the node measured: they are rounded.
+_ROUNDED, _LEAST_LONGER = 0.02, 0.5
 _TIME = "step_time_ms"
 _RATES = ("tflops_per_gpu", "tokens_per_sec_per_gpu")
 
@@ -49,6 +52,23 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
         else:
             reasons.remark("pauses", node, case=f"longer_mean{between}", **times)
     _note_levels(seen, reasons)
+
+
+def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
+    """Note a node whose counted steps took longer, by their own times, than its training ran by the node's clock.
+
+    The launch script reads that clock, which nobody sets, so neither the step times of such a log nor its rates are
+    those of this run. Logs that nobody followed have no such record.
+    """
+    for status in seen.statuses:
+        rows, ran = seen.attempts.get(status["node"]), status.get("ran_seconds")
+        if rows is None or ran is None or _TIME not in rows:
+            continue
+        times = rows.loc[rows["counted"], _TIME]
+        claimed = float(times[times > 0].sum(min_count=1)) / 1000.0
+        if math.isfinite(claimed) and claimed > ran * (1 + _ROUNDED) + _LEAST_LONGER:
+            steps = int((times > 0).sum())
+            reasons.argue(INCONCLUSIVE, "longer_than_run", status["node"], claimed=claimed, ran=ran, steps=steps)
 
 
 def _note_levels(seen: Seen, reasons: Reasons) -> None:

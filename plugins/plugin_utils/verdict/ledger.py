@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...module_utils.logs.record import METRICS
-from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Reason, Status, Verdict
+from ..contracts import Echo, LedgerEntry, LedgerOfNode, LedgerRow, Reason, Status, Verdict
 from ..run.blame import nobody_is_blamed
 from ..text.catalogue import PROOFS
 from ..text.sentences import filled
@@ -105,13 +105,12 @@ def _failures_of(seen: Seen) -> dict[str, Proof]:
     first = seen.first
     if not first:
         return {}
-    found = {echo["node"]: (echo["class"], echo["message"]) for echo in first["echoes"]}
-    found[first["node"]] = (first["class"], first["message"])
+    found = {failure["node"]: failure for failure in (*first["echoes"], t.cast(Echo, first))}
     lines = {status["node"]: {text["line"] for text in texts_of(status)} for status in seen.statuses}
     return {
-        node: Proof("failed", {"class": name, "line": line})
-        for node, (name, line) in found.items()
-        if line in lines[node]
+        node: Proof("failed", {"class": failure["class"], "line": failure["line"]})
+        for node, failure in found.items()
+        if failure.get("line") in lines[node]
     }
 
 
@@ -162,7 +161,7 @@ def _network(seen: Seen, status: Status) -> Proof | None:
         )
     if transports:
         return _proof("log", transports=transports)
-    if is_asked(seen.plan, seen.statuses):
+    if is_asked(seen.plan):
         return _proof("unknown") if seen.plan.get("logs") else None
     return _proof("not_needed")
 

@@ -28,13 +28,14 @@ _Key = tuple[str, str, tuple[tuple[int, ...], ...]]
 class Late(t.NamedTuple):
     """The node, the first of its ranks that others wait for, the evidence as a sentence, and who that is in words.
 
-    The rank is None where only its GPU is known.
+    The rank is None where only its GPU is known. ``several`` tells whether ``who`` are several ranks.
     """
 
     node: str
     rank: int | None
     evidence: str
     who: str
+    several: bool = False
 
 
 class Found(t.NamedTuple):
@@ -163,7 +164,7 @@ def _absent(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
     what = _what(next(iter(example.inside.values())), example)
     waits = "waits" if len(example.inside) == 1 else "wait"
     evidence = f"{_is(named)} not in {what}, where {_ranks(example.inside)} {waits}"
-    return Late(node, named[0], evidence, _who(named, dumps))
+    return Late(node, named[0], evidence, _who(named, dumps), len(named) > 1)
 
 
 def _different(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
@@ -177,7 +178,7 @@ def _different(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
             as_usual = next(rank for rank, kind in kinds.items() if kind == usual)
             other, most = (_with_size(one.inside[rank]) for rank in (named[0], as_usual))
             evidence = f"as number {one.number} of {_group(one.key)} {_is(named)} in {other}, most others in {most}"
-            return Late(node, named[0], evidence, _who(named, dumps))
+            return Late(node, named[0], evidence, _who(named, dumps), len(named) > 1)
     return None
 
 
@@ -200,7 +201,8 @@ def _not_started(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
         if behind and not one.absent and 2 * len(behind) < len(one.inside):
             node, named = _of_one_node(behind, dumps)
             what = _what(one.inside[named[0]], one)
-            return Late(node, named[0], f"its GPU has not begun {what}, that of most others has", _who(named, dumps))
+            evidence = f"its GPU has not begun {what}, that of most others has"
+            return Late(node, named[0], evidence, _who(named, dumps), len(named) > 1)
     return None
 
 

@@ -76,10 +76,6 @@ class Reasons:
         reason: Reason = {**t.cast(Reason, lack), "verdict": verdict}
         self._reasons.append({**reason, "row": row} if row else reason)
 
-    def note(self, code: str, message: str) -> None:
-        """Note what is shown whatever the verdict is, of a code that has no forms."""
-        self._notes.append({"code": code, "message": message})
-
     def verdict(self) -> Verdict:
         """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
         argued = {reason["verdict"] for reason in self._reasons}

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..contracts import Statistics, Straggler, Stragglers
-from ..text.nodes import folded
-from ..text.numbers import in_words, number
-from ..text.words import all_of
+from ..text.catalogue import VERDICT
+from ..text.sentences import filled
 from .intervals import CONFIDENCE, robust_deviation, sign_interval
+from .reasons import as_json
 from .slow_steps import SlowSteps, slow_steps
 
 if t.TYPE_CHECKING:
@@ -36,7 +36,8 @@ def stragglers_of(
     one job. Returned are the ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their
     ``median`` (ms), and ``nodes``, slowest first: ``node``, ``value`` (its median), ``mean`` and ``p95`` (ms),
     ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
-    ``slower_then`` (by which fraction these are, None without any). ``message`` says all this in words.
+    ``slower_then`` (by which fraction these are, None without any). ``case`` and ``values`` are those of the finding
+    "stragglers", and ``message`` is its sentence.
 
     A node is always slower if its median exceeds that of all by more than so many median absolute deviations (scaled by
     1.4826 to standard deviations of a normal distribution) and by 1 %, and for a node that trains by itself also by
@@ -58,11 +59,14 @@ def stragglers_of(
         "nodes": [],
         "step_time_cost": None,
         "throughput_cost": None,
+        "case": "",
+        "values": {},
         "message": "",
     }
     if len(medians) < 2:
-        where = f"only {next(iter(medians))}" if medians else "no node"
-        return {**found, "message": f"Nodes cannot be compared: {where} has counted step times."}
+        return (
+            _with_finding(found, "one_node", only=next(iter(medians))) if medians else _with_finding(found, "no_node")
+        )
     times = _times_of_steps(steps, list(medians))
     median = float(np.median(list(medians.values())))
     deviation = robust_deviation(np.array(list(medians.values())))
@@ -91,16 +95,22 @@ def stragglers_of(
     found |= {"median": median, "nodes": nodes, "step_time_cost": cost, "throughput_cost": 1 - 1 / (1 + cost)}
     if not nodes:
         noisy = [node for node in far if node not in always]
-        return {**found, "message": _none_slow(medians, noisy, together=together)}
-    listed = ", ".join(f"{one['node']} ({_in_words(one, slow_of[one['node']])})" for one in nodes)
+        return _none_slow(found, medians, noisy, together=together)
     others = [place for place, node in enumerate(medians) if node not in slow]
-    without = f", and {number(100 * _cost(times[:, others]), digits=2)} % without them" if len(others) > 1 else ""
-    waiting = "Waiting" if together else "In a job over all of these nodes, waiting"
-    message = (
-        f"Slow nodes: {listed}; the median of {len(medians)} nodes is {in_words(_METRIC, median)}. {waiting} for the "
-        f"slowest node of each step costs {number(100 * cost, digits=2)} % of step time{without}."
+    return _with_finding(
+        found,
+        "slow" if together else "slow_by_itself",
+        slow=[_slower(one, slow_of[one["node"]]) for one in nodes],
+        compared=len(medians),
+        median=median,
+        cost=cost,
+        without=_cost(times[:, others]) if len(others) > 1 else None,
     )
-    return {**found, "message": message}
+
+
+def _with_finding(found: Stragglers, case: str, **values: t.Any) -> Stragglers:
+    message = filled(VERDICT["stragglers"][case].one, values)
+    return {**found, "case": case, "values": as_json(values), "message": message}
 
 
 def _times_of_steps(steps: pd.DataFrame, nodes: list[str]) -> np.ndarray:
@@ -137,21 +147,21 @@ def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
     return interval is not None and interval["low"] - median > _HALF * (float(np.median(own)) - median)
 
 
-def _in_words(one: Straggler, slow: SlowSteps) -> str:
-    """Return how much slower a node is: ``5.6 % slower``, or ``25 % slower in 20 % of its steps``."""
+def _slower(one: Straggler, slow: SlowSteps) -> dict[str, t.Any]:
+    """Return by which fraction a node is slower, and in which share of its steps, None for all of them."""
     if not slow.unusual or slow.slower is None:
-        return f"{number(100 * one['slower'], digits=2)} % slower"
-    return f"{number(100 * slow.slower, digits=2)} % slower in {number(100 * slow.share, digits=2)} % of its steps"
+        return {"node": one["node"], "slower": one["slower"], "in_steps": None}
+    return {"node": one["node"], "slower": slow.slower, "in_steps": slow.share}
 
 
-def _none_slow(medians: Mapping[str, float], noisy: list[str], *, together: bool) -> str:
-    spread = max(medians.values()) / min(medians.values()) - 1
+def _none_slow(found: Stragglers, medians: Mapping[str, float], noisy: list[str], *, together: bool) -> Stragglers:
+    spread, nodes = max(medians.values()) / min(medians.values()) - 1, len(medians)
     if together and spread <= _NEGLIGIBLE:
-        return (
-            f"{all_of(len(medians), 'node')} have the same step time, within {number(100 * spread, digits=1)} %. Nodes "
-            "of one job wait for the slowest, so step times do not show which one that is."
-        )
-    if len(medians) < _MIN_NODES:
-        return f"Two nodes differ by {number(100 * spread, digits=2)} % in step time; three would show which is slow."
-    none = f"None of {len(medians)} nodes is slower than the others"
-    return f"{none} for certain; the steps of {folded(noisy)} vary too much, or are too few." if noisy else f"{none}."
+        return _with_finding(found, "same_pace", nodes=nodes, spread=spread)
+    if nodes < _MIN_NODES:
+        return _with_finding(found, "two_nodes", spread=spread)
+    return (
+        _with_finding(found, "none_for_certain", nodes=nodes, noisy=noisy)
+        if noisy
+        else _with_finding(found, "none", nodes=nodes)
+    )

@@ -13,7 +13,17 @@ if t.TYPE_CHECKING:
 
 # Before the first step a trainer tries what it may do without: a library, an address, a device.
 _OF_THE_MACHINE = frozenset(
-    ("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "gpu_slowdown", "node_failure", "killed", "io_error")
+    (
+        "gpu_hang",
+        "gpu_memory_fault",
+        "gpu_ecc",
+        "gpu_error",
+        "gpu_slowdown",
+        "node_failure",
+        "host_memory",
+        "killed",
+        "io_error",
+    )
 )
 
 

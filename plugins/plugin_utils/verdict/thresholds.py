@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Bound, JudgedBound, Margin, MetricOfRun, Statistics
-from ..plan.job.bounds import limits
+from ..plan.job.thresholds import limits
 
 
 def is_met(value: float, least: float | None, greatest: float | None) -> bool:

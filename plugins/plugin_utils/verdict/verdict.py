@@ -38,7 +38,7 @@ from .judge_numbers import judge_finite
 from .judge_samples import judge_samples
 from .judge_skipped import judge_skipped
 from .judge_thresholds import judge_thresholds
-from .judge_time import judge_time
+from .judge_time import judge_claimed_time, judge_time
 from .judge_workload import judge_workload
 from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
@@ -82,7 +82,7 @@ _OF_NODES_AND_LOGS = (
     judge_one_run,
     judge_clock_of_run,
 )
-_OF_NUMBERS = (judge_physics, judge_thresholds, judge_time)
+_OF_NUMBERS = (judge_physics, judge_thresholds, judge_claimed_time, judge_time)
 
 
 def judge(
@@ -143,7 +143,7 @@ def judge(
         judge_one(seen, reasons)
     judge_lacks(plan, reasons)
     stragglers = stragglers_of(steps, by_node, straggler_deviations, together=together)
-    utilization = utilization_of(seen.workload, metrics, on_cpus=trains_on_cpus(statuses))
+    utilization = utilization_of(seen.workload, metrics, on_cpus=trains_on_cpus(plan))
     ledger = ledger_of(seen, agrees, reasons)
     note_survived(seen, reasons)
     note_unusual(seen, reasons)
@@ -153,7 +153,7 @@ def judge(
         first = first_of_machine(seen) if first is None else first
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
-        reasons.note("stragglers", stragglers["message"])
+        reasons.remark("stragglers", case=stragglers["case"], **stragglers["values"])
         if utilization["mfu"] is not None:
             precision = seen.workload["precision"] if seen.workload else ""
             case = "model_flops" if utilization["mfu_basis"] == MODEL_FLOPS else "trainer_tflops"
@@ -211,6 +211,6 @@ def _node_summary(seen: Seen, status: Status) -> NodeSummary:
         "transports": status.get("transports") or [],
         "time_spent": seen.times.get(node),
         "loss_trend": seen.trends.get(node),
-        **utilization_of(seen.workload, own, on_cpus=trains_on_cpus([status])),
+        **utilization_of(seen.workload, own, on_cpus=trains_on_cpus(seen.plan)),
         "metrics": own,
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contracts import WarmUpSteps
-from ..plan.job.steps import ASSUMED_WARM_UP
+from ..plan.job.sizes import ASSUMED_WARM_UP
 from ..text.catalogue import VERDICT
 from ..text.numbers import quantity_of
 from ..text.sentences import filled

@@ -92,6 +92,6 @@ def test_a_node_whose_ranks_take_more_memory_than_slurm_gave_them_is_the_first_f
     summary = login.summary("greedy")
     assert summary["verdict"] == "FAIL", output
     first = summary["first_failure"]
-    assert (first["node"], first["class"]) == ("gpu02", "killed"), output
+    assert (first["node"], first["class"]) == ("gpu02", "host_memory"), output
     assert "--mem" in first["remedy"], first
     assert "gpu02: task 1: Out Of Memory" in (login.runs / "greedy/job.log").read_text()

@@ -109,7 +109,7 @@ def test_a_workflow_goes_from_preflight_over_an_approval_to_a_run_and_always_to_
     run, end = templates[f"trainops {framework}"], templates["trainops end of a run"]
     for variable in ("training_run_id", "training_output_dir"):
         assert run["extra_vars"][variable] == end["extra_vars"][variable]
-    assert end["extra_vars"]["report_require_pass"] is True
+    assert end["extra_vars"]["training_require_pass"] is True
     for key in ("notification_templates_success", "notification_templates_error", "notification_templates_approvals"):
         assert set(workflow[key]) <= names("controller_notifications")
 

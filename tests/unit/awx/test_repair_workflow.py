@@ -99,4 +99,4 @@ def test_the_second_run_has_a_name_of_its_own_and_an_end_that_knows_it() -> None
     assert second["extra_vars"]["training_run_id"] not in names
     assert {**first, **second} == {**second, "name": second["name"]}
     end = templates["trainops end of the second run"]["extra_vars"]
-    assert end == {**second["extra_vars"], "report_require_pass": True}
+    assert end == {**second["extra_vars"], "training_require_pass": True}

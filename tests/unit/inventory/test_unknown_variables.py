@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown_variables import (
+    ignored_variables,
     misspelled_variables,
     unknown_variables,
 )
@@ -18,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown
         ("training_mdoe", "Did you mean training_mode?"),
         ("training_run_di", "Did you mean training_run_id?"),
         ("training_run", "Did you mean training_run_id?"),
-        ("training_require_pass", "Did you mean report_require_pass?"),
+        ("training_require_passed", "Did you mean training_require_pass?"),
         ("report_warmup_step", "Did you mean report_warmup_steps?"),
         ("node_prep_netwok", "Did you mean node_prep_network?"),
         ("training_zzz", "Remove it."),
@@ -71,3 +72,18 @@ def test_variables_of_others_and_what_ansible_sets_are_no_typos() -> None:
         "groups",
     ]
     assert misspelled_variables({"gpu1": [*names, "ansible_host", "container_engine", "training_zzz"]}) == []
+
+
+@pytest.mark.parametrize("value", [False, "false", "no"])
+@pytest.mark.parametrize("rest", ["require_nodes", "require_pass"])
+def test_a_variable_of_the_report_that_the_training_does_not_read_is_a_fault_with_the_one_that_it_reads(
+    rest: str, value: object
+) -> None:
+    [found] = ignored_variables({f"report_{rest}": value, f"training_{rest}": True})
+    assert (found["key"], f"training_{rest}" in found["remedy"]) == (f"report_{rest}", True)
+
+
+def test_a_variable_of_the_report_that_agrees_with_that_of_the_training_is_none() -> None:
+    assert ignored_variables({"report_require_nodes": True, "training_require_nodes": False}) == []
+    assert ignored_variables({"report_require_pass": False, "training_require_pass": "false"}) == []
+    assert ignored_variables({}) == []

@@ -8,7 +8,7 @@ import pytest
 from answering_nodes import NODES, has_all, has_none, healthy, isolated, reading
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import Telemetry
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of, reasons_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of, failing_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlanError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import isolation_lines
 
@@ -50,7 +50,7 @@ def test_nodes_that_lack_a_program_that_is_named_are_untested_with_the_reason_an
     )
     assert verdicts(found) == {node: "untested" if node == "n2" else "good" for node in NODES}
     assert "nccl_tests is not installed" in found["nodes"]["n2"]["reason"]
-    assert reasons_of(found) == {}
+    assert failing_nodes(found) == []
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,16 @@ import pytest
 from isolate_power import COST, PAIR, SINGLE, Fleet, accused, rates
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    best_references,
+    confirming_tests,
     suspects_of,
+    suspects_of_sweep,
     unproved_of,
     verdicts_of,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.suspicion import (
-    confirmation,
-    proven,
-    suspected,
-)
 
 NODES = [f"node{number}" for number in range(8)]
 TESTS = plan_tests(NODES, COST, 60)
@@ -34,8 +32,8 @@ def fleet(slow: dict[str, float] | None = None, links: dict[frozenset[str], floa
 def sweep_and_confirmation(of: Fleet) -> list[Measured]:
     measured = of.measured(TESTS["singles"], TESTS["pairs"], "sweep")
     scored = scores_of(measured)
-    suspects = suspected(scored)
-    again = confirmation(suspects, scored, proven(scored, NODES, [score.unit for score in suspects]))
+    suspects = suspects_of_sweep(scored)
+    again = confirming_tests(suspects, scored, best_references(scored, NODES, [score.unit for score in suspects]))
     return measured + of.measured(again.singles, again.pairs, "confirmation")
 
 
@@ -51,6 +49,8 @@ def test_a_slow_node_is_named_with_how_much_slower_it_is_in_each_part() -> None:
         assert one["interval"] is not None
         assert one["interval"][0] <= 0.3 + 0.03
         assert one["interval"][1] >= 0.3 - 0.03
+        assert one["values"]["times"] == pytest.approx(1.3, abs=0.05)
+        assert one["values"]["deviations"] >= one["values"]["needed"]
     verdicts = verdicts_of(NODES, measured, suspects)
     assert verdicts == {node: "slow" if node == "node5" else "good" for node in NODES}
 
@@ -106,7 +106,7 @@ def test_a_link_between_fast_nodes_that_takes_as_long_as_usual_is_not_slow() -> 
 def test_who_is_slow_in_the_sweep_and_not_when_tested_again_is_accused_of_nothing() -> None:
     once = fleet({"node3": np.log(1.3)}).measured(NODES, TESTS["pairs"], "sweep")
     again = fleet().measured(NODES, [[("node3", "node0")], [("node3", "node1")]], "confirmation")
-    assert suspected(scores_of(once))
+    assert suspects_of_sweep(scores_of(once))
     assert suspects_of(once + again) == []
     assert suspects_of(once) == []
 
@@ -115,11 +115,11 @@ def test_a_suspect_of_a_run_is_tested_again_and_accused_of_nothing_if_it_is_good
     before = {"node3"}
     of = fleet()
     measured = of.measured(NODES, TESTS["pairs"], "sweep")
-    assert suspected(scores_of(measured)) == []
+    assert suspects_of_sweep(scores_of(measured)) == []
     scored = scores_of(measured)
-    suspects = suspected(scored, before)
+    suspects = suspects_of_sweep(scored, before)
     assert {score.unit.nodes for score in suspects} == {("node3",)}
-    again = confirmation(suspects, scored, proven(scored, NODES, [score.unit for score in suspects]))
+    again = confirming_tests(suspects, scored, best_references(scored, NODES, [score.unit for score in suspects]))
     assert again.singles[0] == "node3"
     assert [pair[0] for pairs in again.pairs for pair in pairs] == ["node3", "node3"]
     measured += of.measured(again.singles, again.pairs, "confirmation")
@@ -168,7 +168,7 @@ def test_a_node_whose_tests_fail_again_is_broken_and_a_link_that_fails_is_none_o
 
     (node,) = suspects_of(measured({"node4"}))
     assert (node["node"], node["other"], node["verdict"], node["slower_by"]) == ("node4", None, "broken", None)
-    assert "no route to host" in node["evidence"]
+    assert node["values"] == {"probe": PAIR, "said": "no route to host"}
     (link,) = suspects_of(measured({"node1", "node4"}))
     assert {link["node"], link["other"]} == {"node1", "node4"}
     assert link["verdict"] == "broken"
@@ -186,11 +186,11 @@ def test_nodes_that_agree_to_the_last_digit_are_not_accused_of_the_digit_after_i
 
 
 @pytest.mark.parametrize("heavy", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_healthy_nodes_are_hardly_ever_accused(heavy: bool) -> None:
+def test_healthy_nodes_are_hardly_ever_accuse(heavy: bool) -> None:
     assert rates(8, 300, 0, 0, 0.0, heavy).false <= 0.02
 
 
-def test_a_node_that_is_ten_percent_slower_than_64_is_found_and_no_other_is_accused() -> None:
+def test_a_node_that_is_ten_percent_slower_than_64_is_found_and_no_other_is_accuse() -> None:
     of = rates(64, 20, 1, 0, 0.1)
     assert of.found == 1
     assert of.false <= 0.05

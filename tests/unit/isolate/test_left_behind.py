@@ -59,6 +59,15 @@ def test_a_hang_of_which_nothing_shows_the_origin_makes_nobody_suspect() -> None
     assert suspects_of_run(summary(first_failure=hung)) == {}
 
 
+def test_a_hang_that_an_earlier_version_judged_makes_nobody_suspect() -> None:
+    hung = failure("gpu0", "stalled", "No log grew for 60 s. Which rank is blocking the others is unknown.")
+    del hung["origin"]
+    assert suspects_of_run(summary(first_failure=hung)) == {}
+    failed = failure("gpu0", "gpu_ecc", "Uncorrectable ECC error")
+    del failed["origin"]
+    assert list(suspects_of_run(summary(first_failure=failed))) == ["gpu0"]
+
+
 def test_a_run_has_its_nodes_and_suspects_and_says_so(tmp_path: Path) -> None:
     run = tmp_path / "night"
     run.mkdir()

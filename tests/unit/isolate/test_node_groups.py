@@ -48,7 +48,7 @@ def test_a_node_in_whose_groups_the_test_fails_is_broken_and_its_partners_are_go
     found = [failing(one) for one in measured(slow_in_groups={"node6": math.log(50.0)})]
     (suspect,) = suspects_of(found)
     assert (suspect["node"], suspect["verdict"]) == ("node6", "broken")
-    assert "no route" in suspect["evidence"]
+    assert suspect["values"]["said"] == "node6: no route to host"
 
 
 def test_one_odd_group_accuses_nobody() -> None:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.rounds import against, rounds_of_pairs
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import against, rounds_of_pairs
 
 
 def names(count: int) -> list[str]:

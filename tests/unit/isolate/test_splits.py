@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.splits import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import (
     LEAST_GROUP,
     planned_splits,
     with_proven,

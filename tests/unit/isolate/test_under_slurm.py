@@ -11,12 +11,13 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.answers import PROBE, START
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.asking import UnderSlurm
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.command import command_of, options_of_job
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.nodes import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.asking import (
     Chosen,
+    UnderSlurm,
     Wanted,
     chosen_nodes,
+    command_of,
+    options_of_job,
     shown_nodes,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.step import Step

@@ -307,17 +307,20 @@ TEXTS: dict[str, list[Text]] = {
             None,
         ),
     ],
-    "killed": [
-        "g++: fatal error: Killed signal terminated program cc1plus",
+    "host_memory": [
         "E0102 03:04:05.1 7 x.cc:7] failed to alloc 77 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
         'ValueError: RESOURCE_EXHAUSTED: Error reading "x": Odd [OS error 12: ENOMEM Cannot allocate memory]',
+        "Warning  SystemOOM  kubelet  System OOM encountered, victim process: odd, pid: 7",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
+    ],
+    "killed": [
+        "g++: fatal error: Killed signal terminated program cc1plus",
         (
             "I0102 x.py:7] Training stopped: `next(self.data_iterator)` failed with <class 'RuntimeError'> exception: "
             "(Grain worker process 7 was terminated unexpectedly with exit code -9).",
             None,
             -9,
         ),
-        "Warning  SystemOOM  kubelet  System OOM encountered, victim process: odd, pid: 7",
         (
             "[2026-01-02 03:04:05,678] [ERROR] [launch.py:7:sigkill_handler] ['python', 'x.py'] exits with return "
             "code = -9",
@@ -325,7 +328,6 @@ TEXTS: dict[str, list[Text]] = {
             -9,
         ),
         ("      Exit Code:    137", None, 137),
-        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
         ("srun: error: n3: tasks 2-3,7: Killed", None, None),
         (
             "E api.py:874] failed (exitcode: -9) local_rank: 3 (pid: 77) of binary: /usr/bin/python",
@@ -868,10 +870,12 @@ SENTENCES: dict[str, list[str]] = {
     "name_resolution": ["ping: n7: Name or service not known"],
     "access_denied": ["ERROR: (odd) HTTPError 403: it may not"],
     "hub_unreachable": ["fatal: unable to access 'https://odd.org/x/': timed out"],
-    "killed": [
-        "launch.sh ended: exit 137",
+    "host_memory": [
         "Evicted: it used more memory than it may, exceeded by odd",
         "job killed: mem 7kb exceeded limit 6kb",
+    ],
+    "killed": [
+        "launch.sh ended: exit 137",
     ],
     "preempted": ["Your instance was preempted"],
     "nan": ["FATAL: loss is NaN"],

@@ -70,7 +70,7 @@ def tried(what: str, answer: dict[str, t.Any], result: str = "") -> None:
     """Add what another user tried to the table of faults, with what a phase answered or else its result."""
     said = re.sub(r"/tmp/(?:pytest|trainops-test)\S*/", "…/", answer.get("message", ""))
     said = re.sub(r"node-\w{32}", "node0", said)
-    verdict = "nothing starts" if answer.get("failed") else "as without it"
+    verdict = "nothing starts" if answer.get("failed") else "unchanged"
     add_row(f"another user {what}", answer["took"], result or said, verdict, "what that user made")
 
 

@@ -169,7 +169,7 @@ def test_what_was_killed_for_memory_is_ours_by_its_group(machine, ours, killed, 
     write(machine, {"proc/vmstat": "oom_kill 3", "dev/kmsg": "\n".join(said if killed else [])})
     assert killed_for_memory(before, by_sigkill, str(machine)) is is_ours
     told = [failure["class"] for failure in changes_since(before, str(machine))["kernel_failures"]]
-    assert told == (["killed"] if killed and (is_ours or ours is None) else [])
+    assert told == (["host_memory"] if killed and (is_ours or ours is None) else [])
 
 
 @pytest.mark.parametrize("count", ["oom_kill 2", "nr_free_pages 17"], ids=["as before", "an old kernel"])

@@ -172,6 +172,12 @@ def test_the_end_is_by_the_clock_of_the_node_and_not_of_its_file_server(training
     assert began <= run.follow(wait_seconds=30)["ended_at"] <= written + 1
 
 
+def test_for_how_long_a_training_ran_is_told_by_the_monotonic_clock(training):
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)
+    ran = training("sleep 0.2").run_to_its_end()["ran_seconds"]
+    assert 0.15 < ran < time.clock_gettime(time.CLOCK_BOOTTIME) - before + 0.05
+
+
 def test_a_training_script_that_was_killed_ends_with_the_status_of_its_signal(training):
     answer = training("kill -KILL $$").run_to_its_end()
     assert (answer["status"], answer["exit_status"]) == ("exited", 137)
@@ -487,7 +493,9 @@ def test_a_file_that_a_disk_does_not_take_is_named_and_not_its_draft(phase, name
         (own_machine / name).unlink()
     with no_room():
         refused = answer_to(run.request(phase=phase))
-    assert refused == {"failed": True, "message": f"{folders[name]}/{name}: File too large"}
+    values = {"path": f"{folders[name]}/{name}", "why": "File too large"}
+    assert refused["problems"] == [{"code": "file_error", "values": values}]
+    assert refused["message"] == f"{folders[name]}/{name}: File too large"
 
 
 def test_a_machine_without_room_keeps_no_run_from_its_end(training):

@@ -59,10 +59,10 @@ def test_what_is_wrong_on_the_node_is_an_answer_and_no_traceback(python, trainin
     run.node["working_dir"] = "/nowhere"
     refused = answer_of(python, run.request(phase="stage"))
     assert refused["failed"] is True
-    assert "the folder /nowhere does not exist" in refused["message"]
+    assert refused["problems"] == [{"code": "checkout_missing", "values": {"path": "/nowhere"}}]
     unknown = answer_of(python, training().request(phase="stage", container_engine="lxc"))
     assert unknown["failed"] is True
-    assert "lxc" in unknown["message"]
+    assert [(one["code"], one["values"]["name"]) for one in unknown["problems"]] == [("engine_unknown", "lxc")]
 
 
 def test_the_answer_is_found_between_whatever_a_login_shell_prints(python, training):
@@ -219,5 +219,5 @@ def test_a_program_is_not_kept_where_others_could_write_and_in_check_mode(machin
     machine.mkdir(mode=0o777)
     machine.chmod(0o777)
     refused = answer_of(sys.executable, run.request(phase="stage"))
-    assert "others can write" in refused["message"]
+    assert [(one["code"], one["values"]["mode"]) for one in refused["problems"]] == [("folder_open", "0777")]
     assert list(machine.iterdir()) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import telemetry
-from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.pcie import pcie_link
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import pcie_link
 from ansible_collections.trainops.cluster.plugins.module_utils.node.telemetry import Watch, busiest
 
 BOARD = "sys/bus/pci/devices/0000:05:00.0"

@@ -12,13 +12,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1
     PRESETS,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.architecture import (
+    KNOWN_MODELS,
     Architecture,
+    known_model,
     model_flops_per_token,
     parameters_of,
-)
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_models import (
-    KNOWN_MODELS,
-    known_model,
     vocabulary_of,
 )
 

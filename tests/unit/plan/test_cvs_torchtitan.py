@@ -14,7 +14,7 @@ from cvs_configs import TORCHTITAN, example, planned
 from test_make_plan import check_every_value, check_promises
 from training_configs import REMOVED, change, nodes, only
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import variable_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.torchtitan.config import TitanConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import asked_by, make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep

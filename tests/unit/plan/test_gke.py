@@ -13,7 +13,7 @@ from maxtext_configs import planned
 from training_configs import DISTRIBUTED, REMOVED, keys, only
 from training_configs import filled as megatron_config
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.gke import workload_name
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.job import workload_name
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 
 

@@ -4,7 +4,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.gradient_traffic import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.workload import (
     LEAST_OF_A_STEP,
     least_bytes_sent,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from training_configs import BRANCH, DISTRIBUTED, SINGLE, SINGLE_MI35X, filled, keys, nodes, only, planned
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.environment_variables import recording
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
 
 HCAS = ",".join(f"bnxt_re{number}" for number in range(8))
 

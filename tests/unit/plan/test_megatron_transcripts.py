@@ -19,12 +19,12 @@ import pytest
 from script_runs import Ran, options_of, run_script
 from training_configs import BRANCH, DEEPSEEK, DEEPSEEK_BRANCH, DISTRIBUTED, ROOT, filled, keys, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import variable_of, words_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import variable_of, words_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.cvs1.megatron.script_options import (
     ScriptOptions,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_models import KNOWN_MODELS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.architecture import KNOWN_MODELS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.environment_variables import recording
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.rocm_scripts import generations as facts
 
 SCRIPTS = os.environ.get("TRAINOPS_MEGATRON_SCRIPTS", "")

@@ -15,7 +15,7 @@ from primus_configs import changed as changed_primus
 from torchtitan_configs import planned as planned_titan
 from training_configs import BRANCH, DISTRIBUTED, ROOT, filled, only, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.known_models import KNOWN_MODELS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.architecture import KNOWN_MODELS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.memory import Estimate, Keeping, estimated
 
 PUBLISHED = json.loads((ROOT / "tests/data/published_memory.json").read_text("utf-8"))

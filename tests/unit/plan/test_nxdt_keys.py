@@ -10,10 +10,9 @@ from nxdt_configs import HF, REMOVED, planned_nxdt
 from pydantic import BaseModel, create_model
 from training_configs import only
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import nested_model
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.key_tables import with_keys
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import nested_model, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.config import NxdtConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.keys import KEYS
 

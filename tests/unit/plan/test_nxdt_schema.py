@@ -11,10 +11,9 @@ from nxdt_configs import EXAMPLES, FOLDER, changed, text_of
 from omegaconf import OmegaConf
 from training_configs import ROOT, keys
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.fields import key_of, nested_model
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.field_types import OneLine
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import typed
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.texts import OneLine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import key_of, nested_model, typed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.nxdt_yaml.config import NxdtConfig
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema
 

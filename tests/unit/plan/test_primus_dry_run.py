@@ -14,7 +14,7 @@ import pytest
 from primus_configs import IMAGE, LLAMA, planned_primus
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.container import ContainerEngine
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.recorder import recording
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.environment_variables import recording
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 

@@ -4,6 +4,7 @@ import pytest
 from training_configs import DISTRIBUTED, filled, keys, nodes, only, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.gpu_checks import check_same_gpus
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import (
     Node,
     in_rank_order,
@@ -11,7 +12,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks im
     master_address,
     on_one_machine,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.visible_devices import check_same_gpus
 
 LOCAL = [Node("node0", "node0", "me", local=True), Node("node1", "node1", "me", local=True)]
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Callable
 
@@ -13,10 +12,9 @@ import pytest
 import torchtitan_configs
 from nxdt_configs import HF, planned_nxdt
 from primus_configs import experiment, planned_primus
-from training_configs import DISTRIBUTED, filled, nodes, planned
+from training_configs import DISTRIBUTED, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.conversion import Conversion, convert
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import TRAINERS
 
 SIZE, DUMP = "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DUMP_ON_TIMEOUT"
@@ -92,7 +90,3 @@ def test_what_runs_elsewhere_with_the_same_environment_does_not_record() -> None
     command = TRAINERS["primus_cli"].dry_run(planned_primus(experiment("megatron", SIZES)))
     assert command
     assert "TORCH_NCCL" not in command
-    chosen = {"training_model": "llama3_1_8b", "training_gpu": "mi300x"}
-    made = convert("primus", "", json.dumps(filled(DISTRIBUTED)), "mine.json", chosen, nodes(4), None)
-    assert isinstance(made, Conversion)
-    assert "TORCH_NCCL" not in made.text

@@ -11,7 +11,7 @@ import pytest
 from training_configs import BRANCH, DISTRIBUTED, filled, nodes, only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.bounds import bound_in_words, limits
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.thresholds import bound_in_words, limits
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile, thresholds_of

@@ -196,6 +196,11 @@ def test_toml_is_written_as_it_is_read() -> None:
     assert tomllib.loads(written(values)) == values
 
 
+def test_null_is_left_out_at_any_depth_as_toml_has_none() -> None:
+    values = {"a": None, "b": [{"c": None, "d": 1}, None, 2], "e": {"f": None}}
+    assert tomllib.loads(written(values)) == {"b": [{"d": 1}, 2], "e": {}}
+
+
 def test_no_value_whatever_breaks_a_plan() -> None:
     config = tomllib.loads(changed(LLAMA3, {"parallelism.pipeline_parallel_degree": 2}))
     options = {"container_engine": "none"}

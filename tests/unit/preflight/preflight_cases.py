@@ -166,12 +166,17 @@ class Bench:
     def result(self, probe: str | None = PROBE) -> dict[str, Any]:
         return preflight(self.plan, self.facts, probe)
 
-    def cell(self, check: str, number: int = 1, probe: str | None = PROBE) -> dict[str, str]:
+    def cell(self, check: str, number: int = 1, probe: str | None = PROBE) -> dict[str, Any]:
         """Return the row of a check of a node."""
         (row,) = [
             row for row in self.result(probe)["rows"] if (row["node"], row["check"]) == (f"gpu{number:02}", check)
         ]
         return row
+
+    def code(self, check: str, number: int = 1) -> tuple[str, str, str]:
+        """Return the status of a check of a node, with the code and case of what it found."""
+        cell = self.cell(check, number)
+        return cell["status"], cell["code"], cell["case"]
 
     def reds(self) -> list[tuple[str, str]]:
         """Return node and check of all red cells."""

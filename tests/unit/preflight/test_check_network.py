@@ -5,7 +5,8 @@ import pytest
 
 def test_an_interface_that_is_not_there(bench) -> None:
     cell = bench(nccl_socket_ifname="ens51np0").cell("socket", 2)
-    assert cell["reason"] == "the node has no interface ens51np0; it has lo, ens1np0, eno1"
+    assert (cell["status"], cell["code"], cell["values"]["interface"]) == ("red", "interface_missing", "ens51np0")
+    assert cell["values"]["there"] == ["lo", "ens1np0", "eno1"]
     assert cell["command"] == "set nccl_socket_ifname in the config to ens1np0"
 
 
@@ -27,24 +28,25 @@ def test_an_interface_that_is_down_or_has_no_address(bench) -> None:
     nodes = bench()
     nodes[1]["network"]["interfaces"]["ens1np0"]["up"] = False
     nodes[2]["network"]["interfaces"]["ens1np0"]["addresses"] = []
-    assert nodes.cell("socket", 1)["command"] == "ip link set ens1np0 up"
-    assert nodes.cell("socket", 2)["reason"] == "the interface ens1np0 has no address"
+    assert nodes.code("socket", 1) == ("red", "interface_down", "")
+    assert nodes.code("socket", 2) == ("red", "interface_without_address", "")
+    assert {nodes.cell("socket", number)["values"]["interface"] for number in (1, 2)} == {"ens1np0"}
 
 
 def test_rank_0_is_not_within_reach(bench) -> None:
     nodes = bench()
     nodes[2]["network"]["master"] = None
     nodes[2]["problems"]["master"] = "ip route failed (exit status 2): Network is unreachable"
-    cell = nodes.cell("socket", 2)
-    assert cell["reason"].startswith("rank 0 (192.168.1.1) is not reachable: ip route failed")
-    assert cell["command"] == "manual step: give the node a route to 192.168.1.1; to check: ip route get 192.168.1.1"
+    assert nodes.code("socket", 2) == ("red", "rank_0_unreachable", "")
+    said = nodes[2]["problems"]["master"]
+    assert nodes.cell("socket", 2)["values"] == {"address": "192.168.1.1", "said": said}
 
 
 def test_without_the_tool_ip_interfaces_are_not_known(bench) -> None:
     nodes = bench()
     nodes[1]["network"]["interfaces"] = None
     nodes[1]["problems"]["interfaces"] = "ip is not installed"
-    assert nodes.cell("socket")["reason"].endswith("ip is not installed")
+    assert nodes.cell("socket")["values"]["said"] == "ip is not installed"
     assert nodes.cell("mtu")["status"] != "green"
 
 
@@ -52,10 +54,9 @@ def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     named, open_ = bench(), bench(gloo_socket_ifname=None)
     for nodes in (named, open_):
         nodes[2]["network"]["hostname"] = {"addresses": ["127.0.1.1"], "loopback": True}
-    assert named.cell("hostname", 2)["found"] == "gpu02 resolves to 127.0.1.1; Gloo uses ens1np0"
-    cell = open_.cell("hostname", 2)
-    assert cell["status"] == "red"
-    assert cell["command"].startswith("manual step: map gpu02 to 192.168.1.2 instead of 127.0.1.1")
+    assert named.code("hostname", 2) == ("green", "host_name_loopback", "interface")
+    assert open_.code("hostname", 2) == ("red", "host_name_loopback", "")
+    assert open_.cell("hostname", 2)["values"] == {"name": "gpu02", "own": "192.168.1.2", "address": "127.0.1.1"}
 
 
 def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
@@ -63,16 +64,16 @@ def test_on_one_machine_the_name_may_be_loopback(bench) -> None:
     for node in nodes.plan["nodes"]:
         node["master_address"] = "127.0.0.1"
     nodes[1]["network"]["hostname"] = {"addresses": ["127.0.0.1"], "loopback": True}
-    assert nodes.cell("hostname")["status"] == "green"
+    assert nodes.code("hostname") == ("green", "host_name_loopback", "one_machine")
 
 
 def test_the_port_matters_on_rank_0_only(bench) -> None:
     nodes = bench()
     for number in (1, 2):
         nodes[number]["network"]["master_port_problem"] = "Address already in use"
-    assert nodes.cell("port", 1)["reason"] == ("rendezvous port 6000 is not free (Address already in use)")
-    assert nodes.cell("port", 1)["command"].startswith("set training_master_port to a free port")
-    assert nodes.cell("port", 2)["status"] == "grey"
+    assert nodes.code("port", 1) == ("red", "port_taken", "")
+    assert nodes.cell("port", 1)["values"] == {"port": 6000, "said": "Address already in use"}
+    assert nodes.code("port", 2) == ("grey", "port_of_rank_0", "")
 
 
 def test_each_node_by_itself_needs_its_port(bench) -> None:
@@ -87,9 +88,9 @@ def test_a_clock_is_wrong_where_even_the_nearer_bound_is_too_far_off(bench) -> N
     assert nodes.cell("clock", 3)["status"] == "green"
     nodes[3]["clock"]["offset_seconds"] = [3.3, 4.0]
     nodes[4]["clock"]["offset_seconds"] = [-4.0, -3.6]
-    assert nodes.cell("clock", 3)["found"] == "3.0 s ahead"
-    assert nodes.cell("clock", 3)["reason"].startswith("the clock is at least 3.0 s ahead of gpu0")
-    assert nodes.cell("clock", 4)["reason"].startswith("the clock is at least 3.5 s behind gpu0")
+    assert [nodes.code("clock", number)[1:] for number in (3, 4)] == [("clock_off", "ahead"), ("clock_off", "behind")]
+    seconds = [nodes.cell("clock", number)["values"]["seconds"] for number in (3, 4)]
+    assert seconds == pytest.approx([3.0, 3.5])
     assert nodes.cell("clock", 1)["status"] == "green"
 
 

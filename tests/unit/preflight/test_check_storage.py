@@ -16,32 +16,33 @@ def test_sizes_as_container_engines_read_them(size: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "found", "command"),
+    ("changes", "code", "values"),
     [
-        ({"free_bytes": GIB // 2}, "0.5 GiB free", "manual step: free some space; to check: df -h /home"),
-        ({"free_inodes": 12}, "12 inodes", "manual step: delete some files; to check: df -i /home"),
-        ({"writable": False}, "read-only", "manual step: give this user write access; to check: ls -ld /home"),
+        ({"free_bytes": GIB // 2}, "disk_full", {"free": GIB // 2, "least": GIB}),
+        ({"free_inodes": 12}, "disk_without_inodes", {"inodes": 12, "least": 10_000}),
+        ({"writable": False}, "disk_read_only", {}),
     ],
 )
-def test_no_room_where_the_run_writes(bench, changes: dict[str, object], found: str, command: str) -> None:
+def test_no_room_where_the_run_writes(bench, changes: dict[str, object], code: str, values: dict[str, int]) -> None:
     nodes = bench()
     nodes[2]["paths"][CACHE].update(changes)
     cell = nodes.cell("disk", 2)
-    assert (cell["status"], cell["found"], cell["command"]) == ("red", found, command)
-    assert CACHE in cell["reason"]
+    assert (cell["status"], cell["code"]) == ("red", code)
+    assert cell["values"] == {"path": CACHE, "nearest": "/home", **values}
 
 
 def test_a_file_system_without_inodes_has_enough(bench) -> None:
     nodes = bench()
     nodes[1]["paths"][CACHE]["free_inodes"] = None
-    assert nodes.cell("disk")["found"] == "500.0 GiB free"
+    assert nodes.cell("disk")["values"] == {"free": 500 * GIB}
 
 
 def test_a_file_system_that_hangs(bench) -> None:
     nodes = bench()
     nodes[1]["paths"][CACHE] = None
     nodes[1]["problems"][CACHE] = "no answer within 10 s"
-    assert nodes.cell("disk")["reason"] == f"{CACHE}: no answer within 10 s"
+    assert nodes.code("disk") == ("red", "disk_unknown", "")
+    assert nodes.cell("disk")["values"] == {"path": CACHE, "said": "no answer within 10 s"}
 
 
 def test_an_image_that_is_still_to_be_fetched_needs_room(bench) -> None:
@@ -49,15 +50,16 @@ def test_an_image_that_is_still_to_be_fetched_needs_room(bench) -> None:
     nodes[1]["engines"]["docker"]["storage"]["free_bytes"] = 0
     assert nodes.cell("disk")["status"] == "green"
     nodes[1]["engines"]["docker"]["image"] = None
-    assert nodes.cell("disk")["reason"] == "/var/lib/docker has 0.0 GiB free, but needs at least 1.0 GiB"
+    assert nodes.code("disk") == ("red", "disk_full", "")
+    assert nodes.cell("disk")["values"]["path"] == "/var/lib/docker"
 
 
 def test_shared_memory_smaller_than_the_config_asks_for(bench) -> None:
     nodes = bench()
     nodes[2]["limits"]["shm"]["total_bytes"] = 64 * GIB
     cell = nodes.cell("shm", 2)
-    assert cell["reason"].endswith("(ipc host), which is 64.0 GiB, but shm_size asks for 128.0 GiB")
-    assert cell["command"].startswith("mount -o remount,size=128G /dev/shm")
+    assert (cell["status"], cell["code"]) == ("red", "shared_memory_small")
+    assert cell["values"] == {"total": 64 * GIB, "wanted": 128 * GIB, "size": "128G"}
 
 
 def test_the_containers_own_shared_memory_is_as_large_as_asked_for(bench) -> None:
@@ -70,15 +72,15 @@ def test_the_containers_own_shared_memory_is_as_large_as_asked_for(bench) -> Non
 def test_a_docker_container_gets_its_own_limits(bench) -> None:
     nodes = bench()
     nodes[1]["limits"]["memlock"] = {"soft": 8 * 1024**2, "hard": 8 * 1024**2}
-    assert (nodes.cell("limits")["status"], nodes.cell("limits")["found"]) == ("green", "set for the container")
+    assert nodes.code("limits") == ("green", "limits_of_container", "")
 
 
 def test_more_open_files_than_the_kernel_allows(bench) -> None:
     nodes = bench()
     nodes[1]["limits"]["nr_open"] = 65536
     cell = nodes.cell("limits")
-    assert cell["reason"] == "the container asks for 1048576 open files, but the kernel allows 65536"
-    assert cell["command"] == "sysctl -w fs.nr_open=1048576"
+    assert (cell["status"], cell["code"]) == ("red", "open_files")
+    assert cell["values"] == {"wanted": 1048576, "allowed": 65536}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_where_the_login_bounds_the_training_memlock_must_be_unlimited(
     cell = nodes.cell("limits")
     assert cell["status"] == status
     if status == "red":
-        assert cell["reason"] == "RDMA locks all memory that it uses, but this login may lock only 8192 KiB"
+        assert (cell["code"], cell["values"]) == ("memlock_small", {"limit": 8 * 1024**2})
 
 
 def test_without_rdma_memlock_does_not_matter(bench) -> None:
@@ -107,12 +109,10 @@ def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     nodes[1]["paths"]["/tmp/TRAINING_LOGS"]["kind"] = "missing"
     for path in ("/dev/kfd", "/dev/dri", "/tmp/TRAINING_LOGS"):
         nodes[2]["paths"][path]["kind"] = "missing"
-    advised = "manual step: mount what belongs at /tmp/TRAINING_LOGS, or remove it from volume_dict in the config"
-    assert nodes.cell("mounts", 1)["command"] == advised
-    cell = nodes.cell("mounts", 2)
-    assert cell["reason"].startswith("the device /dev/dri does not exist; the device /dev/kfd does not exist; /tmp/TR")
-    assert cell["command"].startswith("manual step: load its kernel driver; ")
-    assert cell["command"].endswith(advised)
+    folder = {"code": "mount_missing", "path": "/tmp/TRAINING_LOGS"}
+    devices = [{"code": "device_missing", "path": path} for path in ("/dev/dri", "/dev/kfd")]
+    assert nodes.cell("mounts", 1)["values"] == {"count": 1, "problems": [folder]}
+    assert nodes.cell("mounts", 2)["values"] == {"count": 3, "problems": [*devices, folder]}
 
 
 def test_the_runs_own_folder_need_not_be_there(bench) -> None:
@@ -123,7 +123,7 @@ def test_the_runs_own_folder_need_not_be_there(bench) -> None:
 
 def test_a_cache_that_all_nodes_see(bench) -> None:
     nodes = bench()
-    assert [nodes.cell("cache", number)["found"] for number in (1, 2)] == ["shared", "shared"]
+    assert nodes.code("cache", 1) == nodes.code("cache", 2) == ("green", "cache", "")
 
 
 def test_a_cache_that_a_node_has_for_itself(bench) -> None:
@@ -131,15 +131,14 @@ def test_a_cache_that_a_node_has_for_itself(bench) -> None:
     nodes[2]["paths"][PROBE] = path_facts(kind="missing")
     nodes[2]["paths"][CACHE]["file_system"] = "ext4"
     assert nodes.reds() == [("gpu02", "cache")]
-    cell = nodes.cell("cache", 2)
-    assert f"the file that gpu01 left in {CACHE} is missing here (ext4 here, nfs4 on gpu01)" in cell["reason"]
-    assert cell["command"].startswith(f"manual step: mount the same file system at {CACHE}")
+    assert nodes.code("cache", 2) == ("red", "cache_not_shared", "")
+    assert nodes.cell("cache", 2)["values"] == {"first": "gpu01", "folder": CACHE, "here": "ext4", "there": "nfs4"}
 
 
 def test_a_cache_inside_the_container_is_shared_by_nobody(bench) -> None:
     nodes = bench(data_cache_dir="/root/cache")
     cell = nodes.cell("cache", probe=None)
-    assert cell["reason"].startswith("data_cache_dir /root/cache is not on a mount")
+    assert (cell["code"], cell["values"]) == ("cache_in_container", {"inside": "/root/cache"})
 
 
 def test_without_a_file_of_rank_0_nothing_is_proved(bench) -> None:

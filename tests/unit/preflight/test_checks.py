@@ -59,15 +59,15 @@ def test_what_the_config_leaves_open_is_proposed(bench) -> None:
         "gloo_socket_ifname": "ens1np0",
         "nccl_ib_gid_index": 3,
     }
-    assert (nodes.cell("socket", 2)["status"], nodes.cell("socket", 2)["found"]) == ("green", "ens1np0 (proposed)")
-    assert nodes.cell("gid")["found"] == "3 fits (proposed)"
+    assert nodes.code("socket", 2) == ("green", "interfaces", "proposed")
+    assert (nodes.code("gid"), nodes.cell("gid")["values"]) == (("green", "gid", "proposed"), {"index": 3})
 
 
 def test_nothing_is_proposed_that_the_framework_has_no_key_for(bench) -> None:
     nodes = bench(nccl_socket_ifname=None, gloo_socket_ifname=None, nccl_ib_gid_index=None)
     nodes.plan["framework"] = "nxdt"
     assert nodes.result()["proposals"] == {}
-    assert (nodes.cell("socket", 2)["status"], nodes.cell("socket", 2)["found"]) == ("green", "ens1np0")
+    assert nodes.code("socket", 2) == ("green", "interfaces", "")
 
 
 def test_no_interface_is_proposed_that_is_called_differently_elsewhere(bench) -> None:
@@ -124,8 +124,8 @@ def test_without_a_config_machines_are_held_against_each_other(bench) -> None:
     rows = preflight(plan, facts)["rows"]
     red = {(row["node"], row["check"]) for row in rows if row["status"] == "red"}
     assert red == {("gpu02", "gpus"), ("gpu02", "numa"), ("gpu03", "rdma")}
-    reasons = {row["check"]: row["reason"] for row in rows if row["status"] == "red"}
-    assert reasons["rdma"] == "RDMA devices: 7 × bnxt_re here, 8 × bnxt_re on 2 of 3 nodes"
+    values = {row["check"]: row["values"] for row in rows if row["status"] == "red"}
+    assert values["rdma"] == {"here": {"bnxt_re": 7}, "most": {"bnxt_re": 8}, "nodes": 2, "nodes_judged": 3}
     left = [row for row in rows if row["node"] == "gpu01" and row["status"] == "grey"]
     assert {row["check"] for row in left} == {
         "provider",
@@ -137,5 +137,5 @@ def test_without_a_config_machines_are_held_against_each_other(bench) -> None:
         "cache",
         "image",
     }
-    assert {row["found"] for row in left} == {"no training config (set -e training_config=FILE)"}
+    assert {row["code"] for row in left} == {"no_config"}
     assert {row["check"] for row in rows} == set(CHECKS) - {"reached"}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 
@@ -35,7 +37,7 @@ def set_adapter_firmware(node) -> None:
 
 
 def set_gpu_firmware(node) -> None:
-    node["gpus"]["devices"][0]["firmware"]["vbios"] = "113-OLD"
+    node["gpus"]["devices"][0]["firmware"]["vbios"] = "113 OLD 1"
 
 
 def set_image(node) -> None:
@@ -52,81 +54,124 @@ def set_rdma_mtu(node) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "check", "reason", "command"),
+    ("change", "check", "code", "here", "most", "command"),
     [
         (
             set_kernel,
             "kernel",
-            "kernel 5.15.0-130-generic here, 5.15.0-116-generic on 3 of 4 nodes",
+            "kernel_differs",
+            {"kernel": ["5.15.0-130-generic"]},
+            {"kernel": ["5.15.0-116-generic"]},
             "apt-get install linux-image-5.15.0-116-generic && reboot",
         ),
         (
             set_driver,
             "driver",
-            "driver amdgpu 6.8.5 here, amdgpu 6.10.5 on 3 of 4 nodes",
+            "driver_differs",
+            {"amdgpu": ["6.8.5"]},
+            {"amdgpu": ["6.10.5"]},
             "manual step: install amdgpu 6.10.5",
         ),
         (
             set_power_cap,
             "gpus",
-            "GPU limits: power cap 550 W here, power cap 750 W on 3 of 4 nodes",
+            "gpu_limits_differs",
+            {"power_cap_watts": [550]},
+            {"power_cap_watts": [750]},
             "manual step: find out why this node does not have power cap 750 W; to check: amd-smi static --limit",
         ),
         (
             set_power_cap_of_one,
             "gpus",
-            "GPU limits: power cap 550/750 W here, power cap 750 W on 3 of 4 nodes",
+            "gpu_limits_differs",
+            {"power_cap_watts": [550, 750]},
+            {"power_cap_watts": [750]},
             "manual step: find out why this node does not have power cap 750 W; to check: amd-smi static --limit",
         ),
         (
             set_nvidia_power_cap,
             "gpus",
-            "GPU limits: power cap 550 W here, power cap 750 W on 3 of 4 nodes",
+            "gpu_limits_differs",
+            {"power_cap_watts": [550]},
+            {"power_cap_watts": [750]},
             "nvidia-smi --power-limit=750",
         ),
         (
             set_adapter_driver,
             "driver",
-            "driver bnxt_en 1.9.0 here, bnxt_en 1.10.3-230.2.49.0 on 3 of 4 nodes",
+            "driver_differs",
+            {"bnxt_en": ["1.9.0"]},
+            {"bnxt_en": ["1.10.3-230.2.49.0"]},
             "manual step: install bnxt_en 1.10.3-230.2.49.0",
         ),
         (
             set_adapter_firmware,
             "firmware",
-            "firmware bnxt_re 229.0.1.0, bnxt_re 230.2.49.0 here, bnxt_re 230.2.49.0 on 3 of 4 nodes",
+            "firmware_differs",
+            {"bnxt_re": ["229.0.1.0", "230.2.49.0"]},
+            {"bnxt_re": ["230.2.49.0"]},
             "manual step: update the firmware to bnxt_re 230.2.49.0",
         ),
         (
             set_gpu_firmware,
             "firmware",
-            "firmware GPU vbios 113-M3000100-102, GPU vbios 113-OLD here, GPU vbios 113-M3000100-102 on 3 of 4 nodes",
+            "firmware_differs",
+            {"GPU vbios": ["113 OLD 1", "113-M3000100-102"]},
+            {"GPU vbios": ["113-M3000100-102"]},
             "manual step: update the firmware to GPU vbios 113-M3000100-102",
         ),
         (
             set_image,
             "image",
-            f"image sha256:{'cd' * 32} here, sha256:{'ab' * 32} on 3 of 4 nodes",
+            "image_differs",
+            {"image": [f"sha256:{'cd' * 32}"]},
+            {"image": [f"sha256:{'ab' * 32}"]},
             "docker pull rocm/megatron-lm:v25.5_py310   # the other nodes have sha256:abababababab",
         ),
-        (set_socket_mtu, "mtu", "MTU socket 1500 here, socket 9000 on 3 of 4 nodes", "ip link set ens1np0 mtu 9000"),
-        (set_rdma_mtu, "mtu", "MTU RDMA 1500 here, RDMA 9000 on 3 of 4 nodes", "ip link set ens1np0 mtu 9000"),
+        (
+            set_socket_mtu,
+            "mtu",
+            "mtu_differs",
+            {"socket_mtu": [1500]},
+            {"socket_mtu": [9000]},
+            "ip link set ens1np0 mtu 9000",
+        ),
+        (
+            set_rdma_mtu,
+            "mtu",
+            "mtu_differs",
+            {"rdma_mtu": [1500]},
+            {"rdma_mtu": [9000]},
+            "ip link set ens1np0 mtu 9000",
+        ),
     ],
 )
-def test_the_node_that_differs_from_most_is_red(bench, change, check: str, reason: str, command: str) -> None:
+def test_the_node_that_differs_from_most_is_red(
+    bench, change, check: str, code: str, here: dict[str, list[Any]], most: dict[str, list[Any]], command: str
+) -> None:
     nodes = bench(count=4)
     change(nodes[3])
     assert nodes.reds() == [("gpu03", check)]
-    assert (nodes.cell(check, 3)["reason"], nodes.cell(check, 3)["command"]) == (reason, command)
+    cell = nodes.cell(check, 3)
+    assert (cell["code"], cell["case"], cell["command"]) == (code, "", command)
+    assert {name: cell["values"][name] for name in ("here", "most", "nodes", "nodes_judged")} == {
+        "here": here,
+        "most": most,
+        "nodes": 3,
+        "nodes_judged": 4,
+    }
 
 
 def test_where_none_is_that_of_most_all_are_red(bench) -> None:
     nodes = bench(count=2)
     set_kernel(nodes[2])
     assert nodes.reds() == [("gpu01", "kernel"), ("gpu02", "kernel")]
-    assert (
-        nodes.cell("kernel")["reason"]
-        == "kernel 5.15.0-116-generic here; 2 different values on 2 nodes, none with a majority"
-    )
+    assert nodes.code("kernel") == ("red", "kernel_differs", "no_majority")
+    assert nodes.cell("kernel")["values"] == {
+        "here": {"kernel": ["5.15.0-116-generic"]},
+        "values": 2,
+        "nodes_judged": 2,
+    }
 
 
 def test_a_node_of_which_it_is_not_known_is_not_judged(bench) -> None:

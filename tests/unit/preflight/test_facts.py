@@ -71,8 +71,8 @@ def test_why_a_node_could_not_be_inspected_is_plain_text(bench) -> None:
     nodes = bench()
     del nodes.facts["gpu02"]
     rows = preflight(nodes.plan, nodes.facts, problems={"gpu02": "Task failed: no\x1b[2J Python\x07 here"})["rows"]
-    (reason,) = [row["reason"] for row in rows if row["node"] == "gpu02"]
-    assert reason == "the node could not be inspected: no Python here"
+    (row,) = [row for row in rows if row["node"] == "gpu02"]
+    assert (row["code"], row["values"]) == ("not_inspected", {"said": "no Python here"})
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_node_that_is_not_believed_is_red_with_the_place(bench, place, value, 
     nodes = bench()
     nodes.facts["gpu02"] = with_value(nodes[2], place, value)
     assert nodes.reds() == [("gpu02", "reached")]
-    assert f"its answer is invalid: {why}" in nodes.cell("reached", 2)["reason"]
+    assert f"its answer is invalid: {why}" in nodes.cell("reached", 2)["values"]["said"]
 
 
 def test_what_this_machine_says_is_believed() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import PROVIDERS
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.nic_types import ALIASES, NIC_TYPES
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.nics import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.rdma import ALIASES, NIC_TYPES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.look import (
     best_gid,
     fitting_gids,
     rule_of,

@@ -42,13 +42,35 @@ def test_the_table_of_128_nodes_is_read_in_one_look(bench) -> None:
     assert "gpu[02-76,78-128]" in text
 
 
-def test_many_different_nodes_are_still_readable(bench) -> None:
+def test_nodes_whose_values_differ_share_a_reason_that_has_those_of_each(bench) -> None:
     nodes = bench(count=30)
     for number in range(1, 31):
         nodes[number]["paths"]["/home/ops/cache"]["free_inodes"] = number
+    text = " ".join(text_of(nodes).split())
+    assert "disk on gpu[01-30] " in text
+    assert "/home/ops/cache needs room for at least 10000 more files, but has 1 on gpu01, 2 on gpu02, " in text
+    assert "8 on gpu08 and 22 more. → manual step" in text
+
+
+def test_many_different_reasons_are_still_readable(bench) -> None:
+    nodes = bench(count=30)
+    for number in range(1, 31):
+        nodes[number]["engines"]["docker"]["problem"] = "x" * number
     text = text_of(nodes)
-    assert text.count("disk on gpu") == 8
-    assert "disk on other nodes: 22 more reasons" in text
+    assert text.count("engine on gpu") == 8
+    assert "engine on other nodes: 22 more reasons" in text
+
+
+def test_remedies_that_differ_are_told_with_their_nodes(bench) -> None:
+    nodes = bench(count=3)
+    for number, device in ((1, 0), (2, 3), (3, 3)):
+        nodes[number]["rdma"]["devices"][device]["ports"][0].update(state="DOWN", physical_state="Disabled")
+    assert (
+        "rdma on gpu[01-03]\n"
+        "    ports are down: bnxt_re0 is DOWN (Disabled) on gpu01, bnxt_re3 is DOWN (Disabled) on gpu[02-03].\n"
+        "    → on gpu01: ip link set ens1np0 up\n"
+        "    → on gpu[02-03]: ip link set ens4np0 up\n"
+    ) in text_of(nodes)
 
 
 def test_a_red_cell_is_told_with_reason_and_command(bench) -> None:

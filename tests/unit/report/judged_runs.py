@@ -43,7 +43,7 @@ def bound(metric: str, kind: str, measured: float | None, value: float, met: boo
     }
 
 
-def judged_run(verdict: str = "PASS", previous: dict[str, t.Any] | None = None, **changes: t.Any) -> JudgedRun:
+def judged_run(verdict: str = "PASS", **changes: t.Any) -> JudgedRun:
     """Return a run of two nodes with a threshold that was met, of whose summary some keys are changed."""
     summary = {
         "run_id": "run-7",
@@ -91,7 +91,7 @@ def judged_run(verdict: str = "PASS", previous: dict[str, t.Any] | None = None, 
         "config_file": "configs/llama.json",
         "nodes": [{"node": f"gpu{rank}", "node_rank": rank, "image": "rocm/megatron-lm:v25.5"} for rank in range(2)],
     }
-    return JudgedRun(summary, plan, [{"image_id": "sha256:abc"}, {"image_id": "sha256:abc"}], previous or {})
+    return JudgedRun(summary, plan, [{"image_id": "sha256:abc"}, {"image_id": "sha256:abc"}])
 
 
 FAILURE = {
@@ -99,6 +99,7 @@ FAILURE = {
     "node_rank": 1,
     "class": "out_of_memory",
     "message": "HIP out of memory",
+    "line": "HIP out of memory",
     "evidence": ["line before", EVIL],
     "rank": 9,
     "remedy": "Halve the micro batch size.",
@@ -113,6 +114,7 @@ def failed_run() -> JudgedRun:
         {
             "code": "threshold_missed",
             "message": "gpu00 took 10,000 ms per step, 11.1 % above the allowed 9,000 ms.",
+            "values": {"bound": bound("step_time_ms", "max", 10_000.0, 9_000.0, met=False)},
             "verdict": "FAIL",
         },
     ]
@@ -136,4 +138,4 @@ def log_only_run() -> JudgedRun:
         "INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, thresholds=[], mfu=None, model="", gpu=""
     )
     plan = {"parameters": {"iterations": None}, "config_file": "", "nodes": [{"node": "gpu0", "node_rank": 0}]}
-    return JudgedRun(run.summary, plan, [{}], {})
+    return JudgedRun(run.summary, plan, [{}])

@@ -21,6 +21,6 @@ def test_a_query_that_can_be_read_is_none(expression: t.Any) -> None:
 
 
 def test_a_dialect_that_does_not_exist_is_a_fault_with_the_nearest_one() -> None:
-    [fault] = dialect_faults(["junti", "mllog"])
+    [fault] = dialect_faults(["junti", "openmetrics"])
     assert "Did you mean junit?" in fault["remedy"]
-    assert dialect_faults("junit, perf_csv") == dialect_faults([]) == dialect_faults(None) == []
+    assert dialect_faults("junit, openmetrics") == dialect_faults([]) == dialect_faults(None) == []

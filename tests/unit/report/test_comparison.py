@@ -8,7 +8,7 @@ import json
 import pytest
 from history_runs import plan_of, run_row, statuses_of, summary_of
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import (
     comparison_lines,
     folder_of,
@@ -36,7 +36,7 @@ def runs(tmp_path):
             write_row(tmp_path / "history", run_row(run_id, tokens, hour, verdict, loss=loss, **changes))
 
     def compare(*names):
-        return compared(list(names), tmp_path, tmp_path / "history")
+        return comparison_of(list(names), tmp_path, tmp_path / "history")
 
     return leave, compare
 
@@ -58,8 +58,8 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     assert lines[1].startswith("new is 10.9 % slower than old1")
     (measured,) = (line for line in lines if "noise 97.90 to 104.1" in line)
     assert "−10.9 %  real change, worse" in measured
-    told = "noise is where a second run would fall with 95 % probability, judged from 5 runs of the same key"
-    assert lines[lines.index(measured) + 1] == f"  Test: {told} (prediction interval, Student's t)."
+    assert (change["test_code"], change["test_case"]) == ("prediction_interval", "second_run")
+    assert lines[lines.index(measured) + 1] == f"  Test: {change['test']}."
 
 
 def test_earlier_runs_of_the_same_name_are_noise_too(runs, tmp_path):
@@ -68,7 +68,7 @@ def test_earlier_runs_of_the_same_name_are_noise_too(runs, tmp_path):
         write_row(tmp_path / "history", run_row("nightly", 100.0 + night / 10, hour=night))
     leave("first", 100.0, 7)
     leave("nightly", 90.0, 9)
-    assert "from 7 runs" in compare("first", "nightly")["comparison"][TOKENS]["test"]
+    assert compare("first", "nightly")["comparison"][TOKENS]["test_values"] == {"runs": 7}
 
 
 def test_noise_is_rounded_as_what_it_is_compared_with(runs):
@@ -171,12 +171,12 @@ def test_all_tests_of_a_page_share_the_level(runs):
         leave(f"none{number}", 100.0, 24 * 40 + number, precision="int8")
     leave("few", 100.0, 9, precision="int8")
     keys = compare("2026-03", "2026-04")["keys"]
-    told = "Mann–Whitney test, by permutation, of 5 and 5 runs, p = 0.016, corrected for 2 tests at once"
-    assert [key["comparison"][TOKENS]["test"] for key in keys[:2]] == [told] * 2
-    assert "even the clearest difference" in keys[2]["comparison"][TOKENS]["test"]
+    of_tokens = [key["comparison"][TOKENS] for key in keys]
+    assert [one["test_code"] for one in of_tokens] == ["mann_whitney", "mann_whitney", "too_few_to_differ"]
+    assert [one["test_values"]["tests"] for one in of_tokens[:2]] == [2, 2]
     leave("one", 100.0, 24 * 80, loss=(30, 2.5))
     two = compare("april-bf16-4", "one")["comparison"]
-    assert ["2 metrics together" in two[metric]["test"] for metric in (TOKENS, "loss")] == [True, True]
+    assert [two[metric]["test_values"]["tests"] for metric in (TOKENS, "loss")] == [2, 2]
 
 
 def test_losses_of_two_runs_are_compared_only_where_they_stem_from_the_same_step(runs):
@@ -189,7 +189,7 @@ def test_losses_of_two_runs_are_compared_only_where_they_stem_from_the_same_step
     assert "loss" not in compare("short5", "long")["comparison"]
     change = compare("short5", "worse")["comparison"]["loss"]
     assert (change["outcome"], change["better"]) == ("real change", False)
-    assert "from 6 runs of the same key" in change["test"]
+    assert change["test_values"]["runs"] == 6
 
 
 def test_periods_compare_the_losses_of_the_step_that_most_runs_share(runs):
@@ -238,7 +238,7 @@ def test_a_damaged_file_of_the_history_is_named_and_the_others_are_compared(runs
     damaged = next((tmp_path / "history").rglob("*_run3.parquet"))
     damaged.write_bytes(b"PAR1")
     comparison = compare("run0", "run5")
-    assert "4 earlier runs" in comparison["comparison"][TOKENS]["test"]
+    assert comparison["comparison"][TOKENS]["test_values"] == {"runs": 4, "needed": 5}
     told = f"Left out of the history because unreadable as a run: {damaged}. Restore or delete it."
     assert comparison["notes"] == [told]
     assert f"  · {told}" in comparison_lines(comparison)
@@ -258,7 +258,7 @@ def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
     page = (folder / "compare.html").read_text()
     assert "Weak scaling" in page
     # What was tested is the same for all metrics, and so stands below the table and in no column.
-    assert '<p class="soft">Test: 1 earlier run of the same key; 5 are needed' in page
+    assert f'<p class="soft">Test: {comparison["comparison"][TOKENS]["test"]}' in page
     assert '<th scope="col">Test</th>' not in page
     assert "<svg" in page
     assert json.loads((folder / "compare.json").read_text())["scaling"]["weak"][1]["efficiency"] == 0.95
@@ -271,8 +271,11 @@ def test_a_rehearsal_is_said_first_and_its_numbers_are_not_compared(runs):
     leave("reh", 10.0, 1, rehearsal=True)
     found = compare("base", "reh")
     assert found["comparison"] == {}
+    apart = found["incomparable"]
+    assert (apart["code"], apart["case"]) == ("not_comparable", "rehearsal")
+    assert apart["values"] == {"run_id": "reh", "model": "llama3_1_8b", "gpu": "mi300x"}
     lines = comparison_lines(found)
-    assert lines[1].startswith("reh is a rehearsal")
+    assert lines[1] == apart["message"]
     assert any("reh: PASS (rehearsal)" in line for line in lines)
 
 
@@ -282,13 +285,30 @@ def test_different_models_are_said_first_and_their_numbers_are_not_compared(runs
     leave("other", 10.0, 1, model="llama3_1_405b")
     found = compare("base", "other")
     assert found["comparison"] == {}
-    assert "different models" in comparison_lines(found)[1]
+    apart = found["incomparable"]
+    assert (apart["code"], apart["case"]) == ("not_comparable", "models")
+    assert apart["values"] == {"models": ["llama3_1_8b", "llama3_1_405b"]}
+    assert comparison_lines(found)[1] == apart["message"]
 
 
 def test_a_run_that_was_only_recorded_and_one_that_is_older_are_said_before_any_number(runs):
     leave, compare = runs
     leave("base", 100.0, 5)
     leave("earlier", 101.0, 1, record_only=True)
-    lines = comparison_lines(compare("base", "earlier"))
-    assert "recorded, not judged" in lines[1]
-    assert "older" in lines[2]
+    found = compare("base", "earlier")
+    assert [(one["code"], one["values"]) for one in found["caveats"]] == [
+        ("recorded_only", {"run_ids": ["earlier"]}),
+        ("older", {"run_id": "earlier"}),
+    ]
+    assert comparison_lines(found)[1:3] == [one["message"] for one in found["caveats"]]
+
+
+def test_two_rehearsals_and_runs_of_other_sizes_say_so(runs):
+    leave, compare = runs
+    for hour, (name, changes) in enumerate({"toy": {"rehearsal": True}, "toy2": {"rehearsal": True}}.items()):
+        leave(name, hour=hour, **changes)
+    leave("two", hour=2)
+    leave("four", hour=3, nodes=4)
+    assert [one["code"] for one in compare("toy", "toy2")["caveats"]] == ["rehearsals"]
+    (caveat,) = compare("two", "four")["caveats"]
+    assert (caveat["code"], caveat["values"]["sizes"]["nnodes"]) == ("sizes_differ", [2, 4])

@@ -14,7 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_ch
     UNKNOWN,
     against_earlier,
     between_groups,
-    telling,
+    count_telling_tests,
 )
 
 TOKENS = "tokens_per_sec_per_gpu"
@@ -48,7 +48,8 @@ def test_a_change_from_nothing_has_no_percentage(before):
 def test_few_runs_tell_nothing_and_say_so(count):
     change = against_earlier(TOKENS, 1.0, EARLIER[:count])
     assert (change.outcome, change.better, change.low) == (UNKNOWN, None, None)
-    assert "5 are needed" in change.test
+    assert (change.test_code, change.test_case) == ("too_few_runs", "" if count else "none")
+    assert change.test_values == {"runs": count, "needed": 5}
 
 
 def test_runs_that_never_differ_make_any_difference_real_but_for_rounding():
@@ -68,7 +69,8 @@ def test_intervals_of_several_metrics_hold_at_once():
     # t(0.995; 4) = 4.604: the level of 5 % is shared by 5 tests.
     assert of_five.high == pytest.approx(100 + 4.6041 * 0.790569 * math.sqrt(1.2), rel=1e-5)
     assert (one.outcome, of_five.outcome) == (REAL, NOISE)
-    assert "from 5 runs of the same key and 5 metrics together" in of_five.test
+    assert (one.test_code, one.test_case, one.test_values) == ("prediction_interval", "", {"runs": 5})
+    assert (of_five.test_case, of_five.test_values) == ("together", {"runs": 5, "tests": 5})
 
 
 def test_pages_of_equal_runs_show_a_real_change_on_one_in_twenty():
@@ -83,7 +85,9 @@ def test_pages_of_equal_runs_show_a_real_change_on_one_in_twenty():
 def test_groups_of_several_tests_have_to_differ_more_clearly():
     before, after = [100, 101, 99, 100, 102], [90, 91, 92, 89, 93]
     # 2 of the 252 splits of 10 runs into 5 and 5, at 5 % of 6 and of 7 tests.
-    assert between_groups(TOKENS, before, after, 6).test.endswith("p = 0.048, corrected for 6 tests at once")
+    of_six = between_groups(TOKENS, before, after, 6)
+    assert (of_six.test_code, of_six.test_case) == ("mann_whitney", "together")
+    assert of_six.test_values == {"before": 5, "after": 5, "p": pytest.approx(6 * 2 / 252), "tests": 6}
     outcomes = [between_groups(TOKENS, before, after, tests).outcome for tests in (6, 7)]
     assert outcomes == [REAL, UNKNOWN]
 
@@ -93,14 +97,14 @@ def test_groups_of_several_tests_have_to_differ_more_clearly():
     [([], 1), ([(3, 3)], 1), ([(4, 4)], 1), ([(4, 4)] * 2, 2), ([(5, 5)] * 6, 6), ([(8, 8)] * 4 + [(4, 4)] * 50, 4)],
 )
 def test_tests_that_could_show_nothing_take_nothing_of_the_level(sizes, tests):
-    assert telling(sizes) == tests
+    assert count_telling_tests(sizes) == tests
 
 
 def test_groups_that_do_not_overlap_differ_for_real():
     change = between_groups(TOKENS, [100, 101, 99, 100], [90, 91, 92, 89])
     assert (change.outcome, change.better, change.before, change.after) == (REAL, False, 100.0, 90.5)
     # 2 of the 70 splits of 8 runs into 4 and 4.
-    assert "p = 0.029" in change.test
+    assert change.test_values["p"] == pytest.approx(2 / 70)
 
 
 @pytest.mark.parametrize(("metric", "better"), [(TOKENS, True), ("step_time_ms", False)])
@@ -116,7 +120,7 @@ def test_groups_that_overlap_are_within_noise():
 @pytest.mark.parametrize("sizes", [(1, 1), (3, 3), (1, 15)])
 def test_groups_too_small_for_any_difference_to_stand_out_are_not_told(sizes):
     change = between_groups(TOKENS, [100.0] * sizes[0], [1.0] * sizes[1])
-    assert (change.outcome, change.better) == (UNKNOWN, None)
+    assert (change.outcome, change.better, change.test_code) == (UNKNOWN, None, "too_few_to_differ")
 
 
 def test_of_large_groups_the_test_is_an_approximation():
@@ -124,4 +128,5 @@ def test_of_large_groups_the_test_is_an_approximation():
     before, after = list(chance.normal(100, 1, 200)), list(chance.normal(101, 1, 300))
     change = between_groups(TOKENS, before, after)
     assert change.outcome == REAL
-    assert change.test.startswith("Mann–Whitney test, by normal approximation, of 200 and 300 runs, p = ")
+    assert (change.test_code, change.test_case) == ("mann_whitney", "approximation")
+    assert (change.test_values["before"], change.test_values["after"]) == (200, 300)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from history_runs import plan_of, statuses_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_environment import (
-    change_text,
     changes,
     environment_of,
+    setting_of,
 )
 
 
@@ -23,11 +23,13 @@ def test_two_runs_of_the_same_differ_in_nothing():
 def test_added_removed_and_changed_are_told_by_name():
     before = given(plan_of("a", env={"NCCL_DEBUG": "WARN", "GONE": "1"}))
     after = given(plan_of("b", env={"NCCL_DEBUG": "INFO", "NEW": "2"}), "sha256:two")
-    assert [change_text(change) for change in changes(before, after)] == [
-        "− GONE=1",
-        "NCCL_DEBUG: WARN → INFO",
-        "+ NEW=2",
-        "image digest: sha256:one → sha256:two",
+    assert [
+        (change["name"], change["kind"], change["before"], change["after"]) for change in changes(before, after)
+    ] == [
+        ("GONE", "removed", "1", None),
+        ("NCCL_DEBUG", "changed", "WARN", "INFO"),
+        ("NEW", "added", None, "2"),
+        ("image digest", "changed", "sha256:one", "sha256:two"),
     ]
 
 
@@ -41,13 +43,19 @@ def test_what_differs_from_node_to_node_is_folded_into_its_places():
         ("HSA_X", "added", [1, 3]),
         ("working_dir", "changed", [2]),
     ]
-    assert change_text(found[0]) == "+ HSA_X=1 (places 1, 3)"
+    settings = [setting_of(change) for change in found]
+    assert [(one["code"], one["case"]) for one in settings] == [
+        ("setting", "added_in_places"),
+        ("setting", "changed_in_place"),
+    ]
+    assert settings[0]["values"] == {"name": "HSA_X", "before": None, "after": "1", "places": [1, 3]}
 
 
 def test_runs_of_another_number_of_nodes_are_compared_in_what_their_nodes_share():
     before = given(plan_of("a", nodes=2, env={"X": "1"}))
     after = given(plan_of("b", nodes=4, env={"X": "2"}))
-    assert [change_text(change) for change in changes(before, after)] == ["X: 1 → 2"]
+    (change,) = changes(before, after)
+    assert (setting_of(change)["case"], change["before"], change["after"]) == ("changed", "1", "2")
 
 
 def test_secrets_are_masked_by_their_name_and_by_their_look():

@@ -224,6 +224,7 @@ def test_the_first_failure_tells_cause_evidence_remedy_and_echoes(summary: Run, 
         "node_rank": 1,
         "class": "out_of_memory",
         "message": "HIP out of memory",
+        "line": "HIP out of memory",
         "evidence": ["line before", "[rank9]: HIP out of memory. Tried to allocate 2 MiB"],
         "rank": 9,
         "remedy": "Halve the micro batch size.",
@@ -432,9 +433,9 @@ def test_a_run_that_failed_before_its_first_step_has_no_plots(summary: Run, plan
 def test_a_metric_without_values_is_named_and_not_plotted(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
     steps = make_steps(2, 5).assign(loss=math.nan)
     page = Page(render(summary, plan, steps))
-    assert "No values of: Loss." in page.text
+    assert "Not measured: Loss." in page.text
     bare = Page(render(summary, plan, steps.drop(columns=["step_time_ms", "tokens_per_sec_per_gpu"])))
-    assert "No values of: Throughput per GPU, Step time, Loss." in bare.text
+    assert "Not measured: Throughput per GPU, Step time, Loss." in bare.text
 
 
 def test_a_node_far_off_the_others_comes_first_and_links_to_its_log(summary: Run, plan: Run) -> None:

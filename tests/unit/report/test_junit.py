@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from judged_runs import failed_run, judged_run, log_only_run
 from junitparser import Error, Failure, JUnitXml, Skipped
@@ -38,6 +40,23 @@ def test_a_failure_names_its_nodes_thresholds_and_first_cause() -> None:
     text = cases["run-7.verdict"].result[0].text
     assert "First failure: gpu1, out_of_memory: HIP out of memory" in text
     assert "What to do: Halve the micro batch size." in text
+
+
+def test_a_failure_has_the_codes_nodes_and_values_behind_its_sentences() -> None:
+    _suite, cases = read(junit(failed_run()))
+
+    def found(case: str, name: str) -> list[dict]:
+        properties = cases[case]._elem.iterfind(f"properties/property[@name='{name}']")
+        return [json.loads(one.get("value")) for one in properties]
+
+    (failure,) = found("run-7.verdict", "first_failure")
+    assert (failure["node"], failure["class"], failure["line"]) == ("gpu1", "out_of_memory", "HIP out of memory")
+    assert "node_failed" in [one["code"] for one in found("run-7.verdict", "finding")]
+    (of_node,) = found("run-7.nodes.gpu1", "finding")
+    assert (of_node["code"], of_node["nodes"], of_node["verdict"]) == ("node_failed", ["gpu1"], "FAIL")
+    (missed,) = found("run-7.thresholds.step_time_ms max", "finding")
+    assert missed["values"]["bound"]["metric"] == "step_time_ms"
+    assert found("run-7.nodes.gpu0", "finding") == []
 
 
 def test_what_a_log_holds_is_text_without_the_characters_that_xml_cannot_hold() -> None:

@@ -2,26 +2,21 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from judged_runs import judged_run, log_only_run
+from judged_runs import judged_run
 
 from ansible_collections.trainops.cluster.plugins.modules import training_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS, write_dialects
 
 
 def test_only_the_named_dialects_are_written_and_only_once(tmp_path):
-    assert write_dialects(["junit", "perf_csv"], judged_run(), tmp_path) is True
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["junit.xml", "perf.csv"]
-    assert write_dialects(["junit", "perf_csv"], judged_run(), tmp_path) is False
+    assert write_dialects(["junit"], judged_run(), tmp_path) is True
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["junit.xml"]
+    assert write_dialects(["junit"], judged_run(), tmp_path) is False
     assert write_dialects(["junit"], judged_run("FAIL"), tmp_path) is True
 
 
-def test_a_dialect_that_has_nothing_to_tell_leaves_no_file(tmp_path):
-    write_dialects(list(DIALECTS), log_only_run(), tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["junit.xml", "openmetrics.prom", "perf.csv"]
-
-
 def test_what_is_no_dialect_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(ValueError, match="has csv, xml; allowed are junit, mllog, openmetrics, perf_csv"):
+    with pytest.raises(ValueError, match="has csv, xml; allowed are junit, openmetrics"):
         write_dialects(["junit", "csv", "xml"], judged_run(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

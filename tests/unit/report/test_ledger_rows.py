@@ -10,6 +10,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.ledger_row
     ledger_rows,
     whole_in_words,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.catalogue import PROOFS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.sentences import filled
 
 
 def ledger(**evidence: tuple[str, str]) -> list[dict[str, t.Any]]:
@@ -59,11 +61,9 @@ def test_many_different_ones_are_counted() -> None:
 
 
 def proven(row: str, case: str, *values: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    entry = {"verdict": "PASS", "case": case}
-    return [
-        {"node": f"gpu{rank}", "node_rank": rank, "rows": {row: {**entry, "evidence": str(own), "values": own}}}
-        for rank, own in enumerate(values)
-    ]
+    form = PROOFS[row][case]
+    entries = [{"verdict": "PASS", "case": case, "evidence": filled(form.one, own), "values": own} for own in values]
+    return [{"node": f"gpu{rank}", "node_rank": rank, "rows": {row: entry}} for rank, entry in enumerate(entries)]
 
 
 def test_evidence_that_differs_in_numbers_only_is_one_group_with_their_ranges() -> None:
@@ -81,6 +81,13 @@ def test_last_lines_are_one_example_and_how_many_others_there_are() -> None:
     assert [tuple(group) for group in row.groups] == [("PASS", "iteration 0 and 63 other lines", "gpu[0-63]")]
     (row,) = ledger_rows(proven("last line", "", {"line": "iteration 1"}, {"line": "iteration 2"}))
     assert [group.evidence for group in row.groups] == ["iteration 1", "iteration 2"]
+
+
+def test_evidence_in_words_of_an_earlier_version_stays_as_it_is() -> None:
+    earlier = proven("time", "", {"median": 1.0, "mean": 2.0})
+    earlier[0]["rows"]["time"]["evidence"] = "median 1 ms"
+    (row,) = ledger_rows(earlier)
+    assert [group.evidence for group in row.groups] == ["median 1 ms"]
 
 
 def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:

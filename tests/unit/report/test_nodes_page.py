@@ -12,7 +12,10 @@ import pytest
 from test_isolation_write import NODES, isolation, suspect
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import Isolation
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_after import quarantined, remembered
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_after import (
+    remember_measurements,
+    update_quarantine,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_memory import NodeMemory, memory_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.probe_store import (
     read_probes,
@@ -54,9 +57,9 @@ def test_what_makes_all_nodes_slower_shows_against_their_own_earlier_isolations(
     later = {node: 1.04 + 0.01 * place for place, node in enumerate(NODES)} | {"new": 5.0}
     others = {"nodes": {node: {"verdict": "good"} for node in later}}
     at = datetime(2026, 9, 1, tzinfo=UTC)
-    assert not any("cpu" in line for line in remembered(tmp_path, "first", measured(first), at))
+    assert not any("cpu" in line for line in remember_measurements(tmp_path, "first", measured(first), at))
     found = t.cast("Isolation", measured(later) | others)
-    (said,) = (line for line in remembered(tmp_path, "later", found, at.replace(month=10)) if "cpu" in line)
+    (said,) = (line for line in remember_measurements(tmp_path, "later", found, at.replace(month=10)) if "cpu" in line)
     # The median of the four that were there before.
     assert "+5.5 % (cpu)" in said
 
@@ -86,7 +89,7 @@ def test_the_page_has_a_row_for_each_node_and_the_index_leads_to_it(tmp_path: Pa
     for month, slow in ((1, 1.0), (2, 1.2)):
         found = measured({**dict.fromkeys(NODES, 1.0), "gpu<1>": slow})
         found["nodes"]["gpu<1>"] = found["nodes"]["gpu0"]
-        *_, said = remembered(tmp_path, f"night-{month}", found, datetime(2026, month, 1, tzinfo=UTC))
+        *_, said = remember_measurements(tmp_path, f"night-{month}", found, datetime(2026, month, 1, tzinfo=UTC))
     assert said.endswith("nodes.html")
     page = (tmp_path / "nodes.html").read_text()
     rows = re.findall(r"<tr><th scope=.row.>.*?</tr>", page, re.DOTALL)
@@ -102,9 +105,9 @@ def test_the_page_has_a_row_for_each_node_and_the_index_leads_to_it(tmp_path: Pa
 
 
 def test_a_file_of_the_history_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
-    remembered(tmp_path, "one", measured(dict.fromkeys(NODES, 1.0)), datetime(2026, 1, 1, tzinfo=UTC))
+    remember_measurements(tmp_path, "one", measured(dict.fromkeys(NODES, 1.0)), datetime(2026, 1, 1, tzinfo=UTC))
     (tmp_path / "isolation/history/month=2026-01/20260102T000000Z_torn.parquet").write_bytes(b"torn")
-    remembered(tmp_path, "two", measured(dict.fromkeys(NODES, 1.0)), datetime(2026, 2, 1, tzinfo=UTC))
+    remember_measurements(tmp_path, "two", measured(dict.fromkeys(NODES, 1.0)), datetime(2026, 2, 1, tzinfo=UTC))
     page = (tmp_path / "nodes.html").read_text()
     assert "torn.parquet" in page
     assert all(node in page for node in NODES)
@@ -114,19 +117,19 @@ def test_bad_nodes_go_into_quarantine_if_that_is_wanted_and_good_ones_leave_it(t
     quarantine = Quarantine(tmp_path / "quarantine.json", "hosts")
     probes = {"tests": {"probes": ["cpu"]}}
     bad = t.cast("Isolation", isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)) | probes)
-    assert quarantined(quarantine, "night", bad, 0) == []
+    assert update_quarantine(quarantine, "night", bad, 0) == []
     assert quarantine.hosts() == {}
-    (said,) = quarantined(quarantine, "night", bad, 7)
+    (said,) = update_quarantine(quarantine, "night", bad, 7)
     assert "gpu2" in said
     assert "30.0 % slower" in quarantine.hosts()["gpu2"].reason
     good = t.cast("Isolation", isolation() | probes)
     of_others = t.cast("Isolation", isolation() | {"tests": {"probes": ["memory", "dcgm"]}})
     doubtful = t.cast("Isolation", good | {"unproved": [suspect("gpu2")]})
     for one in (of_others, doubtful):
-        assert quarantined(quarantine, "later", one, 7) == []
-    (said,) = quarantined(quarantine, "later", good, 7)
+        assert update_quarantine(quarantine, "later", one, 7) == []
+    (said,) = update_quarantine(quarantine, "later", good, 7)
     assert said.startswith("Released")
     assert quarantine.hosts() == {}
     (tmp_path / "quarantine.json").chmod(0o666)
-    (said,) = quarantined(quarantine, "later", bad, 7)
+    (said,) = update_quarantine(quarantine, "later", bad, 7)
     assert "cannot be trusted" in said

@@ -14,9 +14,14 @@ from judged_runs import judged_run
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import first_sentence
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import summary_csv
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import history_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notification import notification
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.regression import regression_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.regression import (
+    case_of,
+    change_in_words,
+    regression_of,
+)
 
 TOKENS = "tokens_per_sec_per_gpu"
 
@@ -39,8 +44,28 @@ def test_a_proven_regression_has_its_number_and_what_it_was_compared_with(agains
     assert (found["metric"], found["runs"], found["value"], found["before"]) == (TOKENS, 9, 90.0, 101.0)
     assert found["percent"] == pytest.approx(-10.9, abs=0.1)
     assert found["low"] > 90.0
-    for part in ("10.9 % slower", "9 runs", "90.00 tokens/s per GPU"):
-        assert part in found["message"]
+    assert (found["code"], found["case"]) == ("regression", "slower")
+    assert found["message"] == ("10.9 % slower than the last 9 runs of this kind: 90.00 tokens/s per GPU against 101.0")
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "percent", "case", "said"),
+    [
+        (TOKENS, 100.0, 120.0, 20.0, "faster", "20.0 % faster than monday: 120.0 tokens/s per GPU against 100.0"),
+        ("step_time_ms", 100.0, 120.0, 20.0, "slower", "20.0 % slower than monday: 120.0 ms against 100.0"),
+        ("step_time_ms", 100.0, 100.0, 0.0, "as_fast", "as fast as monday: 100.0 ms against 100.0"),
+        ("loss", 2.0, 2.1, 5.0, "higher", "Loss 5.0 % higher than in monday: 2.100 against 2.000"),
+        ("loss", 2.0, 1.9, -5.0, "lower", "Loss 5.0 % lower than in monday: 1.900 against 2.000"),
+        ("loss", 2.0, 2.0, 0.004, "same", "Loss as in monday: 2.000 against 2.000"),
+        ("loss", 0.0, 2.0, None, "from_nothing", "Loss 2.000 against 0 in monday"),
+    ],
+)
+def test_how_a_metric_changed_has_a_case_and_a_sentence(
+    metric: str, before: float, after: float, percent: float | None, case: str, said: str
+) -> None:
+    change = {"before": before, "after": after, "percent": percent, "runs": 1}
+    assert case_of(metric, change) == case
+    assert change_in_words(metric, change, "monday") == said
 
 
 @pytest.mark.parametrize("value", [100.0, 130.0])
@@ -61,7 +86,7 @@ def test_the_notification_and_the_row_of_the_run_have_it(against: t.Any, tmp_pat
     folder.mkdir()
     (folder / "summary.json").write_text(json.dumps(run.summary))
     body = notification(folder, "", "")
-    assert "10.9 % slower" in body["text"]
+    assert body["regression"]["message"] in body["text"]
     assert body["regression"]["metric"] == TOKENS
     header, row = (line.split(",") for line in summary_csv(run).splitlines())
     assert float(row[-1 - header[::-1].index("regression_percent")]) == pytest.approx(-10.9, abs=0.1)
@@ -73,7 +98,7 @@ def test_a_comparison_says_which_run_is_slower_by_how_much_and_whether_that_is_r
     assert said.startswith("tuesday is 10.9 % slower than monday")
     assert "real" in said
     assert "noise" in first_sentence(["monday", "tuesday"], against(100.0)["comparison"])
-    assert "unknown" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": "unknown"}})
+    assert "Not known" in first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "outcome": UNKNOWN}})
     assert first_sentence(["a", "b"], {TOKENS: {**changes[TOKENS], "after": 101.0, "percent": 0.0}}).startswith(
         "b is as fast"
     )

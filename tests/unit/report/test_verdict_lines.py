@@ -82,7 +82,9 @@ def test_of_a_run_that_never_began_there_is_the_cause_and_nothing_that_follows_f
 def test_where_every_node_refuses_to_start_there_is_something_to_do(summary: Run, told: t.Any) -> None:
     nodes = [{**node, "state": "not_started", "last_step": None} for node in summary["nodes"]]
     said = "port 6000 is not free (Address already in use)"
-    reason = {"code": "node_not_started", "case": "said", "values": {"said": said}, "verdict": "ERROR"}
+    problems = [{"code": "port_taken", "values": {"port": 6000, "why": "Address already in use"}}]
+    values = {"said": said, "problems": problems}
+    reason = {"code": "node_not_started", "case": "said", "values": values, "verdict": "ERROR"}
     message = f"did not start training: {said}"
     reasons = [{**reason, "message": f"{node['node']} {message}.", "node": node["node"]} for node in nodes]
     never = {
@@ -114,17 +116,25 @@ def test_a_regression_is_a_warning(tmp_path: Path, summary: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "message", "shown"),
+    ("lines", "line", "shown"),
     [
         (["a", "b", "c", "Hang", "d", "e"], "Hang", ["c", "Hang", "d"]),
         (["step 1 loss 2.0", "step 2 loss 2.0", "Hang"], "Hang", ["Hang"]),
         (["Hang", "b", "c", "d"], "Hang", ["Hang", "b", "c"]),
-        (["a", "b", "c", "d"], "It hung.", ["b", "c", "d"]),
-        (["step 1 loss 2.0", "step 2 loss 2.0"], "It hung.", ["step 2 loss 2.0"]),
-        ([], "It hung.", []),
+        (["a", "b", "c", "d"], None, ["b", "c", "d"]),
+        (["step 1 loss 2.0", "step 2 loss 2.0"], None, ["step 2 loss 2.0"]),
+        ([], None, []),
     ],
 )
-def test_the_decisive_lines_are_those_around_the_message_without_steps(
-    lines: list[str], message: str, shown: list[str]
+def test_the_decisive_lines_are_those_around_the_line_of_the_failure_without_steps(
+    lines: list[str], line: str | None, shown: list[str]
 ) -> None:
-    assert decisive_lines({**FAILURE, "evidence": lines, "message": message}) == shown
+    assert decisive_lines({**FAILURE, "evidence": lines, "line": line}) == shown
+
+
+def test_what_is_inferred_of_a_failure_is_told_beside_its_line(told: t.Any) -> None:
+    holder = {"case": "held_up", "message": "Rank 3 on node-001 holds the others up: it is stopped by a signal."}
+    failure = FAILURE | {"class": "watchdog", "line": "timed out", "evidence": ["timed out"], **holder}
+    text = "\n".join(told(verdict="FAIL", first_failure=failure))
+    assert "Rank 3 on node-001 holds the others up" in text
+    assert text.count("| timed out") == 1

@@ -55,10 +55,11 @@ OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
         (summary("ERROR", [], FIRST | {"node": "of Slurm"}), True, {}),
         (summary("FAIL", [], FIRST | {"class": "stalled", "origin": "unknown", "message": "It hung."}), True, {}),
         (
-            summary("FAIL", [], FIRST | {"class": "stalled", "message": "It is rank 8."}),
+            summary("FAIL", [], FIRST | {"class": "stalled", "origin": "node", "message": "It is rank 8."}),
             True,
             {"node1": "failed"},
         ),
+        (summary("FAIL", [], FIRST | {"class": "stalled", "message": "judged by an earlier version"}), True, {}),
     ],
 )
 def test_hosts_on_which_a_run_failed(found: dict, together: bool, blamed: dict[str, str]) -> None:

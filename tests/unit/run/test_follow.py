@@ -9,6 +9,7 @@ from node_answers import answer
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -231,9 +232,9 @@ NAN, INFINITE = float("nan"), float("inf")
 @pytest.mark.parametrize(
     ("metrics", "told"),
     [
-        ({"loss": [2.0, NAN]}, "the loss is nan at step 2"),
-        ({"loss": [-INFINITE, 1.0]}, "the loss is -inf at step 1"),
-        ({"loss": [2.0, 1.0], "nan_iterations": [0.0, 1.0]}, "the trainer reported a NaN iteration at step 2"),
+        ({"loss": [2.0, NAN]}, problem("loss_not_finite", loss="nan", step=2)),
+        ({"loss": [-INFINITE, 1.0]}, problem("loss_not_finite", loss="-inf", step=1)),
+        ({"loss": [2.0, 1.0], "nan_iterations": [0.0, 1.0]}, problem("nan_iteration", step=2)),
         ({"loss": [2.0, NAN], "skipped_iterations": [0.0, 1.0]}, None),
         ({"loss": [2.0, 1.0], "grad_norm": [NAN, 1.0]}, None),
     ],
@@ -245,7 +246,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_where_that_is_asked_for(board, m
     status = Follower(Node(steps, ENDED).ask, board, given, "gpu00", PATIENCE, news).follow()
     if asked and told:
         assert (status["status"], news.failed) == ("running", True)
-        assert board.status("gpu00")["message"] == f"{told} (training_abort_on_nan)"
+        assert board.status("gpu00")["problems"] == [told]
     else:
         assert status["status"] == "exited"
 
@@ -254,7 +255,7 @@ def test_a_log_that_no_longer_grows_is_a_stall(board):
     seen = [{"rank": 0, "state": "S", "waits_in": None, "busy": 0.0, "stack": None}]
     node = Node(answer(log_bytes=10), answer(log_bytes=11), answer(log_bytes=11), answer(log_bytes=11, ranks_seen=seen))
     status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
-    assert (status["status"], status["message"]) == ("stalled", "its log has not grown for 0 s")
+    assert (status["status"], [one["code"] for one in status["problems"]]) == ("stalled", ["log_silent"])
     assert [request.get("look_at_ranks") for request in node.asked] == [None, None, None, True]
     assert board.status("gpu00")["ranks_seen"] == seen
 
@@ -336,7 +337,7 @@ def test_a_silent_node_is_no_stall_while_the_log_of_another_grows(board):
     assert follow(node, board, patience=Patience(interval=1, lost=3600, stall=0), news=news)["status"] == "exited"
     silent = Node(*[answer(log_bytes=10)] * 3)
     status = follow(silent, board, patience=Patience(interval=1, lost=3600, stall=0))
-    assert (status["status"], status["message"]) == ("stalled", "no log of the run has grown for 0 s")
+    assert (status["status"], [one["code"] for one in status["problems"]]) == ("stalled", ["run_silent"])
 
 
 @pytest.mark.parametrize(

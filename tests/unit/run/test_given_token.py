@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.token import given_token
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.token import given_token, source_of_token
 
 
 def test_the_variable_goes_before_the_file_and_neither_is_none(tmp_path: Path) -> None:
@@ -31,3 +31,13 @@ def test_a_file_that_holds_none_is_told_by_its_name(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="is not UTF-8 text"):
         given_token("", str(path))
+
+
+def test_a_plan_has_the_source_of_a_token_and_never_the_token(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("secret")
+    assert source_of_token("secret", str(path)) == ("training_hf_token", [])
+    assert source_of_token("", str(path)) == (str(path), [])
+    assert source_of_token("", "") == (None, [])
+    source, [fault] = source_of_token("", str(tmp_path / "none"))
+    assert (source, fault["key"], fault["value"]) == (None, "training_hf_token_file", str(tmp_path / "none"))

@@ -277,6 +277,36 @@ def test_a_message_of_a_refusal_forges_no_output() -> None:
     assert str(refused.value) == "held by run evil PASS"
 
 
+def test_problems_of_a_refusal_are_known_ones_and_forge_no_output() -> None:
+    problem = {"code": "port_taken", "values": {"port": 6000, "why": "in use\x1b]0;x\x07\nPASS"}}
+    with pytest.raises(NodeError) as refused:
+        accepted(STAGE, {"failed": True, "message": "no", "problems": [problem]})
+    assert str(refused.value) == "rendezvous port 6000 is not free here (in use PASS)"
+    assert [one["code"] for one in refused.value.problems] == ["port_taken"]
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        {"code": "all_is_well", "values": {}},
+        {"code": "port_taken", "values": {"port": 6000}},
+        {"code": "port_taken", "values": {"port": 6000, "why": {"nested": "no"}}},
+        {"code": "too_little_room", "values": {"paths": [], "disk": "/", "needed_gib": "much", "free_gib": 0.0}},
+        {"code": "device_missing", "values": {"path": "/dev/kfd", "Not a name": 1}},
+        {"code": "device_missing"},
+    ],
+)
+def test_a_problem_that_our_program_never_has_is_a_bad_answer(problem: dict[str, t.Any]) -> None:
+    with pytest.raises(BadAnswerError):
+        accepted(STAGE, {"failed": True, "message": "no", "problems": [problem]})
+
+
+def test_a_refusal_of_an_earlier_version_has_only_its_message() -> None:
+    with pytest.raises(NodeError) as refused:
+        accepted(STAGE, {"failed": True, "message": "rendezvous port 6000 is not free here"})
+    assert refused.value.problems == []
+
+
 @pytest.mark.parametrize(
     ("kind", "error"),
     [({"gone": True}, RunGoneError), ({"held_by": ["run-2"], "running": False}, NodeHeldError), ({}, NodeError)],

@@ -11,10 +11,16 @@ import node_answers
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import (
+    NodeEndedError,
+    NodeLostError,
+    lost,
+    refused,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.on_each import on_each
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Outcome, Phases
 
@@ -78,9 +84,10 @@ def test_a_run_goes_through_its_phases_on_every_node(board):
 @pytest.mark.parametrize(
     ("error", "status", "unfit"),
     [
-        (NodeLostError("no route"), "unreachable", None),
-        (NodeError("port 1 is not free"), "not_started", True),
-        (NodeHeldError("the node is held by run other", ["other"], running=True), "not_started", False),
+        (lost(problem("no_route", said="No route to host")), "unreachable", None),
+        (refused(problem("port_taken", port=1, why="in use")), "not_started", True),
+        (NodeError("an earlier version said this"), "not_started", True),
+        (NodeHeldError(["other"], True, [], "the node is held by run other"), "not_started", False),
     ],
 )
 def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the_board(board, error, status, unfit):
@@ -88,11 +95,12 @@ def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the
     assert cluster.phases.stage(lambda _node: {}).problems == [f"gpu01: {error}"]
     assert cluster.of("stage") == NODES
     assert [board.status(node)["status"] for node in NODES] == ["staged", status, "staged"]
-    assert board.status("gpu01")["message"] == str(error)
+    assert (board.status("gpu01")["message"], board.status("gpu01")["problems"]) == (str(error), error.problems)
     assert board.status("gpu01").get("unfit") is unfit
     cluster.given = {}
     cluster.phases.stage(lambda _node: {})
     assert [board.status(node)["unfit"] for node in NODES] == [False] * 3
+    assert board.status("gpu01")["problems"] == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +110,7 @@ def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the
 )
 def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, running, staged):
     def answers():
-        yield NodeHeldError("the node is held", [by], running)
+        yield NodeHeldError([by], running, [], "the node is held")
         yield ANSWERS["stage"]
 
     of_node = answers()
@@ -120,7 +128,7 @@ def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, r
 
 
 def test_a_run_that_got_no_node_waits_for_none(board):
-    cluster = Cluster(board, {(node, "stage"): NodeHeldError("held", ["run-6"], running=False) for node in NODES})
+    cluster = Cluster(board, {(node, "stage"): NodeHeldError(["run-6"], False, [], "held") for node in NODES})
     assert cluster.phases.stage(lambda _node: {}).problems == ["gpu[00-02]: held"]
     assert cluster.of("stage") == NODES
 

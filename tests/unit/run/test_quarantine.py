@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from not_run import need_root
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Found, Held, Quarantine
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Fault, Found, Held, Quarantine
 
 
 def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path) -> None:
@@ -19,9 +20,11 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
     assert here.hosts() == {}
     assert here.release(["a"]) == []
     assert not path.exists()
-    here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1")
+    ecc: Fault = {"code": "gpu_ecc", "case": "", "values": {"logged": "Xid 63"}, "message": "gpu_ecc: Xid 63"}
+    here.add({"a": "gpu_ecc: Xid 63", "b": "unreachable: no answer"}, "night-1", {"a": ecc})
     there.add({"a": "killed: SIGKILL"}, "night-2")
     assert (here.hosts()["a"].reason, here.hosts()["a"].run_id) == ("gpu_ecc: Xid 63", "night-1")
+    assert (here.hosts()["a"].findings, here.hosts()["b"].findings) == ([ecc], [])
     assert here.release(["a", "c"]) == ["a"]
     assert (list(here.hosts()), list(there.hosts())) == (["b"], ["a"])
     assert path.stat().st_mode & 0o777 == 0o644
@@ -31,11 +34,17 @@ def test_each_inventory_has_its_own_hosts_until_they_are_released(tmp_path: Path
 def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_it(tmp_path: Path) -> None:
     found = Quarantine(tmp_path / "q.json", "hosts")
     found.add({"b": "gpu_ecc: Xid 63"}, "night-1")
-    slow = {name: Found(f"{name} (cpu) is 30 % slower", ("cpu",)) for name in "ab"}
+    slow = {
+        name: Found(
+            [{"code": "slow", "case": "", "values": {"slower_by": 0.3}, "message": f"{name} is 30 % slower"}], ("cpu",)
+        )
+        for name in "ab"
+    }
     found.add_found(slow, "sweep-1", 7)
     held = found.hosts()
     assert (held["a"].isolation, held["a"].run_id) == ("sweep-1", "")
     assert held["a"].until > held["a"].since
+    assert (held["a"].reason, held["a"].findings) == ("a is 30 % slower", slow["a"].findings)
     assert "sweep-1" in held["a"].in_words()
     # An entry made by a failed run does not expire.
     assert (held["b"].run_id, held["b"].until) == ("night-1", "")
@@ -44,6 +53,15 @@ def test_what_an_isolation_found_ends_by_itself_and_only_an_isolation_releases_i
     assert found.release_found(["a", "b"], ["memory", "cpu"]) == ["a"]
     found.add_found(slow, "sweep-2", -1)
     assert found.hosts() == {}
+
+
+def test_a_list_that_an_earlier_version_wrote_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "q.json"
+    entry = {"since": "2026-11-21T08:17:57+00:00", "run_id": "", "reason": "a is 30 % slower", "isolation": "sweep-1"}
+    path.write_text(json.dumps({"hosts": {"a": {**entry, "probes": ["cpu"]}}}))
+    path.chmod(0o644)
+    held = Quarantine(path, "hosts").hosts()["a"]
+    assert (held.reason, held.probes, held.findings) == ("a is 30 % slower", ("cpu",), [])
 
 
 def test_a_day_that_was_written_by_hand_is_one_of_utc_and_what_is_no_time_does_not_end() -> None:

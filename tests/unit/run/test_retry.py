@@ -10,6 +10,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failure_clas
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import (
     NODE_FAULTS,
     beginning_of,
+    faults_of,
     next_attempt,
     node_faults,
     why_not_again,
@@ -42,15 +43,19 @@ def test_every_fault_of_a_node_is_a_class_that_a_log_or_an_end_can_have() -> Non
         (summary("unreachable", "", ("c", "unreachable"), ("a", "nccl")), ["b", "c"]),
         (summary("gpu_hang", "", ("a", "killed")), ["b"]),
         (summary("killed", "The training was killed (SIGKILL)."), ["b"]),
-        (summary("killed", "Out of memory: Killed process 7 (python)"), []),
-        (summary("killed", "The kernel killed a training process because memory ran out."), []),
-        *((summary(name), []) for name in ("out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")),
+        *(
+            (summary(name), [])
+            for name in ("host_memory", "out_of_memory", "nan", "sizes", "nccl", "stalled", "exit_status")
+        ),
         ({"verdict": "PASS", "first_failure": None}, []),
         ({"verdict": "FAIL", "first_failure": None}, []),
     ],
 )
 def test_only_what_another_node_would_not_have_is_a_fault_of_a_node(told: t.Any, faulty: list[str]) -> None:
     assert sorted(node_faults(told)) == faulty
+    faults = faults_of(told)
+    assert {node: one["message"] for node, one in faults.items()} == node_faults(told)
+    assert {one["code"] for one in faults.values()} <= NODE_FAULTS
 
 
 @pytest.mark.parametrize(

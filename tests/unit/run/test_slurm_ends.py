@@ -62,7 +62,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     [
         ("TIMEOUT", "time_limit", "it reached its time limit", "--time"),
         ("DEADLINE", "time_limit", "it reached its deadline", "--time"),
-        ("OUT_OF_MEMORY", "killed", "more memory than Slurm gave it", "--mem"),
+        ("OUT_OF_MEMORY", "host_memory", "more memory than Slurm gave it", "--mem"),
         ("BOOT_FAIL", "node_failure", "a node did not boot", "sinfo -R"),
         ("LAUNCH_FAILED", "node_failure", "could not start it on every node", "sinfo -R"),
     ],

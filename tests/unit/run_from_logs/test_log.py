@@ -126,14 +126,14 @@ def test_of_several_files_the_one_that_gets_furthest_is_taken_and_told(tmp_path)
     logs = [read(path, "megatron", None, None) for path in sorted((tmp_path / "node0").iterdir())]
     best, why = chosen(logs)
     assert best.path.name == "second.log"
-    assert why == ("node0: second.log is used because it gets furthest, to step 3. Not read: dmesg.log, first.log.")
+    assert why == "node0: second.log is used because it has the highest step, 3. Not read: dmesg.log, first.log."
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (megatron((1,)), "it is the newest of those that reach step 1"),
-        ("x\n", "no file has a step and it is the newest"),
+        (megatron((1,)), "it is the newest file with step 1"),
+        ("x\n", "no file has a step"),
     ],
 )
 def test_between_files_that_get_as_far_the_last_one_written_is_taken(tmp_path, text, why):

@@ -234,7 +234,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
 
 
 def test_no_folder_at_all_is_told():
-    with pytest.raises(ValueError, match="no log folder is given; set -e training_logs=DIR"):
+    with pytest.raises(ValueError, match="-e training_logs=DIR"):
         find_runs([])
 
 

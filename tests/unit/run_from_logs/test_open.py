@@ -456,11 +456,11 @@ def test_the_folder_of_another_run_is_left_alone(tmp_path):
     (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
     write_run(read, None)
     (other,) = find_runs([str(laid_out(tmp_path / "b/logs", {"node0.log": WHOLE}))])
-    with pytest.raises(ValueError, match=r"holds a run of the logs in .*a/logs; choose another name"):
+    with pytest.raises(ValueError, match=r"run of the logs in .*a/logs; .*-e training_run_id"):
         read_runs(other, tmp_path / "out", None, None, NOTHING)
     shutil.copy(tmp_path / "out/logs/plan.json", tmp_path / "plan.json")
     (tmp_path / "out/logs/plan.json").write_text('{"run_id": "logs"}')
-    with pytest.raises(ValueError, match="holds a run that was started here"):
+    with pytest.raises(ValueError, match="run that was started here"):
         read_runs(run, tmp_path / "out", None, None, NOTHING)
 
 
@@ -468,7 +468,7 @@ def test_the_folder_of_another_run_is_left_alone(tmp_path):
 def test_logs_where_the_run_would_put_its_own_nodes_are_kept(tmp_path, logs, name):
     laid_out(tmp_path / "monday/nodes", {"node0.log": WHOLE})
     (run,) = find_runs([str(tmp_path / logs)])
-    with pytest.raises(ValueError, match="monday is not a run, but has a folder nodes"):
+    with pytest.raises(ValueError, match="monday is not a run"):
         read_runs(replace(run, name=name), tmp_path, None, None, NOTHING)
 
 
@@ -478,7 +478,7 @@ def test_what_was_chosen_and_left_aside_is_a_warning_of_the_plan(tmp_path):
     (read,) = read_runs(run, tmp_path / "out", None, None, NOTHING)
     assert [warning["message"] for warning in read.plan["warnings"]] == [
         "Without a log: tmp.",
-        "node0: a.log is used because it gets furthest, to step 10. Not read: b.log.",
+        "node0: a.log is used because it has the highest step, 10. Not read: b.log.",
     ]
 
 

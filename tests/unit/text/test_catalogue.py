@@ -584,6 +584,58 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         {"rank": 11, "gpu": 3, "lines": 20, "share": 0.5},
         "The trainer names rank 11 on gpu01 (GPU 3) as the slowest in more than 50% of 20 lines.",
     ),
+    ("stragglers", "no_node", {}, "Nodes cannot be compared: no node has counted step times."),
+    ("stragglers", "one_node", {"only": "gpu02"}, "Nodes cannot be compared: only gpu02 has counted step times."),
+    (
+        "stragglers",
+        "two_nodes",
+        {"spread": 0.0512},
+        "Two nodes differ by 5.1 % in step time; three would show which is slow.",
+    ),
+    (
+        "stragglers",
+        "same_pace",
+        {"nodes": 16, "spread": 0.0041},
+        "All 16 nodes have the same step time, within 0.4 %. Nodes of one job wait for the slowest, so step times do "
+        "not show which one that is.",
+    ),
+    ("stragglers", "none", {"nodes": 16}, "None of 16 nodes is slower than the others."),
+    (
+        "stragglers",
+        "none_for_certain",
+        {"nodes": 16, "noisy": ["gpu02", "gpu03"]},
+        "None of 16 nodes is slower than the others for certain; the steps of gpu[02-03] vary too much, or are too "
+        "few.",
+    ),
+    (
+        "stragglers",
+        "slow",
+        {
+            "slow": [
+                {"node": "gpu02", "slower": 0.25, "in_steps": None},
+                {"node": "gpu03", "slower": 0.5, "in_steps": 0.2},
+            ],
+            "compared": 16,
+            "median": 100.4,
+            "cost": 0.253,
+            "without": 0.011,
+        },
+        "Slow nodes: gpu02 (25 % slower), gpu03 (50 % slower in 20 % of its steps); the median of 16 nodes is 100.4 "
+        "ms. Waiting for the slowest node of each step costs 25 % of step time, and 1.1 % without them.",
+    ),
+    (
+        "stragglers",
+        "slow_by_itself",
+        {
+            "slow": [{"node": "gpu02", "slower": 0.25, "in_steps": None}],
+            "compared": 3,
+            "median": 100.4,
+            "cost": 0.253,
+            "without": None,
+        },
+        "Slow nodes: gpu02 (25 % slower); the median of 3 nodes is 100.4 ms. In a job over all of these nodes, waiting "
+        "for the slowest node of each step costs 25 % of step time.",
+    ),
     (
         "mfu",
         "model_flops",
@@ -646,6 +698,12 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         },
         "The step times of gpu[01-02] have two levels: 20 steps of gpu01 take about 100 ms and 10 about 300 "
         "ms. Their median depends on how many steps each level has.",
+    ),
+    (
+        "longer_than_run",
+        "",
+        {"ran": 0.06, "claimed": 179.4, "steps": 27},
+        "gpu01 ran for 0.06 s, but by its log 27 counted steps took 3 min: these lines are not from this run.",
     ),
     ("slows_down", "", {"drift": 0.312}, "gpu01 slows down: its last fifth of the steps takes 31 % longer."),
 )

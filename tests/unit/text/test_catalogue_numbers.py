@@ -201,6 +201,20 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "The loss of gpu01 ends at 30.12, worse than guessing among 32000 tokens (10.37).",
     ),
     (
+        "loss_too_high",
+        "last_step",
+        {"loss": 10000.0, "vocabulary": 32000.0, "guessing": 10.3735},
+        "The last loss of gpu01 is 1e+04, worse than guessing among 32000 tokens (10.37): no later loss shows a "
+        "recovery.",
+    ),
+    (
+        "loss_too_high",
+        "from_the_start",
+        {"loss": 373.0, "vocabulary": 300000.0, "guessing": 12.611},
+        "The loss of gpu01 was high from its first step and falls. At 373 it still is worse than guessing among "
+        "300000 tokens (12.61).",
+    ),
+    (
         "loss_spike",
         "",
         {"loss": 30.123, "step": 7},

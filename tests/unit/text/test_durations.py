@@ -11,7 +11,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.text.numbers impo
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.4, "0 s"),
+        (0.4, "0.4 s"),
         (119.0, "119 s"),
         (1500.0, "25 min"),
         (7500.0, "2 h 5 min"),

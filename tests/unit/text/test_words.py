@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.text.words import (
+    as_sentence,
     counted,
     key_path,
     listed,
@@ -59,3 +60,8 @@ def test_listed_and_counted() -> None:
 )
 def test_nearest_ignores_case_and_far_names(name: str, found: str | None) -> None:
     assert nearest(name, ["nnodes", "batch_size"]) == found
+
+
+@pytest.mark.parametrize(("text", "said"), [("it is on", "it is on."), ("Why?", "Why?"), ("Done.", "Done.")])
+def test_a_sentence_ends_once(text: str, said: str) -> None:
+    assert as_sentence(text) == said

@@ -24,6 +24,7 @@ from training_logs import (
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import in_words, problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
 
 
@@ -237,6 +238,12 @@ def test_jobs_of_their_own_have_no_echoes(tmp_path):
     assert first_of(nodes, tmp_path, together=False)["echoes"] == []
 
 
+def test_a_job_that_hangs_by_itself_waits_for_no_other_node(tmp_path):
+    nodes = [Node("a", status="stalled", told={"message": "silent"}), failed("b", "", 10, exit_status=0)]
+    assert first_of(nodes, tmp_path, together=False)["origin"] == "node"
+    assert first_of(nodes, tmp_path)["origin"] == "unknown"
+
+
 def test_without_a_failed_node_there_is_no_failure(tmp_path):
     nodes = [Node("a", OUT_OF_MEMORY), stopped("b", GPU_HANG), Node("c", status="running", log=GPU_HANG)]
     assert first_failure([status_of(node, tmp_path)[0] for node in nodes]) is None
@@ -265,79 +272,90 @@ def test_evidence_is_found_in_the_last_lines_whatever_its_blanks(tmp_path):
     assert first["evidence"] == ["before", "KeyError:   'tokens'  HIP error:   unknown error"]
 
 
+TIMED_OUT = {"message": "Connection timed out", "problems": [problem("timeout", said="Connection timed out")]}
+SILENT = {"message": "its log has not grown for 60 s", "problems": [problem("log_silent", seconds=60.0)]}
+# What became of a node, the class of its failure, its case and values, and the evidence.
 TEST_ENDS = [
-    (Node("a", "x\n", exit_status=3), "exit_status", "The training ended with exit status 3.", ["x"]),
-    (Node("a", exit_status=139), "exit_status", "The training ended with exit status 139 (SIGSEGV).", []),
-    (Node("a", exit_status=None), "exit_status", "The training ended with an unknown exit status.", []),
-    (
-        Node("a", "x\n", exit_status=1, told={"oom_killed": True}),
-        "killed",
-        "The kernel killed a training process because memory ran out.",
-        ["x"],
-    ),
-    (Node("a", "x\n", status="killed"), "killed", "The training was killed (SIGKILL).", ["x"]),
-    (
-        Node("a", "x\n", status="killed", told={"booted": True}),
-        "rebooted",
-        "The node rebooted during the training.",
-        ["x"],
-    ),
-    (
-        Node("a", "x\n", status="killed", told={"full_disk": "/log/run-1/a"}),
-        "disk_full",
-        "The disk of /log/run-1/a is full: neither the log nor the exit status could be written.",
-        ["x"],
-    ),
+    (Node("a", "x\n", exit_status=3), "exit_status", "", {"exit_status": 3}, ["x"]),
+    (Node("a", exit_status=139), "exit_status", "signal", {"exit_status": 139, "signal": "SIGSEGV"}, []),
+    (Node("a", exit_status=None), "exit_status", "unknown", {}, []),
+    (Node("a", "x\n", exit_status=1, told={"oom_killed": True}), "host_memory", "", {}, ["x"]),
+    (Node("a", "x\n", status="killed"), "killed", "", {}, ["x"]),
+    (Node("a", "x\n", status="killed", told={"booted": True}), "rebooted", "", {}, ["x"]),
+    (Node("a", "x\n", status="killed", told={"full_disk": "/log/a"}), "disk_full", "", {"path": "/log/a"}, ["x"]),
     (
         Node("a", "x\n", status="killed", told={"engine_problem": "docker wait failed: no daemon"}),
         "engine_stopped",
-        "The container engine cannot say how the training ended: docker wait failed: no daemon.",
+        "",
+        {"said": "docker wait failed: no daemon"},
         ["x"],
     ),
     (
         Node("a", lines((1, 2))),
         "exit_status",
-        "The training ended with exit status 0 at step 2 of 10.",
+        "short",
+        {"exit_status": 0, "last_step": 2, "steps_total": 10},
         lines((1, 2)).splitlines(),
     ),
+    (Node("a", status="unreachable", told=TIMED_OUT), "unreachable", "timeout", {"said": "Connection timed out"}, []),
     (
         Node("a", status="unreachable", told={"message": "Connection timed out.\n"}),
         "unreachable",
-        "Nothing answers at the node's address (Connection timed out).",
+        "said",
+        {"said": "Connection timed out"},
         [],
     ),
-    (Node("a", status="unreachable"), "unreachable", "The node did not answer: nothing more is known.", []),
+    (Node("a", status="unreachable"), "unreachable", "", {}, []),
     (
         Node("a", status="bad_answer", told={"message": "its answer is not a JSON object"}),
         "bad_answer",
-        "The node gave an unusable answer: its answer is not a JSON object.",
+        "said",
+        {"said": "its answer is not a JSON object"},
         [],
     ),
+    (Node("a", status="gone", told={"message": "/r is gone"}), "run_folder_gone", "said", {"said": "/r is gone"}, []),
     (
-        Node("a", status="gone", told={"message": "the run's folder /logs/r/a is gone"}),
-        "run_folder_gone",
-        "The node lost the state of the run: the run's folder /logs/r/a is gone.",
-        [],
-    ),
-    (
-        Node("a", status="stalled", told={"message": "silent", "log_problem": "train.log was moved"}),
+        Node("a", status="stalled", told={**SILENT, "log_problem": "train.log was moved"}),
         "log_moved",
-        "The log could no longer be followed: train.log was moved.",
+        "",
+        {"said": "train.log was moved"},
         [],
     ),
-    (
-        Node("a", status="stalled", told={"message": "its log has not grown for 60 s"}),
-        "stalled",
-        "The training hung: its log has not grown for 60 s.",
-        [],
-    ),
+    (Node("a", status="stalled", told=SILENT), "stalled", "", {"said": SILENT["message"]}, []),
 ]
 
 
-@pytest.mark.parametrize(("node", "failure_class", "message", "evidence"), TEST_ENDS, ids=[e[2] for e in TEST_ENDS])
-def test_where_the_log_says_nothing_the_end_of_the_training_is_told(node, failure_class, message, evidence, tmp_path):
+@pytest.mark.parametrize(("node", "failure_class", "case", "values", "evidence"), TEST_ENDS)
+def test_where_the_log_says_nothing_the_end_of_the_training_is_told(
+    node, failure_class, case, values, evidence, tmp_path
+):
     first = first_of([node], tmp_path)
-    assert (first["class"], first["message"], first["evidence"]) == (failure_class, message, evidence)
+    assert (first["class"], first["case"], first["values"]) == (failure_class, case, values)
+    assert first["evidence"] == evidence
+    assert "line" not in first
+
+
+def test_nodes_that_refuse_to_start_have_the_codes_of_their_problems(tmp_path):
+    problems = [problem("port_taken", port=6000, why="Address already in use")]
+    told = {"started_at": None, "unfit": True, "message": in_words(problems), "problems": problems}
+    refusing = [Node(name, status="not_started", seconds=None, told=told) for name in ("b", "c")]
+    ready = Node("a", status="staged", seconds=None, told={"started_at": None})
+    first = first_of([ready, *refusing], tmp_path)
+    assert (first["node"], first["class"], first["case"]) == ("b", "not_ready", "port_taken")
+    assert first["values"]["problems"] == problems
+    assert "6000" in first["remedy"]
+    assert [(echo["node"], echo["case"]) for echo in first["echoes"]] == [("c", "port_taken")]
+
+
+def test_a_node_that_an_earlier_version_noted_has_only_its_message(tmp_path):
+    told = {"started_at": None, "unfit": True, "message": "rendezvous port 6000 is not free here"}
+    nodes = [
+        Node("a", status="staged", seconds=None, told={"started_at": None}),
+        Node("b", status="not_started", seconds=None, told=told),
+    ]
+    first = first_of(nodes, tmp_path)
+    assert (first["node"], first["class"], first["case"]) == ("b", "not_ready", "said")
+    assert first["values"] == {"said": told["message"]}
 
 
 def test_of_bare_exit_statuses_0_is_no_failure_where_another_node_has_one_that_is(tmp_path):

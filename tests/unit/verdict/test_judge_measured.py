@@ -81,7 +81,8 @@ def test_even_a_training_that_was_resumed_must_not_get_worse(tmp_path: Path) -> 
     ("losses", "verdict", "code"),
     [
         ([4.0] * 30, "INCONCLUSIVE", "loss_constant"),
-        ([40 - step / 5 for step in range(30)], "INCONCLUSIVE", "loss_too_high"),
+        ([9 - step / 30 for step in range(29)] + [1e4], "INCONCLUSIVE", "loss_too_high"),
+        ([40 - step / 5 for step in range(29)] + [1e4], "INCONCLUSIVE", "loss_too_high"),
         ([9.0, 8.0, 7.0, 6.0, 9.5], "FAIL", "loss_rises"),
         ([9.0 - step / 4 for step in range(24)] + [3.0 + step for step in range(6)], "FAIL", "loss_rises"),
         ([9.0 - step / 10 for step in range(20)] + [7.0] * 10, "INCONCLUSIVE", "loss_constant"),
@@ -93,6 +94,15 @@ def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str
     assert (summary["verdict"], codes(summary)) == (verdict, [(code, "gpu01")])
 
 
+@pytest.mark.parametrize("before", [9, 29, 99])
+def test_a_last_loss_that_is_worse_than_guessing_is_no_pass_however_many_steps_there_were(
+    before: int, tmp_path: Path
+) -> None:
+    summary = of(learning([9 - step / before for step in range(before)] + [1e4]), tmp_path, iterations=before + 1)
+    assert summary["verdict"] in ("FAIL", "INCONCLUSIVE")
+    assert ("loss_too_high", "gpu01") in codes(summary)
+
+
 # From weights a loss stays where it is; mock data has nothing to learn; spikes of large models come back.
 @pytest.mark.parametrize(
     ("losses", "code"),
@@ -100,6 +110,8 @@ def test_losses_that_no_good_training_has(losses: t.Any, verdict: str, code: str
         ([1.91 + (step * step % 21 - 10) / 1000 for step in range(30)], "loss_flat"),
         ([9 - step / 5 + 30 * (step == 20) for step in range(30)], "loss_spike"),
         ([9.0 - step / 30 for step in range(29)] + [16.0], "loss_spike"),
+        ([40 - step / 5 for step in range(30)], "loss_too_high"),
+        ([2659.0 * 0.94**step for step in range(30)], "loss_too_high"),
         ([9.0 - step / 8 for step in range(15)] + [8.45 + step**2 % 0.07 for step in range(16)], "loss_flat"),
         ([5 + 4 * 0.9**step + max(0, step - 24) / 5 for step in range(30)], "loss_climbs"),
     ],

@@ -49,10 +49,13 @@ def test_tflops_of_the_steps_are_those_that_a_step_is_said_to_have(said, found, 
     assert summary["verdict"] == ("INCONCLUSIVE" if found else "PASS")
 
 
-def test_nodes_without_an_accelerator_train_another_model_and_have_no_mfu(tmp_path: Path) -> None:
+def test_a_training_that_is_planned_for_cpus_trains_another_model_and_has_no_mfu(tmp_path: Path) -> None:
     of_cpus = {"hardware": {"os": None, "kernel": None, "cpu": None, "accelerators": None, "nics": []}}
     told = of_cpus | {"settings": {"parameters_of_rank": [164224.0]}}
     nodes = [Node("gpu00", SILENT, told=told), Node("gpu01", ALL, told=of_cpus)]
-    summary = judged(nodes, tmp_path, workload=WORKLOAD | {"parameters": 8_030_000_000})
+    of_plan = {"workload": WORKLOAD | {"parameters": 8_030_000_000}}
+    # Nodes without an accelerator excuse no config for one.
+    assert judged(nodes, tmp_path, **of_plan)["verdict"] == "FAIL"
+    summary = judged(nodes, tmp_path, gpu="cpu", **of_plan)
     assert (summary["verdict"], summary["mfu"]) == ("PASS", None)
     assert [note["node"] for note in summary["notes"] if note["code"] == "model_on_cpus"] == ["gpu00"]

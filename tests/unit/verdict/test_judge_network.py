@@ -142,8 +142,9 @@ ON_CPUS = {"hardware": {"os": None, "kernel": None, "cpu": None, "accelerators":
 
 
 def test_a_training_on_cpus_does_without_nccl_and_need_not_show_its_network() -> None:
-    assert told(judged_traffic(ON_CPUS, ON_CPUS)) == []
-    assert told(judged_traffic(ON_CPUS, {})) == [("transport_unknown", None)]
+    assert told(judged_traffic(ON_CPUS, ON_CPUS, gpu="cpu")) == []
+    # Nodes without an accelerator excuse no config for one.
+    assert told(judged_traffic(ON_CPUS, ON_CPUS)) == [("transport_unknown", None)]
 
 
 def test_existing_logs_of_a_silent_nccl_are_a_note_and_of_one_that_should_speak_are_not() -> None:

@@ -40,6 +40,20 @@ def test_a_run_whose_steps_get_slower_needs_a_threshold_that_holds_for_the_last_
     assert ("slows_down" in [reason["code"] for reason in summary["reasons"]]) is says
 
 
+@pytest.mark.parametrize(
+    ("ran", "verdict"), [(0.06, "INCONCLUSIVE"), (1.2, "INCONCLUSIVE"), (1.8, "PASS"), (None, "PASS")]
+)
+def test_steps_cannot_take_longer_than_the_training_ran_by_the_clock_of_its_node(ran, verdict, tmp_path: Path):
+    # 20 steps of 0.1 s: to the end of the log, and with exit status 0.
+    log = "".join(line(step, 20, loss=9 - step / 10) for step in range(1, 21))
+    told = {} if ran is None else {"ran_seconds": ran}
+    summary = judged([Node("gpu00", SILENT), Node("gpu01", log, told=told)], tmp_path, parameters={"iterations": 20})
+    assert summary["verdict"] == verdict
+    found = [reason for reason in summary["reasons"] if reason["code"] == "longer_than_run"]
+    assert [reason["node"] for reason in found] == ["gpu01"] * (verdict != "PASS")
+    assert [reason["values"]["ran"] for reason in found] == [ran] * len(found)
+
+
 def test_bars_tell_by_their_time_stamps_that_steps_get_slower():
     stamps = [30.0 * place for place in range(17)] + [480.0 + 60.0 * place for place in range(1, 5)]
     rows = [row(step, step_time_ms=30000.0, clock=stamp) for step, stamp in enumerate(stamps, start=1)]

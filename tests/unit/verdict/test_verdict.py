@@ -21,6 +21,8 @@ from training_logs import (
     two,
 )
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
+
 
 def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_path):
     summary = judged(two(), tmp_path)
@@ -299,7 +301,7 @@ TEST_ENDS = [
         "The training on gpu01 hung: no log of the run has grown for 1800 s.",
     ),
     (
-        Node("gpu01", ALL, status="unreachable", told={"message": "Connection timed out."}),
+        Node("gpu01", ALL, status="unreachable", told={"problems": [problem("timeout", said="Connection timed out")]}),
         "ERROR",
         "node_unreachable",
         "gpu01 could not be reached: nothing answers at the node's address (Connection timed out).",

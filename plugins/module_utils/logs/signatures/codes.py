@@ -56,7 +56,7 @@ def _code(
 
 SIGNATURES = (
     Signature(
-        "killed",
+        "host_memory",
         "The host ran out of memory to pin for the GPUs or TPUs. Offload less to the host, use fewer data workers, or "
         "give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"

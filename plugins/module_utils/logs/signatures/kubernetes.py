@@ -91,7 +91,7 @@ SIGNATURES = (
         sample='Warning  Evicted  kubelet  Usage of EmptyDir volume "odd" exceeds the limit "7Gi".',
     ),
     Signature(
-        "killed",
+        "host_memory",
         "The node ran out of memory and evicted the pod. Request more memory, or use fewer data workers or a smaller "
         "cache.",
         rb'low on resource: memory|\[MemoryPressure\]|System OOM encountered|to reclaim" resourceName="memory"',
@@ -182,7 +182,7 @@ SIGNATURES = (
         sample="Normal  EvictedDueToDeactivated  kueue  The workload is deactivated",
     ),
     Signature(
-        "killed",
+        "host_memory",
         "The container exceeded its memory limit and was killed. Raise the limit, or use fewer data workers or a "
         "smaller cache.",
         rb"OOMKilled|container init was OOM-killed",

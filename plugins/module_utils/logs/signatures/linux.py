@@ -13,7 +13,7 @@ ENDED = (
 )
 SIGNATURES = (
     Signature(
-        "killed",
+        "host_memory",
         "The kernel killed a process because host memory ran out. Give the container, or the Slurm job (--mem), more "
         "memory, or use fewer data workers or a smaller cache.",
         rb"[Oo]ut of memory: [Kk]ill(?:ed)? (?:process|\d)|Sending SIGKILL to cgroup"
@@ -241,8 +241,8 @@ SIGNATURES = (
         sample="amd@gpu07: Permission denied (publickey,password).",
     ),
     Signature(
-        "killed",
-        "The host ran out of memory. Use fewer data workers or a smaller cache, or give the container more memory.",
+        "host_memory",
+        None,
         rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError|\[Errno 12\])|(?:: "
         rb"|ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate|instance of 'std::bad_alloc'",
         name="any host memory",

@@ -139,7 +139,7 @@ SIGNATURES = (
         sample=("n1:1:2 [3] init.cc:99 NCCL WARN improper usage of ncclCommInitRank: nId = 7, nranks=2"),
     ),
     Signature(
-        "killed",
+        "host_memory",
         "The host ran out of memory for NCCL. Use fewer data workers or a smaller cache, or give the container more "
         "memory.",
         rb"Unrecoverable error detected: malloc\(size=|Failed to malloc \d",

@@ -115,7 +115,7 @@ WORDS = (
         rb"|\bhttps?://.{0,300}(?:failed|error|time[d-]? ?out|refused|unreachable|reset)|internet connection",
     ),
     Signature(
-        "killed",
+        "host_memory",
         "The host ran out of memory. Use fewer data workers or a smaller cache, or request more memory; the node's "
         "kernel log names the process that used too much.",
         rb"(?i)(?!.{0,300}(?:\bgpu|\bhbm|\bvram|\bcuda|\bhip\b|\bdevice))"

@@ -10,7 +10,7 @@ _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 
 SIGNATURES = (
     Signature(
-        "killed",
+        "host_memory",
         "The job ran out of host memory, or somebody killed it. Request more from Slurm (--mem=0 requests all of the "
         "node's), use fewer data workers, and check the node's kernel log for the OOM killer.",
         rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"

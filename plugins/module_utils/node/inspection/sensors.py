@@ -5,6 +5,8 @@ AMD: sysfs of amdgpu (Linux, Documentation/gpu/amdgpu/thermal.rst, driver-misc.r
 a clock is lower. NVIDIA: nvidia-smi --query-gpu, whose fields nvidia-smi --help-query-gpu lists; the bits of
 ``clocks_event_reasons.active`` are NVML's (nvmlClocksEventReasons).
 AWS Neuron: the Neuron Sysfs User Guide, which knows of neither temperature nor clock; its driver 2.31 moved files.
+PCIe links: Linux, Documentation/ABI/testing/sysfs-bus-pci. An idle GPU lowers the speed of its link, so only what
+stands there under load says anything.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from .amd import amd_devices
-from .files import below, fields, names, number, text
+from .files import below, fields, line, names, number, text
 from .tools import ToolError, run_tool
 
 if t.TYPE_CHECKING:
     from ..contracts import Reading
+
+if t.TYPE_CHECKING:
+    from ..contracts import PcieLink
+
 
 _PCI = "/sys/bus/pci/devices"
 _NVIDIA = "/proc/driver/nvidia/gpus"
@@ -195,3 +201,22 @@ def _neuron_errors(root: str, folder: str, depth: int) -> Iterator[int | None]:
             yield number(root, path) if total is None else total
         elif depth and not name.startswith("neuron_core") and not os.path.islink(below(root, path)):
             yield from _neuron_errors(root, path, depth - 1)
+
+
+def pcie_link(root: str, address: str) -> PcieLink:
+    """Return the link of the device at a PCI address: GT/s of each lane, and lanes; None for what is not known."""
+    device = f"{_PCI}/{address.lower()}"
+    return {
+        "pcie_speed": _speed(line(root, f"{device}/current_link_speed")),
+        "pcie_speed_limit": _speed(line(root, f"{device}/max_link_speed")),
+        "pcie_width": number(root, f"{device}/current_link_width") or None,
+        "pcie_width_limit": number(root, f"{device}/max_link_width") or None,
+    }
+
+
+def _speed(printed: str | None) -> float | None:
+    """Return the number of a speed such as ``32.0 GT/s PCIe``."""
+    try:
+        return float((printed or "").split()[0])
+    except (ValueError, IndexError):
+        return None

@@ -11,6 +11,7 @@ from functools import partial
 
 from ..launch import run_of_log
 from ..phase import Answer, NodeError, RunGoneError
+from ..problems import problem
 from ..processes import is_running
 from ..rdma_traffic import traffic_since
 from ..run_state import CIRCUMSTANCES, STATE_NAME, read_state
@@ -87,9 +88,9 @@ def follow(request: Request) -> Answer:
         "log_bytes": log_bytes,
         "log_run_id": run_of_log(log_file),
     }
-    problem = _log_problem(log_file, request["cursor"].get("offset", 0), log_bytes)
-    if problem:
-        answer["log_problem"] = problem
+    log_problem = _log_problem(log_file, request["cursor"].get("offset", 0), log_bytes)
+    if log_problem:
+        answer["log_problem"] = log_problem
     last_lines = tail(log_file)
     answer["pausing"] = any(_PAUSE.search(line) for line in last_lines[-_PAUSE_LINES:])
     if request.get("sample") or state["status"] == "exited":
@@ -151,8 +152,9 @@ def _state_of(request: Request) -> State:
     state = read_state(node, request["run_id"])
     if state is None:
         folder = node["run_folder"]
-        what = f"{folder}/{STATE_NAME}" if os.path.isdir(folder) else f"the run's folder {folder}, with its log,"
-        raise RunGoneError(f"{what} is gone: somebody removed it after the start")
+        if os.path.isdir(folder):
+            raise RunGoneError(problems=[problem("state_gone", path=f"{folder}/{STATE_NAME}")])
+        raise RunGoneError(problems=[problem("run_folder_gone", path=folder)])
     return state
 
 

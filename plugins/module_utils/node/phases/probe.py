@@ -12,6 +12,7 @@ from ..phase import Answer, NodeError, RunGoneError
 from ..probes.face import UNEXPECTED
 from ..probes.known import PROBES
 from ..probes.programs import Programs
+from ..problems import problem
 from ..run_state import read_state
 from ..telemetry import Watch
 
@@ -58,7 +59,7 @@ def held_programs(request: Request) -> Programs:
 def _held(request: Request) -> State:
     state = read_state(request["node"], request["run_id"])
     if state is None or state["status"] != "running" or state.get("stop_requested"):
-        raise RunGoneError("the node is not held for tests any more")
+        raise RunGoneError(problems=[problem("tests_over")])
     if other := another_run(request, state):
         raise other
     return state

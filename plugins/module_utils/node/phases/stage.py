@@ -19,6 +19,7 @@ from ..launch import LAUNCH_NAME, launch_script
 from ..old_runs import old_runs, remove
 from ..own_folders import make_run_folder
 from ..phase import Answer, NodeError, NodeHeldError
+from ..problems import Problem, file_problem, problem
 from ..room import LEAST_BYTES, room_problems
 from ..run_state import read_state, write_state
 from ..secret_files import place
@@ -46,16 +47,16 @@ def stage(request: Request) -> Answer:
             return {**answer, "nonce": state["identity"]["nonce"]}
         nonce = request["identity"]["nonce"]
         if nonce == ADOPTS:
-            raise NodeError(f"no training of run {run_id} was started here, so there is none to follow or to judge")
+            raise NodeError(problems=[problem("not_started_here", run_id=run_id)])
         node = with_interfaces(request["node"])
         held = held_by_others(engine, run_id, nonce)
         problems = [*engine.problems(node), *_port_problems(node)]
         if held:
             # What else is wrong may be of that run, such as a port that is taken.
-            raise NodeHeldError("; ".join([*problems, str(held)]), held.by, held.running)
+            raise NodeHeldError(held.by, held.running, [*problems, *held.problems])
         problems = problems or room_problems(_needs(engine, node))
         if problems:
-            raise NodeError("; ".join(problems))
+            raise NodeError(problems=problems)
         keep = request.get("keep")
         old = old_runs(node, run_id, **keep) if keep else []
         if request["check_mode"]:
@@ -69,7 +70,7 @@ def stage(request: Request) -> Answer:
             changed = write_text(os.path.join(node["run_folder"], LAUNCH_NAME), script, 0o640)
             changed = _write_files(node, request["files"]) or changed
         except OSError as error:
-            raise NodeError(f"the run's folder {node['run_folder']} cannot be written: {error.strerror}") from error
+            raise NodeError(problems=[file_problem(error, "run_folder_unwritable", node["run_folder"])]) from error
         warnings = kept + place(node, request["given_secrets"], request["secrets"])
         staged: State = {
             "run_id": run_id,
@@ -110,15 +111,15 @@ def _existing_state(request: Request) -> State | None:
     try:
         return read_state(node, request["run_id"])
     except OSError as error:
-        raise NodeError(f"the run's folder {node['run_folder']} cannot be read: {error.strerror}") from error
+        raise NodeError(problems=[file_problem(error, "run_folder_unreadable", node["run_folder"])]) from error
 
 
-def _port_problems(node: Node) -> list[str]:
+def _port_problems(node: Node) -> list[Problem]:
     """Return a problem where rank 0's port is taken: the other nodes would meet a stranger there."""
     if node["node_rank"] != 0 or node["nnodes"] == 1:
         return []
     from ..inspection.network import port_problem  # noqa: PLC0415
 
     port = node["master_port"]
-    problem = port_problem(port)
-    return [f"rendezvous port {port} is not free here ({problem})"] if problem else []
+    why = port_problem(port)
+    return [problem("port_taken", port=port, why=why)] if why else []

@@ -11,6 +11,7 @@ from ..engines import engine_of
 from ..identity import another_run
 from ..machine_changes import memory_group, noted
 from ..phase import Answer, NodeError
+from ..problems import problem
 from ..run_state import read_state, write_state
 from ..secret_files import remove_after
 
@@ -24,7 +25,7 @@ def start(request: Request) -> Answer:
     with machine_locked():
         state = read_state(node, run_id)
         if state is None:
-            raise NodeError(f"run {run_id} is not staged here and cannot be started")
+            raise NodeError(problems=[problem("not_staged", run_id=run_id)])
         if other := another_run(request, state):
             raise other
         if state["status"] != "staged":

@@ -11,6 +11,7 @@ from ..engines import engines_to_look_at
 from ..identity import is_same_run
 from ..machine_changes import changes_since
 from ..phase import Answer, NodeError
+from ..problems import problem
 from ..run_state import forget_state, note_state, read_state
 from ..secret_files import remove
 from .collect import collect
@@ -47,7 +48,7 @@ def stop(request: Request) -> Answer:
         except ValueError as error:
             left.append(str(error))
     if left:
-        raise NodeError(f"run {run_id} may not have ended here: {'; '.join(left)}")
+        raise NodeError(problems=[problem("not_ended", run_id=run_id, left=left)])
     with machine_locked():
         # Who stages or starts the run holds the machine meanwhile, and may have done so since it was looked at.
         status = state["status"] if state else None

@@ -13,7 +13,7 @@ from ...inventory.hostlist import expand_hostlist
 from ...inventory.slurm import fields
 from ...plan.config.findings import Findings
 from ...plan.slurm.cluster import seconds_of
-from ...plan.slurm.options import SRUN, SlurmOptions
+from ...plan.slurm.options import SRUN, LaunchOptions, SlurmOptions
 from ...plan.slurm.script import nodes_to_come
 from ...run.slurm.cluster import refused
 from ...run.slurm.job import SlurmError, run_slurm
@@ -21,9 +21,17 @@ from ...text.words import counted, listed
 from ..holding import MOST_SECONDS_MORE
 from ..left_behind import LeftBehind
 from ..planned import LEAST_NODES
-from .asking import UnderSlurm, allocation_of
-from .command import options_of_job, script_of
-from .nodes import Chosen, SlurmNode, Wanted, chosen_nodes, shown_nodes
+from .asking import (
+    Chosen,
+    SlurmNode,
+    UnderSlurm,
+    Wanted,
+    allocation_of,
+    chosen_nodes,
+    options_of_job,
+    script_of,
+    shown_nodes,
+)
 
 # Tasks take so long to begin and to end.
 _START_SECONDS = 180
@@ -32,7 +40,7 @@ _MORE_MINUTES = math.ceil((MOST_SECONDS_MORE + _START_SECONDS) / 60)
 
 
 def under_slurm(
-    settings: SlurmOptions, left: LeftBehind, arguments: Mapping[str, t.Any]
+    settings: LaunchOptions, left: LeftBehind, arguments: Mapping[str, t.Any]
 ) -> tuple[UnderSlurm, list[str]]:
     """Return which nodes of Slurm are tested and how, and every problem with that as sentences without a full stop.
 
@@ -110,7 +118,9 @@ def _scontrol(kind: str, name: str = "") -> str:
     return run_slurm("scontrol", "--oneliner", "show", kind, *([name] if name else []))
 
 
-def _refused(settings: SlurmOptions, chosen: Chosen, minutes: int, *, ask: bool) -> tuple[list[Finding], list[Finding]]:
+def _refused(
+    settings: LaunchOptions, chosen: Chosen, minutes: int, *, ask: bool
+) -> tuple[list[Finding], list[Finding]]:
     """Return the faults and warnings of a job on the nodes: of its options, and those of Slurm, where we ``ask`` it."""
     found = Findings()
     nodes_to_come(settings, len(chosen.nodes) or 1, "", found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a JSON training config into plain data, without its documentation keys."""
+"""Reading a JSON training config, and the values that plain JSON has."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ from ...text.words import key_path, shown
 from .budget import MOST_VALUES, TOO_DEEP, over_budget
 from .findings import Findings
 from .secret_names import line_without_secrets
+
+
+def as_json(value: t.Any) -> t.Any:
+    """Return a value of YAML as JSON has it: names as text, and dates and numbers that JSON lacks as well."""
+    if isinstance(value, dict):
+        return {str(key): as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [as_json(inner) for inner in value]
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    if isinstance(value, int) and over_budget(value, MOST_VALUES):
+        return hex(value)
+    return value if isinstance(value, str | int | float | None) else str(value)
+
 
 _SHOWN = 500
 # Objects with duplicate keys, by identity, with these keys.

@@ -17,8 +17,8 @@ from pathlib import Path
 from pydantic import BaseModel, Field, create_model
 
 from . import field_types
-from .fields import key_of
 from .kinds import OneOf
+from .model import key_of
 
 Row = dict[str, t.Any]
 ModelT = t.TypeVar("ModelT", bound=BaseModel)

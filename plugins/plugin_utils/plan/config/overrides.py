@@ -1,15 +1,47 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that replace those of a training config: of ``training_overrides``, and of a section ``overrides``."""
+"""Values that replace those of a training config: the variable training_overrides."""
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from ...text.words import key_path
 from .budget import DEEPEST
 from .findings import Findings
+from .kinds import Kind
+
+
+@dataclass(frozen=True)
+class JsonObject(Kind):
+    """An object, or its JSON as text. ``-e NAME=VALUE`` gives text, and splits it at blanks; ``example`` does not."""
+
+    example: str
+
+    def __str__(self) -> str:
+        return f"an object; on the command line as a part of one JSON text, for example -e '{self.example}'"
+
+    def read(self, value: t.Any) -> dict[str, t.Any]:
+        """Return the object."""
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                raise ValueError("is not JSON; the value of -e NAME=VALUE ends at the first blank") from None
+        if not isinstance(value, dict):
+            raise ValueError("is not an object")
+        return value
+
+    def schemas(self) -> list[dict[str, t.Any]]:
+        """Return the object, and its text."""
+        return [{"type": "object"}, {"type": "string"}]
+
+
+Overrides = t.Annotated[dict[str, t.Any], JsonObject('{"training_overrides": {"batch_size": 256}}')]
+
 
 # The section of a file whose config is in Python, with the values that replace it.
 OVERRIDES = "overrides"

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading and writing a TOML training config. The standard library reads TOML, but does not write it."""
+"""Reading a TOML training config, and writing it with other values."""
 
 from __future__ import annotations
 
 import copy
-import json
 import math
 import tomllib
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import tomlkit
 
 from .budget import TOO_DEEP, over_budget
 from .findings import Findings
@@ -75,34 +76,13 @@ def with_overrides(config: ConfigT, overrides: Mapping[str, t.Any], findings: Fi
 
 def written(values: Mapping[str, t.Any]) -> str:
     """Return plain data as TOML, without comments; null is left out, as TOML has none."""
-    return "\n".join(_lines(values, ())).strip() + "\n"
+    return tomlkit.dumps(_without_null(values)).strip() + "\n"
 
 
-def _lines(table: Mapping[str, t.Any], path: tuple[str, ...]) -> Iterator[str]:
-    tables = {key: value for key, value in table.items() if isinstance(value, dict)}
-    own = {key: value for key, value in table.items() if key not in tables and value is not None}
-    if path and (own or not tables):
-        yield f"\n[{'.'.join(map(_key, path))}]"
-    for key, value in own.items():
-        yield f"{_key(key)} = {_value(value)}"
-    for key, value in tables.items():
-        yield from _lines(value, (*path, key))
-
-
-def _key(key: str) -> str:
-    bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
-    return key if bare else json.dumps(key)
-
-
-def _value(value: t.Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_value(inner) for inner in value if inner is not None) + "]"
-    if isinstance(value, float):
-        return repr(value)
-    # A string of JSON is one of TOML, too.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _without_null(value: t.Any) -> t.Any:
+    if isinstance(value, Mapping):
+        return {key: _without_null(inner) for key, inner in value.items() if inner is not None}
+    return [_without_null(inner) for inner in value if inner is not None] if isinstance(value, list) else value
 
 
 def _plain(value: t.Any) -> t.Any:

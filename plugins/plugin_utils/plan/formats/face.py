@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel
 
 from ..config.findings import Findings
-from ..job.options import RunOptions
+from ..job.options import ConfigOptions
 from ..job.sweep_cell import Cell
 
 
@@ -80,7 +80,7 @@ class Format(abc.ABC, t.Generic[ConfigT]):
         """Return the config in a file for a trainer, or None after reporting its faults."""
 
     @abc.abstractmethod
-    def overridden(self, config: ConfigT, options: RunOptions, node_count: int, findings: Findings) -> ConfigT:
+    def overridden(self, config: ConfigT, options: ConfigOptions, node_count: int, findings: Findings) -> ConfigT:
         """Return a config with the values of ``training_overrides``, and report those that do not fit."""
 
     def sweep_cells(self, _config: ConfigT, _findings: Findings) -> list[Cell] | None:
@@ -96,13 +96,13 @@ class Format(abc.ABC, t.Generic[ConfigT]):
         return OwnThresholds()
 
     def handed(
-        self, config: ConfigT, _options: RunOptions, _node_count: int, findings: Findings
+        self, config: ConfigT, _options: ConfigOptions, _node_count: int, findings: Findings
     ) -> tuple[t.Any, Findings]:
         """Return a config as its trainers take it, or None if there is none, and where faults of that are noted."""
         return config, findings
 
     @abc.abstractmethod
-    def asked(self, config: ConfigT, options: RunOptions, node_count: int) -> Asked:
+    def asked(self, config: ConfigT, options: ConfigOptions, node_count: int) -> Asked:
         """Return which nodes the config itself asks for; ``node_count`` are available."""
 
     @abc.abstractmethod

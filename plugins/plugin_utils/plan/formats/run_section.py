@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from ..config.field_types import ContainerName, Path, Size, Text
-from ..config.fields import ConfigSection, key, optional
 from ..config.findings import Findings
-from ..config.model import typed
+from ..config.model import ConfigSection, key, optional, typed
 from ..job.container import CONTAINER_KEYS, ContainerConfig
-from ..job.options import RunOptions
+from ..job.options import ConfigOptions
 from ..job.thresholds import ExpectedResults
 
 
@@ -55,14 +54,14 @@ ModelT = t.TypeVar("ModelT", bound=BaseModel)
 def typed_file(
     model: type[ModelT],
     values: Mapping[str, t.Any],
-    options: RunOptions,
+    options: ConfigOptions,
     findings: Findings,
     *,
     lower_unknown: bool = False,
 ) -> ModelT:
     """Return the model of a file with such a section; see `typed`. Keys that the run does not read are not checked."""
     unused = {*(CONTAINER_KEYS if options.container_engine == "none" else ())}
-    if options.training_record_only or options.training_thresholds:
+    if not options.is_judged:
         unused |= {*ExpectedResults.model_fields}
-    lower_unknown = lower_unknown or options.training_unknown_keys == "warn"
+    lower_unknown = lower_unknown or options.lower_unknown
     return typed(model, values, "", findings, unused=unused, lower_unknown=lower_unknown, notes=False)

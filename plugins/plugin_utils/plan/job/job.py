@@ -1,20 +1,73 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every framework passes to the plan: one job, and what differs between nodes."""
+"""A job: what a trainer makes of a config, before it is placed on nodes.
+
+A workload on GKE: the ``xpk workload create`` command line with which Google's XPK starts a run.
+
+Source: the option parser of XPK 1.16 (xpk/parser/workload.py).
+"""
 
 from __future__ import annotations
 
+import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....module_utils.node.contracts import ContainerOptions, Dataset, Mount, Secret
-from ...contracts import Bound, NodePlan, Parameters
+from ...contracts import Bound, GkeLaunch, NodePlan, Parameters
+from ...text.words import shown
 from ..config.field_types import with_user
+from ..config.findings import Findings
 from .architecture import Architecture
-from .branch import Branch
 from .memory import Keeping
-from .options import RunOptions
 from .ranks import Node
+
+MODES = ("single_node", "multi_node")
+_OF_FOLDERS, _LONGEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*"), 60
+
+
+def check_name(name: str, key: str, findings: Findings) -> None:
+    """Report a name that cannot become part of folder names."""
+    reason = None if _OF_FOLDERS.fullmatch(name) else "has characters that are not allowed there"
+    if len(name) > _LONGEST:
+        reason = f"has more than {_LONGEST} characters"
+    if reason:
+        findings.fault(
+            key,
+            name,
+            f"{shown(name)} becomes a part of folder names, and {reason}.",
+            "Use letters, digits and . _ -, starting with a letter or digit.",
+        )
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What a run trains: ``path`` is the key path of its part of the config, ``values`` the content."""
+
+    mode: str
+    model: str
+    gpu: str
+    path: str
+    values: dict[str, t.Any]
+
+
+LONGEST_NAME = 40
+_NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
+
+
+def launch_of(run_id: str, options: Sequence[str]) -> GkeLaunch:
+    """Return ``workload`` (its name) and ``argv`` of a run; ``options`` of XPK are all but that name."""
+    name = workload_name(run_id)
+    return {"workload": name, "argv": ["xpk", "workload", "create", "--workload", name, *options]}
+
+
+def workload_name(run_id: str) -> str:
+    """Return a run's name as XPK accepts it: at most 40 lowercase letters, digits and ``-``, starting with a letter."""
+    name = _NOT_IN_NAME.sub("-", run_id.casefold()).strip("-")
+    if not name[:1].isalpha():
+        name = f"run-{name}"
+    return name[:LONGEST_NAME].rstrip("-")
+
 
 LOG_NAME = "train.log"
 # In memory, so that a secret never reaches a disk.
@@ -72,7 +125,7 @@ class Job:
     keeping: Keeping | None = None
     recorder: dict[str, str] = field(default_factory=dict)
 
-    def for_node(self, node: Node, place: int, run_id: str, options: RunOptions) -> NodePlan:
+    def for_node(self, node: Node, place: int, run_id: str, *, in_container: bool, image_archive: str) -> NodePlan:
         """Return what one node will run. ``place`` is the node's position in rank order.
 
         In single-node mode every node is rank 0 of its own job.
@@ -91,7 +144,6 @@ class Job:
         secrets = self._secrets(f"{SECRETS_FOLDER}/trainops-{run_id}-{folder}")
         token_path = {secret["variable"]: secret["target"] for secret in secrets}
         mounts: list[Mount] = [{"source": source, "target": target} for source, target in self.mounts.items()]
-        in_container = options.container_engine != "none"
         if in_container:
             mounts.append({"source": run_folder, "target": run_folder, "staged": True})
             read_only = (secret["target"] for secret in secrets)
@@ -104,7 +156,7 @@ class Job:
             "master_address": self.master_address,
             "master_port": self.master_port,
             "image": self.image,
-            "image_archive": options.training_image_archive,
+            "image_archive": image_archive,
             "env": recorder | environment | token_path | labels,
             "argv": [*(_resolved(word, of_node) for word in self.command), *arguments],
             "script": self.script,

@@ -16,12 +16,13 @@ from ..config.field_types import (
     NaturalInteger,
     PathOrNothing,
     PortOrNothing,
+    Several,
     TextOrNothing,
+    Written,
 )
-from ..config.fields import ConfigSection, key, optional
-from ..config.json_object import Overrides
 from ..config.kinds import OneOf, Whole
-from ..config.texts import Several, Written
+from ..config.model import ConfigSection, key, optional
+from ..config.overrides import Overrides
 
 # The platform whose nodes are inventory hosts.
 ON_HOSTS = "gce"
@@ -41,6 +42,17 @@ RunId = t.Annotated[
         longest=LONGEST_RUN_ID,
     ),
 ]
+
+
+class Selection(t.NamedTuple):
+    """Which branch of a config is asked for; a name is empty where it is not set, and None where it is wrong.
+
+    ``lower_unknown`` tells whether an unknown key only gives a warning.
+    """
+
+    model: str | None
+    gpu: str | None
+    lower_unknown: bool
 
 
 class ConfigOptions(ConfigSection):
@@ -102,6 +114,21 @@ class ConfigOptions(ConfigSection):
         "Container engine on the nodes; auto takes the installed one. apptainer is for Slurm jobs only.",
         default="auto",
     )
+
+    @property
+    def lower_unknown(self) -> bool:
+        """Return whether an unknown key of the config only gives a warning."""
+        return self.training_unknown_keys == "warn"
+
+    @property
+    def is_judged(self) -> bool:
+        """Return whether the thresholds of the config itself are judged."""
+        return not (self.training_record_only or self.training_thresholds)
+
+    @property
+    def selection(self) -> Selection:
+        """Return which branch of a config is asked for."""
+        return Selection(self.training_model, self.training_gpu, self.lower_unknown)
 
 
 class RunOptions(ConfigOptions):
@@ -165,3 +192,12 @@ class RunOptions(ConfigOptions):
     training_image_archive: PathOrNothing = key(
         "Image archive on the nodes, loaded instead of pulling the image where it is missing.", default=""
     )
+
+
+PartT = t.TypeVar("PartT", bound=ConfigSection)
+
+
+def part_of(part: type[PartT], options: ConfigSection) -> PartT:
+    """Return those of the variables of a plan, already checked, that a room needs."""
+    named = {name: getattr(options, name) for name in part.model_fields}
+    return t.cast("PartT", part.model_construct(**named))

@@ -1,13 +1,52 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a plan's nodes should use RDMA, over which devices, and whether NCCL's log level shows that they do."""
+"""RDMA devices and network cards of a job: their variables, and what is wrong with them."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ...contracts import NodePlan
+from ...text.words import counted, listed, misspelled
+from ..config.findings import Findings
+from .job import Job
+
+
+@dataclass(frozen=True)
+class NicRule:
+    """The rule of one kind of adapter.
+
+    ``device_prefix`` is how its RDMA devices are called unless udev renames them, ``provider`` the rdma-core provider
+    that drives them, ``kernel_module`` the driver to load. ``image_kernel_abi`` is the kernel ABI that the provider of
+    an ordinary image knows; None where images differ. ``usual_gid_index`` is taken among several that would do.
+    """
+
+    device_prefix: str
+    provider: str
+    kernel_module: str
+    image_kernel_abi: int | None
+    usual_gid_index: int
+
+
+# ABI: rdma-core, providers/*: match_min_abi_version to match_max_abi_version. Broadcom's own driver packages have
+# raised bnxt_re's to 6 and more. ionic's is 1 upstream and 4 in older packages, and images know the one or the other.
+# GID index: RoCE v1 and v2 of the link-local address come first, then those of IPv4; ionic has no RoCE v1.
+NIC_TYPES = {
+    "thor2": NicRule("bnxt_re", "bnxt_re", "bnxt_re", image_kernel_abi=1, usual_gid_index=3),
+    "ainic": NicRule("ionic_", "ionic", "ionic_rdma", image_kernel_abi=None, usual_gid_index=1),
+    "cx7": NicRule("mlx5_", "mlx5", "mlx5_ib", image_kernel_abi=1, usual_gid_index=3),
+}
+ALIASES = {"thor": "thor2", "broadcom": "thor2", "pollara": "ainic", "connectx7": "cx7"}
+
+
+def nic_type_of(given: str) -> str | None:
+    """Return the kind of adapter that a ``nic_type`` names, or None."""
+    name = given.casefold().replace("-", "").replace(" ", "")
+    name = ALIASES.get(name, name)
+    return name if name in NIC_TYPES else None
+
 
 # A plan that sets one of these uses RDMA, unless it turns RDMA off.
 DEVICES = "NCCL_IB_HCA"
@@ -78,3 +117,71 @@ def device_names(value: str | None) -> DeviceNames:
 def devices_of(node: NodePlan) -> DeviceNames:
     """Return the RDMA devices that the plan of a node names."""
     return device_names(node.get("env", {}).get(DEVICES))
+
+
+_NUMBER_AT_END = re.compile(r"[0-9]+$")
+# With fewer siblings it is not clear which of the names is wrong.
+_FEWEST_SIBLINGS = 3
+
+
+def warn_of_rdma(job: Job, findings: Findings) -> None:
+    """Warn of a type of network cards, and of devices of a job over several nodes, that cannot be meant so."""
+    _warn_of_unknown_card(job.parameters.get("nic_type"), findings)
+    if job.nnodes < 2:
+        return
+    value = job.environment.get(DEVICES)
+    wanted = device_names(value)
+    if wanted.left_out or not wanted.named:
+        return
+    off = job.environment.get(SWITCHED_OFF, "")
+    if number_of_nccl(off):
+        findings.warn(
+            SWITCHED_OFF,
+            off,
+            f"It switches RDMA off, but {DEVICES} names {counted(len(wanted.named), 'RDMA device')}: the nodes would "
+            "exchange gradients over TCP.",
+            f"Leave {SWITCHED_OFF} out, or the devices.",
+        )
+    _warn_of_odd_one(wanted.named, findings)
+    _warn_of_other_cards(wanted.named, job.parameters.get("nic_type"), findings)
+
+
+def _warn_of_odd_one(names: Sequence[str], findings: Findings) -> None:
+    """Warn of one device whose name looks like a typo in that of its siblings."""
+    families = [_NUMBER_AT_END.sub("", name) for name in names]
+    usual = max(families, key=families.count)
+    odd = [name for name, family in zip(names, families, strict=True) if family != usual]
+    if len(odd) != 1 or families.count(usual) < _FEWEST_SIBLINGS:
+        return
+    meant = _NUMBER_AT_END.search(odd[0])
+    if misspelled(_NUMBER_AT_END.sub("", odd[0]), [usual]):
+        findings.warn(
+            DEVICES,
+            odd[0],
+            f"The other {families.count(usual)} RDMA devices are called {usual}…, this one {odd[0]}.",
+            f"Did you mean {usual}{meant[0] if meant else ''}?",
+        )
+
+
+def _warn_of_unknown_card(given: str | None, findings: Findings) -> None:
+    if given and nic_type_of(given) is None:
+        near = f"Give one of {listed(NIC_TYPES)}, or leave it out."
+        findings.warn("nic_type", given, f"{given} is not a known type of network card, so it has no effect.", near)
+
+
+def _warn_of_other_cards(names: Sequence[str], given: str | None, findings: Findings) -> None:
+    """Warn of a nic_type whose driver gives the devices other names."""
+    known = nic_type_of(given) if given else None
+    if known is None:
+        return
+    own = NIC_TYPES[known].device_prefix
+    others = {name: kind.device_prefix for name, kind in NIC_TYPES.items() if kind.device_prefix != own}
+    foreign = [name for name in names if name.startswith(tuple(others.values()))]
+    if foreign:
+        of = next(kind for kind, prefix in others.items() if foreign[0].startswith(prefix))
+        findings.warn(
+            "nic_type",
+            given,
+            f"Devices of {known} are called {own}0, but {DEVICES} names {listed(foreign)}, which are of {of}.",
+            f"Set nic_type to {of}, or fix the devices.",
+        )

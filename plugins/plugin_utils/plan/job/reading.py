@@ -11,11 +11,11 @@ from ...text.words import key_path, shown
 from ..config.findings import Findings
 from ..config.kinds import Kind, Whole
 from ..config.overrides import OVERRIDES
-from .options import RunOptions
+from .options import ConfigOptions
 from .ranks import Node, master_address
 
 ConfigT = t.TypeVar("ConfigT")
-OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
+OptionsT = t.TypeVar("OptionsT", bound=ConfigOptions)
 COUNT = Whole(1, grouped=True)
 
 

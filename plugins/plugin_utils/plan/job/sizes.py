@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the sizes of a run divide: GPUs, parallelism, batch, and model dimensions.
+"""Batch and parallel sizes of a job, its steps, and a batch that is scaled to its nodes.
+
+Whether the sizes of a run divide: GPUs, parallelism, batch, and model dimensions.
 
 Each rule is checked separately, if the sizes it needs are known.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...text.words import counted, listed
 from ..config.findings import Findings
+from .reading import ConfigReading
 
 
 @dataclass(frozen=True)
@@ -175,3 +180,98 @@ def _check_model(sizes: Sizes, dimensions: ModelDimensions, keys: Mapping[str, s
 
 def _divisors(number: int) -> str:
     return listed(str(divisor) for divisor in range(1, min(number, 1024) + 1) if number % divisor == 0)
+
+
+OPTION = "training_scale_batch"
+REFERENCE_NODES = "reference_nodes"
+
+
+def scales_batch(scale: str | None, mode: str) -> bool:
+    """Return whether the batch is tuned for the config's number of nodes rather than that of the run."""
+    return scale == REFERENCE_NODES and mode == "multi_node"
+
+
+def for_nodes_at_hand(
+    sizes: Sizes, key: str, reference: int | None, nodes_key: str, reading: ConfigReading[t.Any, t.Any]
+) -> Sizes:
+    """Return the sizes with the global batch size scaled to their nodes, if it should be, and note it.
+
+    The original is under ``key``, tuned for ``reference`` nodes (under ``nodes_key``; None if unknown). If it cannot be
+    scaled, it becomes None, with a fault.
+    """
+    size, nodes, at_once = sizes.global_batch_size, sizes.nodes, sizes.sequences_at_once
+    if (
+        not scales_batch(reading.options.training_scale_batch, reading.mode)
+        or not size
+        or not reference
+        or not nodes
+        or nodes == reference
+    ):
+        return sizes
+    scaled, rest = divmod(size * nodes, reference)
+    if rest or scaled % at_once:
+        step = at_once * reference // math.gcd(at_once * reference, nodes)
+        result = f"{size * nodes / reference:g}" if rest else str(scaled)
+        reading.findings.fault(
+            key,
+            size,
+            f"Scaled from {counted(reference, 'node')} to {nodes}, the global batch size {size} becomes {result}, "
+            f"not a multiple of micro batch size × data parallelism = {at_once}.",
+            f"Choose {multiples_near(size, step)} for {counted(reference, 'node')}, another micro batch size, or "
+            "another number of nodes.",
+        )
+        return dataclasses.replace(sizes, global_batch_size=None)
+    reading.findings.note(
+        f"The global batch size is scaled with the nodes: {size} for {counted(reference, 'node')} "
+        f"({nodes_key}) becomes {scaled} for {nodes}."
+    )
+    return dataclasses.replace(sizes, global_batch_size=scaled)
+
+
+def check_scaling(scale: str | None, mode: str, nodes: int | None, nodes_key: str, findings: Findings) -> None:
+    """Warn if scaling was requested but there is nothing to scale, or no reference to scale by."""
+    if scale != REFERENCE_NODES:
+        return
+    if mode != "multi_node":
+        reason, remedy = "in single-node mode every node runs its own job", "Leave it out."
+    elif nodes is None:
+        reason, remedy = f"{nodes_key} does not say for how many nodes the batch was tuned", f"Give {nodes_key}."
+    else:
+        return
+    findings.warn(OPTION, REFERENCE_NODES, f"{OPTION} has no effect: {reason}.", remedy)
+
+
+# A mean of fewer says nothing.
+MIN_SAMPLES = 3
+# What does not count of a run that is too short to find its steady pace.
+ASSUMED_WARM_UP = 2
+_FEWEST = ASSUMED_WARM_UP + MIN_SAMPLES
+# Kernels of attention work on blocks of so many tokens; MaxText itself chooses none for less (attention_op.py).
+_SHORTEST = 128
+
+
+def warn_of_few_steps(steps: int | None, key: str, findings: Findings) -> None:
+    """Warn of a run that cannot PASS, because too few steps would be left after the warm-up."""
+    if steps is None or steps >= _FEWEST:
+        return
+    left = max(0, steps - ASSUMED_WARM_UP)
+    findings.warn(
+        key,
+        steps,
+        f"This run can never PASS: of {counted(steps, 'step')} {left or 'none'} would be left after a warm-up of "
+        f"{ASSUMED_WARM_UP}, and at least {MIN_SAMPLES} have to count.",
+        f"Train {_FEWEST} steps or more, ideally 30.",
+    )
+
+
+def warn_of_short_sequences(length: int | None, key: str, findings: Findings) -> None:
+    """Warn of sequences that are shorter than what an accelerator's kernels work on at once."""
+    if length is None or length >= _SHORTEST:
+        return
+    findings.warn(
+        key,
+        length,
+        f"No model is trained with sequences of {counted(length, 'token')}: the attention kernels of accelerators work "
+        f"on blocks of {_SHORTEST}.",
+        "Choose a power of 2, such as 4096 or 8192.",
+    )

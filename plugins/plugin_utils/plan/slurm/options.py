@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ..config.field_types import Flag, NaturalInteger
-from ..config.fields import key
+from ..config.field_types import Flag, NaturalInteger, Several, Written
 from ..config.kinds import OneOf
-from ..config.texts import Several, Written
+from ..config.model import ConfigSection, key
 from ..job.options import RunOptions
 
 SSH, SLURM, SRUN = "ssh", "slurm", "srun"
@@ -31,7 +30,7 @@ _JOB = Written(r"\d*", "a job ID", "a job ID as squeue prints it, for example 47
 _LINE = Written(r"--[a-z][^\n\r]*", "an option of sbatch", "options of sbatch, for example --mail-type=END", free=True)
 
 
-class SlurmOptions(RunOptions):
+class SlurmOptions(ConfigSection):
     """The plan variables that only a launch by Slurm reads."""
 
     training_launcher: t.Annotated[str, OneOf((SSH, SLURM, SRUN))] = key(
@@ -69,3 +68,7 @@ class SlurmOptions(RunOptions):
     training_slurm_options: t.Annotated[list[str], Several(_LINE, "options of sbatch, as a list", at_least=0)] = key(
         "Further sbatch options that the site requires, one per line of the script.", default=[]
     )
+
+
+class LaunchOptions(SlurmOptions, RunOptions):
+    """The plan variables that are not those of one trainer."""

@@ -13,7 +13,7 @@ from ..config.findings import Findings
 from ..job.options import ON_HOSTS
 from ..job.ranks import Node
 from .around import container_options
-from .options import SRUN, SlurmOptions
+from .options import SRUN, LaunchOptions, SlurmOptions
 
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
@@ -57,7 +57,7 @@ _OF_HOSTS = {
 }
 
 
-def nodes_to_come(options: SlurmOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
+def nodes_to_come(options: LaunchOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
     """Return stand-ins for the nodes that Slurm will choose; ``asked`` is the number in the config, if any."""
     launcher = options.training_launcher
     of_jobs = dict.fromkeys(_OF_JOBS, "Pass it to salloc.")
@@ -91,10 +91,10 @@ def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
     return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
 
 
-def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, options: SlurmOptions) -> SlurmJob:
+def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, engine: str, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits from the run's folder, which the nodes must share with it."""
     node_count, in_allocation = len(nodes), options.training_launcher == SRUN
-    container = container_options(options.container_engine, nodes[0], not in_allocation)
+    container = container_options(engine, nodes[0], not in_allocation)
     given = {option: getattr(options, name) for name, option in SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {

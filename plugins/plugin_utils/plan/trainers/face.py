@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...contracts import Plan
 from ..config.findings import Findings
@@ -16,13 +16,6 @@ from ..job.ranks import Node
 
 ConfigT = t.TypeVar("ConfigT")
 OptionsT = t.TypeVar("OptionsT", bound=RunOptions)
-
-
-class Converted(t.NamedTuple):
-    """The text of a file that was made of a plan, and what it could not take over, each as a sentence."""
-
-    text: str
-    left_out: tuple[str, ...]
 
 
 class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
@@ -42,15 +35,10 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     """The grammar of its log, where the config does not decide that."""
     options: type[OptionsT]
     """The variables of a plan that it reads; its own begin with ``training_<framework>_``."""
-    launcher: t.ClassVar[str]
-    """What starts its ranks, as named in CVS's performance tables."""
     uses_nccl: t.ClassVar[bool] = True
     """Whether its configs have keys for NCCL and Gloo."""
     platforms: t.ClassVar[tuple[str, ...]] = ()
     """Values of ``training_platform`` that it supports in addition to inventory hosts."""
-
-    converts: t.ClassVar[Mapping[str, str]] = {}
-    """The formats that a plan of it can be written in, by what ``training_convert`` calls them."""
 
     def asks_for_image(self, _config: ConfigT) -> bool:
         """Return whether a config asks for a container image; a trainer that is also started on the hosts looks."""
@@ -77,10 +65,3 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
         It trains nothing. The plan is without faults.
         """
         return ""
-
-    def converted(self, _plan: Plan, _name: str) -> Converted | str | None:
-        """Return the file that trains what a plan without faults does, or why there is none, as a sentence.
-
-        A name that is not in `converts` gives None.
-        """
-        return None

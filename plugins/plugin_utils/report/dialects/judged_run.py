@@ -13,15 +13,11 @@ from ...contracts import Plan, Status, Summary
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judged run: its summary and plan, as in their files, and what is known of each node, in rank order.
-
-    ``previous`` maps metrics to their values in the last run of the same key that passed; empty where there is none.
-    """
+    """A judged run: its summary and plan, as in their files, and what is known of each node, in rank order."""
 
     summary: Summary
     plan: Plan
     statuses: list[Status]
-    previous: Mapping[str, float | None]
 
     @property
     def measured(self) -> dict[str, float]:

@@ -7,11 +7,14 @@ nothing but the counts is red exactly where the run did not pass.
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from ...contracts import JudgedBound, NodeSummary, Summary
+from ...contracts import FirstFailure, JudgedBound, NodeSummary, Reason, Summary
+from ..messages import findings_of
 from ..readable import with_unit
 from ..thresholds import required
 
@@ -20,6 +23,8 @@ if t.TYPE_CHECKING:
 
 # What XML 1.0 cannot hold, as logs do: colours of terminals and the like.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MOST_FINDINGS = 20
+_OF_FAILURE = ("node", "node_rank", "class", "case", "values", "line", "origin", "rank", "exit_code")
 _PROBLEM = {"FAIL": "failure", "ERROR": "error", "INCONCLUSIVE": "error"}
 
 
@@ -35,6 +40,7 @@ def junit(run: JudgedRun) -> str:
         verdict.set("time", f"{run.seconds:.3f}")
     if summary["verdict"] in _PROBLEM:
         messages = [reason["message"] for reason in summary["reasons"]]
+        _add_findings(verdict, summary["reasons"], summary["first_failure"])
         _problem(verdict, summary["verdict"], messages[0] if messages else summary["verdict"], _details(summary))
     for node in summary["nodes"]:
         _add_node(suite, summary, node)
@@ -64,12 +70,15 @@ def _add_node(suite: ET.Element, summary: Summary, node: NodeSummary) -> None:
     ]
     if against:
         messages = [reason["message"] for reason in against]
+        _add_findings(case, against)
         _problem(case, against[0]["verdict"], messages[0], "\n".join(messages))
 
 
 def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> None:
     case = _case(suite, f"{summary['run_id']}.thresholds", f"{bound['metric']} {bound['kind']}")
     wanted = "for information" if bound["kind"] == "info" else required(bound)
+    if bound["met"] is False:
+        _add_findings(case, [reason for reason in summary["reasons"] if _is_of(bound, reason)])
     if bound["measured"] is None and bound["met"] is False:
         _problem(case, "INCONCLUSIVE", f"{bound['metric']} was not measured; {wanted}", "")
         return
@@ -78,6 +87,24 @@ def _add_threshold(suite: ET.Element, summary: Summary, bound: JudgedBound) -> N
         _problem(case, "FAIL", judged, "")
     elif bound["met"] is None:
         ET.SubElement(case, "skipped", message=_clean(f"{judged}; not judged"))
+
+
+def _is_of(bound: JudgedBound, reason: Reason) -> bool:
+    judged = reason.get("values", {}).get("bound", {})
+    return bool(judged) and (judged["metric"], judged["kind"]) == (bound["metric"], bound["kind"])
+
+
+def _add_findings(case: ET.Element, reasons: Sequence[Reason], failure: FirstFailure | None = None) -> None:
+    """Add the codes, cases, nodes and values behind a problem as properties of its test case, each as JSON."""
+    found: list[tuple[str, Mapping[str, t.Any]]] = [("finding", one) for one in findings_of(reasons, _MOST_FINDINGS)]
+    if failure:
+        found.append(
+            ("first_failure", {name: failure.get(name) for name in _OF_FAILURE if failure.get(name) is not None})
+        )
+    if found:
+        properties = ET.SubElement(case, "properties")
+    for name, value in found:
+        ET.SubElement(properties, "property", name=name, value=_clean(json.dumps(value)))
 
 
 def _case(suite: ET.Element, classname: str, name: str) -> ET.Element:

@@ -18,15 +18,13 @@ if t.TYPE_CHECKING:
 # By name the file in the run's folder. The module of that name has the function of that name that makes its text.
 DIALECTS: t.Final = {
     "junit": "junit.xml",
-    "mllog": "mllog.log",
     "openmetrics": "openmetrics.prom",
-    "perf_csv": "perf.csv",
 }
 
 
-def writer_of(name: str) -> Callable[[JudgedRun], str | None]:
-    """Return what makes the text of a dialect, None where it has nothing to say; with it its library is loaded."""
-    return t.cast("Callable[[JudgedRun], str | None]", getattr(importlib.import_module(f".{name}", __package__), name))
+def writer_of(name: str) -> Callable[[JudgedRun], str]:
+    """Return what makes the text of a dialect; its library is loaded with it."""
+    return t.cast("Callable[[JudgedRun], str]", getattr(importlib.import_module(f".{name}", __package__), name))
 
 
 def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
@@ -40,7 +38,7 @@ def write_dialects(names: Sequence[str], run: JudgedRun, folder: Path) -> bool:
     changed = False
     for name in names:
         path, text = folder / DIALECTS[name], writer_of(name)(run)
-        if text is not None and not says(path, text):
+        if not says(path, text):
             write_whole(path, text, newline="")
             changed = True
     return changed

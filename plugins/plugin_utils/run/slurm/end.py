@@ -11,6 +11,7 @@ from ....module_utils.logs.find import Piece
 from ....module_utils.logs.signature import Failure
 from ....module_utils.logs.signatures.slurm import SIGNATURES
 from ....module_utils.slurm.desk import SECRETS_NAME
+from ...contracts import EndedBy
 from ...plain_text import one_line
 from ...plan.slurm.script import SCRIPT_NAME
 from ...text.nodes import folded_messages
@@ -26,7 +27,7 @@ _CLASSES = {
     "NODE_FAIL": "node_failure",
     "BOOT_FAIL": "node_failure",
     "LAUNCH_FAILED": "node_failure",
-    "OUT_OF_MEMORY": "killed",
+    "OUT_OF_MEMORY": "host_memory",
 }
 _REMEDIES = {signature.failure: signature.remedy for signature in reversed(SIGNATURES)} | {
     "node_failure": "Find the reason (sinfo -R, the node's kernel log and its slurmd log), and resume from a "
@@ -77,7 +78,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
         cause = _cause(_CLASSES.get(state, "node_failure"), f"{line}.")
     elif nearest and all(board.status(node)["status"] == "unreachable" for node in nodes):
         # The tasks did not get as far as the training.
-        cause = {**nearest, "echo": False, "blame": _BLAME}
+        cause = t.cast("EndedBy", {**nearest, "echo": False, "blame": _BLAME})
     else:
         return _out_of_service(out)
     said = [node for node in nodes for failure in failures if node in failure["line"]]
@@ -102,6 +103,7 @@ def _out_of_service(out: t.Mapping[str, str]) -> list[str]:
     return folded_messages((node, f"{node}: Slurm took it out of service: {why}") for node, why in out.items())
 
 
-def _cause(failure: str, line: str) -> Failure:
-    known = {"blame": _BLAME, "echo": False, "rank": None, "exit_code": None}
-    return t.cast("Failure", {**known, "class": failure, "line": line, "remedy": _REMEDIES[failure]})
+def _cause(failure: str, said: str) -> EndedBy:
+    known = {"blame": _BLAME, "echo": False, "rank": None, "exit_code": None, "remedy": _REMEDIES[failure]}
+    finding = {"case": "job_ended", "values": {"said": said}, "line": said}
+    return t.cast("EndedBy", {**known, **finding, "class": failure})

@@ -11,6 +11,7 @@ from ...preflight.table import preflight_text
 from ...text.nodes import folded
 from ..answers import Ask
 from ..board import Board
+from ..node_errors import said_by
 from ..status import UNENDED
 from .end import note_end
 from .job import SlurmJob
@@ -46,7 +47,7 @@ class JobPhases:
             job.wait_for_nodes(self._show)
         except (NodeError, OSError, ValueError) as error:
             for node in plan["nodes"]:
-                self._board.update(node["node"], message=str(error))
+                self._board.update(node["node"], **said_by(error))
             raise NodeError(str(error)) from None
 
     def asks(self, phase: str) -> dict[str, Ask]:

@@ -7,6 +7,7 @@ import json
 import time
 import typing as t
 
+from ....module_utils.node.problems import problem
 from ....module_utils.slurm.desk import STOP, WORD_NAME
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME
 from ...contracts import Plan, Preflight
@@ -16,6 +17,7 @@ from ...preflight.cells import RED
 from ...preflight.checks import preflight
 from ...preflight.needs import needs_of
 from ..board import Board
+from ..node_errors import said_of
 from .job import SlurmJob
 from .records import Journal
 
@@ -57,7 +59,7 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
         if row["status"] == RED:
             red.setdefault(row["node"], []).append(f"{row['check']}: {row['reason']}")
     for name, reasons in red.items():
-        board.update(name, message=f"its preflight is red: {'; '.join(reasons)}", unfit=True)
+        board.update(name, unfit=True, **said_of(problem("preflight_red", reasons="; ".join(reasons))))
     places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
     ends = bool(red) and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"]))
     word.write_text(STOP if ends else " ".join([GO, *places]))

@@ -15,12 +15,13 @@ from collections import defaultdict, deque
 
 from ....module_utils.node.contracts import PhaseNeeds
 from ....module_utils.node.phases.collect import part_of_log
+from ....module_utils.node.problems import problem
 from ....module_utils.slurm.desk import COPY_NAME, WORD_NAME
 from ....module_utils.slurm.desk import STOP as WORD_TO_STOP
 from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
 from ....module_utils.slurm.task import GRACE_SECONDS
 from ..answers import COLLECT, FOLLOW, STOP, A, Followed, Phase, Stopped, accepted
-from ..node_errors import NodeEndedError, NodeLostError
+from ..node_errors import NodeLostError, ended, lost
 from .job import SlurmJob
 
 _LOOK_SECONDS = 1.0
@@ -58,10 +59,10 @@ class Journal:
         inbox = self._inboxes[place]
         with inbox.grown:
             if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
-                raise NodeLostError(f"it has not answered for {patience:.0f} s")
+                raise lost(problem("task_silent", seconds=patience))
             if inbox.answers[phase]:
                 return inbox.answers[phase].popleft()
-        raise NodeEndedError(inbox.ended or "")
+        raise ended(problem("job_ended", said=inbox.ended or ""))
 
     def request_stop(self) -> None:
         """Let the tasks of the job end their trainings."""
@@ -149,7 +150,7 @@ class JobNode:
         follows = self._journal.has(self._place, "follow") or not self._journal.has(self._place, "stop")
         if self._last_followed and not follows:
             if self._job.is_over():
-                raise NodeEndedError(self._job.end_in_words())
+                raise ended(problem("job_ended", said=self._job.end_in_words()))
             time.sleep(_LOOK_SECONDS)
             return {**self._last_followed, "blocks": [], "failures": [], "survived": []}
         # A container may take minutes to start.

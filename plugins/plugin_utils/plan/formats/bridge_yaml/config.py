@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import ContainerName, Count, FreeObject, Path, Text, YamlText
-from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf
+from ...config.model import ConfigSection, key, optional
 from ..run_section import HubRunSection
 
 MODES = ("pretrain", "sft", "lora", "dora")

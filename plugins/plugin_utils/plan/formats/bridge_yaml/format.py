@@ -12,7 +12,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
@@ -39,7 +39,9 @@ class BridgeYaml(Format["RecipeFile"]):
 
         return read_recipe(text, source, findings)
 
-    def overridden(self, config: RecipeFile, options: RunOptions, _node_count: int, findings: Findings) -> RecipeFile:
+    def overridden(
+        self, config: RecipeFile, options: ConfigOptions, _node_count: int, findings: Findings
+    ) -> RecipeFile:
         """Return a config with the values of ``training_overrides``.
 
         A path starts at a section of the file, or with a section of Bridge's ConfigContainer, as in its own arguments.
@@ -48,11 +50,11 @@ class BridgeYaml(Format["RecipeFile"]):
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: RecipeFile, options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: RecipeFile, options: ConfigOptions, _node_count: int) -> Asked:
         """Return ``trainops.nnodes`` and ``trainops.master_address``."""
         from .reading import asked_of  # noqa: PLC0415
 
-        return asked_of(config, options)
+        return asked_of(config, options.training_mode)
 
     def models(self) -> Mapping[str, type[RecipeConfig]]:
         """Return the model of such a file."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from omegaconf import OmegaConf
 
 from ...config.findings import Findings
-from ...config.json_values import as_json
+from ...config.json_config import as_json
 from ...config.model import typed
 from ...config.overrides import OVERRIDES, flattened, within_depth
 from ...config.yaml_config import read_yaml
-from ...job.options import RunOptions
 from ..face import Asked
 from .config import RecipeConfig, RunConfig
 
@@ -85,12 +84,12 @@ def run_of(config: RecipeFile) -> Values:
     return given if isinstance(given, dict) else {}
 
 
-def mode_of(options: RunOptions) -> str:
+def mode_of(asked: str | None) -> str:
     """Return the mode of the run."""
-    return "multi_node" if options.training_mode == "auto" else options.training_mode
+    return "multi_node" if asked == "auto" else str(asked)
 
 
-def asked_of(config: RecipeFile, options: RunOptions) -> Asked:
+def asked_of(config: RecipeFile, mode: str | None) -> Asked:
     """Return the number of nodes and the address of rank 0 that a file names."""
     run = typed(RunConfig, run_of(config), "", Findings())
-    return Asked(run.nnodes, run.master_address if mode_of(options) == "multi_node" else None)
+    return Asked(run.nnodes, run.master_address if mode_of(mode) == "multi_node" else None)

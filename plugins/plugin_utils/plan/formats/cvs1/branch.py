@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from ....text.words import key_path, listed, shown
 from ...config.findings import Findings
 from ...config.model import flag_in, refuse_unknown_keys, section
-from ...job.branch import MODES, Branch, check_name
-from ...job.options import RunOptions
+from ...job.job import MODES, Branch, check_name
+from ...job.options import Selection
 
 
 def canonical_gpu(name: str) -> str:
@@ -29,13 +29,13 @@ def offered_modes(parameters: t.Any) -> list[str]:
     return [mode for mode in MODES if isinstance(parameters, dict) and mode in parameters]
 
 
-def mode_of(data: Mapping[str, t.Any], options: RunOptions, node_count: int) -> str:
-    """Return the mode of the run: the requested one, or with ``auto`` the one that the file offers.
+def mode_of(data: Mapping[str, t.Any], asked: str | None, node_count: int) -> str:
+    """Return the mode of the run: the one that is ``asked`` for, or with ``auto`` the one that the file offers.
 
     If it offers both, ``config.distributed_training`` decides, or else the number of nodes.
     """
-    if options.training_mode in MODES:
-        return options.training_mode
+    if asked in MODES:
+        return asked
     offered = offered_modes(data.get("model_params"))
     if len(offered) == 1:
         return offered[0]
@@ -45,7 +45,7 @@ def mode_of(data: Mapping[str, t.Any], options: RunOptions, node_count: int) -> 
     return "multi_node" if distributed else "single_node"
 
 
-def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, findings: Findings) -> Branch | None:
+def choose_branch(data: Mapping[str, t.Any], mode: str, asked: Selection, findings: Findings) -> Branch | None:
     """Return the requested branch, or None with faults that list what the file offers.
 
     Model and GPU need not be named if there is only one.
@@ -53,9 +53,7 @@ def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, fin
     parameters = section(data, "model_params", "model_params", findings)
     if parameters is None:
         return None
-    refuse_unknown_keys(
-        parameters, MODES, "model_params", findings, lower_to_warning=options.training_unknown_keys == "warn"
-    )
+    refuse_unknown_keys(parameters, MODES, "model_params", findings, lower_to_warning=asked.lower_unknown)
     if mode not in parameters:
         offered = offered_modes(parameters)
         problem = f"The file has no model_params.{mode}."
@@ -63,7 +61,7 @@ def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, fin
         return None
     path = key_path("model_params", mode)
     models = section(parameters, mode, path, findings)
-    chosen = None if models is None else _choose_model_and_gpu(models, path, options, findings)
+    chosen = None if models is None else _choose_model_and_gpu(models, path, asked, findings)
     if models is None or chosen is None:
         return None
     model, gpu = chosen
@@ -75,17 +73,17 @@ def choose_branch(data: Mapping[str, t.Any], mode: str, options: RunOptions, fin
 
 
 def _choose_model_and_gpu(
-    models: Mapping[str, t.Any], path: str, options: RunOptions, findings: Findings
+    models: Mapping[str, t.Any], path: str, asked: Selection, findings: Findings
 ) -> tuple[str, str] | None:
-    model = _choose("training_model", options.training_model, models, path, canonical_model, findings)
+    model = _choose("training_model", asked.model, models, path, canonical_model, findings)
     if model is None:
-        _check_gpu_of_any(options.training_gpu, models, path, findings)
+        _check_gpu_of_any(asked.gpu, models, path, findings)
         return None
     path = key_path(path, model)
     gpus = section(models, model, path, findings)
     if gpus is None:
         return None
-    gpu = _choose("training_gpu", options.training_gpu, gpus, path, canonical_gpu, findings)
+    gpu = _choose("training_gpu", asked.gpu, gpus, path, canonical_gpu, findings)
     return None if gpu is None else (model, gpu)
 
 

@@ -9,12 +9,19 @@ from collections.abc import Mapping
 from ....text.words import counted, listed
 from ...config.kinds import AUTO, is_placeholder
 from ...config.model import flag_in
-from ...job.batch_scaling import check_scaling, scales_batch
-from ...job.branch import MODES
-from ...job.container import CONTAINER_KEYS, check_container, is_mounted, warn_without_container
-from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
-from ...job.options import RunOptions
+from ...job.container import (
+    CONTAINER_KEYS,
+    check_container,
+    check_devices,
+    check_log_dir,
+    check_shared_memory,
+    is_mounted,
+    warn_without_container,
+)
+from ...job.job import MODES
+from ...job.options import ConfigOptions
 from ...job.ranks import is_loopback
+from ...job.sizes import check_scaling, scales_batch
 from ...job.thresholds import ExpectedResults
 from .branch import offered_modes
 from .reading import CvsReading
@@ -79,8 +86,8 @@ def _check_nodes(reading: CvsReading[t.Any, t.Any], asked: int | None) -> None:
     If the batch is scaled, the config's number is the one it was tuned for.
     """
     nodes = reading.nodes
-    check_scaling(reading.options, reading.mode, asked, "config.nnodes", reading.findings)
-    if asked and nodes and asked != len(nodes) and not scales_batch(reading.options, reading.mode):
+    check_scaling(reading.options.training_scale_batch, reading.mode, asked, "config.nnodes", reading.findings)
+    if asked and nodes and asked != len(nodes) and not scales_batch(reading.options.training_scale_batch, reading.mode):
         reading.fault(
             "config.nnodes",
             f"nnodes is {asked}, but the run has {counted(len(nodes), 'inventory host')}: "
@@ -99,7 +106,7 @@ def _check_mode(reading: CvsReading[t.Any, t.Any], parameters: t.Any) -> None:
 
 
 def unused_in_run(
-    data: Mapping[str, t.Any], mode: str, options: RunOptions, of_multi_node: tuple[str, ...]
+    data: Mapping[str, t.Any], mode: str, options: ConfigOptions, of_multi_node: tuple[str, ...]
 ) -> set[str]:
     """Return the keys of any framework that this run does not read. ``data`` is the whole config, untyped."""
     unused = set(of_multi_node) if mode == "single_node" else set()
@@ -109,7 +116,7 @@ def unused_in_run(
         unused.add("distributed_training")
     if options.container_engine == "none":
         unused.update(CONTAINER_KEYS)
-    if options.training_record_only or options.training_thresholds:
+    if not options.is_judged:
         unused.update(ExpectedResults.model_fields)
     return unused
 

@@ -8,7 +8,7 @@ import typing as t
 from pydantic import Field
 
 from ...config import field_types as types
-from ...config.fields import key
+from ...config.model import key
 from ...job.container import ContainerConfig
 
 ContainerName = t.Annotated[types.ContainerName, key("Name of the container on each node.")]

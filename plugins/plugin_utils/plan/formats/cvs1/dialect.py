@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Sections
 
 
@@ -24,7 +24,9 @@ def _same(values: dict[str, t.Any]) -> dict[str, t.Any]:
     return values
 
 
-def _as_it_is(config: CvsFile, _options: RunOptions, _node_count: int, findings: Findings) -> tuple[CvsFile, Findings]:
+def _as_it_is(
+    config: CvsFile, _options: ConfigOptions, _node_count: int, findings: Findings
+) -> tuple[CvsFile, Findings]:
     return config, findings
 
 
@@ -45,5 +47,5 @@ class Dialect:
     master_key: str
     sections: Callable[[], Sections]
     of_cell: Callable[[dict[str, t.Any]], dict[str, t.Any]] = _same
-    handed: Callable[[CvsFile, RunOptions, int, Findings], tuple[t.Any, Findings]] = _as_it_is
+    handed: Callable[[CvsFile, ConfigOptions, int, Findings], tuple[t.Any, Findings]] = _as_it_is
     certain: bool = False

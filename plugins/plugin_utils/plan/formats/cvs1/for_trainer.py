@@ -8,8 +8,8 @@ from collections.abc import Mapping, Set
 
 from ...config.findings import Findings
 from ...config.model import refuse_unknown_keys, section, typed
-from ...job.branch import Branch
-from ...job.options import RunOptions
+from ...job.job import Branch
+from ...job.options import ConfigOptions
 from ..face import Sections
 from .branch import choose_branch, mode_of
 from .checks import check_rdma_devices, check_run, unused_in_run
@@ -23,7 +23,7 @@ class ForTrainer(t.NamedTuple):
     ``faults`` counts what was reported before the branch.
     """
 
-    reading: CvsReading[t.Any, RunOptions]
+    reading: CvsReading[t.Any, ConfigOptions]
     branch: Branch | None
     parameters: t.Any
     faults: int
@@ -31,7 +31,7 @@ class ForTrainer(t.NamedTuple):
 
 def for_trainer(
     data: Mapping[str, t.Any],
-    options: RunOptions,
+    options: ConfigOptions,
     node_count: int,
     findings: Findings,
     models: Sections,
@@ -41,10 +41,10 @@ def for_trainer(
 
     ``unused`` are known keys that the trainer does not read, in addition to those that none reads.
     """
-    mode = mode_of(data, options, node_count)
+    mode = mode_of(data, options.training_mode, node_count)
     kinds: dict[str, t.Any] = {
         "unused": {*WITHOUT_EFFECT, *unused, *unused_in_run(data, mode, options, MULTI_NODE_KEYS)},
-        "lower_unknown": options.training_unknown_keys == "warn",
+        "lower_unknown": options.lower_unknown,
     }
     refuse_unknown_keys(data, ("config", "model_params"), "", findings, lower_to_warning=kinds["lower_unknown"])
     given = section(data, "config", "config", findings)
@@ -55,7 +55,7 @@ def for_trainer(
     check_node_count(reading, node_count, own)
     if reading.multi_node:
         check_rdma_devices(reading, "nccl_ib_hca_list", "nccl_ib_hca")
-    branch = choose_branch(data, mode, options, findings)
+    branch = choose_branch(data, mode, options.selection, findings)
     faults = len(findings.faults)
     parameters = branch and typed(models.branch, branch.values, branch.path, findings, **kinds)
     return ForTrainer(reading, branch, parameters, faults)

@@ -79,7 +79,7 @@ def plan_job(
     data = form.completed(data)
     reading = _read_config(form, data, options, nodes, findings)
     master = _master_of(reading, form.master_key)
-    branch = choose_branch(data, reading.mode, options, findings)
+    branch = choose_branch(data, reading.mode, options.selection, findings)
     if branch is None:
         return None
     parameters = typed(
@@ -88,7 +88,7 @@ def plan_job(
         branch.path,
         findings,
         unused=form.unused_keys(data, reading.mode, options),
-        lower_unknown=options.training_unknown_keys == "warn",
+        lower_unknown=options.lower_unknown,
         elsewhere={**form.of_config, **form.elsewhere},
     )
     return form.job_of(CvsBranchReading(**vars(reading), branch=branch, parameters=parameters), master)
@@ -102,7 +102,7 @@ def _read_config(
     findings: Findings,
 ) -> CvsReading[ConfigT, OptionsT]:
     """Return the section ``config``, checked; if the file has no such section, report a fault and use an empty one."""
-    lower_unknown = options.training_unknown_keys == "warn"
+    lower_unknown = options.lower_unknown
     hosts = form.hosts_of(options, data.get("config"), nodes)
     refuse_unknown_keys(
         data,
@@ -112,7 +112,7 @@ def _read_config(
         lower_to_warning=lower_unknown,
         elsewhere=form.of_branch | form.of_config,
     )
-    mode = mode_of(data, options, len(hosts))
+    mode = mode_of(data, options.training_mode, len(hosts))
     given = section(data, "config", "config", findings)
     config = typed(
         form.config,

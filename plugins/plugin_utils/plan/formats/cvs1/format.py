@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from ...config.findings import Findings
 from ...config.json_config import read_json
 from ...config.model import typed
-from ...job.batch_scaling import scales_batch
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
+from ...job.sizes import scales_batch
 from ...job.sweep_cell import Cell
 from ..face import Asked, Choice, Format, Sections
 from .branch import mode_of
@@ -57,7 +57,7 @@ class Cvs1(Format[CvsFile]):
         data = read_json(text, source, findings)
         return None if data is None else CvsFile(data, DIALECT_OF[trainer])
 
-    def overridden(self, config: CvsFile, options: RunOptions, node_count: int, findings: Findings) -> CvsFile:
+    def overridden(self, config: CvsFile, options: ConfigOptions, node_count: int, findings: Findings) -> CvsFile:
         """Return a config with the values of ``training_overrides``; a key of the branch needs no path."""
         known = config.dialect.sections().config.model_fields
         return config._replace(data=with_overrides(config.data, options, node_count, known, findings))
@@ -71,19 +71,19 @@ class Cvs1(Format[CvsFile]):
         return config._replace(data=without_blocks(config.data, findings))
 
     def handed(
-        self, config: CvsFile, options: RunOptions, node_count: int, findings: Findings
+        self, config: CvsFile, options: ConfigOptions, node_count: int, findings: Findings
     ) -> tuple[t.Any, Findings]:
         """Return a config as its trainer takes it: as it is, or in a format of the trainer's own."""
         return config.dialect.handed(config, options, node_count, findings)
 
-    def asked(self, config: CvsFile, options: RunOptions, node_count: int) -> Asked:
+    def asked(self, config: CvsFile, options: ConfigOptions, node_count: int) -> Asked:
         """Return ``config.nnodes``, unless the batch is scaled from it, and the address of rank 0 of a single job."""
         given = config.data.get("config")
         if not isinstance(given, dict):
             return Asked(None, None)
         read = typed(config.dialect.sections().config, given, "config", Findings())
-        mode = mode_of(config.data, options, node_count)
-        nodes = None if scales_batch(options, mode) else getattr(read, "nnodes", None)
+        mode = mode_of(config.data, options.training_mode, node_count)
+        nodes = None if scales_batch(options.training_scale_batch, mode) else getattr(read, "nnodes", None)
         return Asked(nodes, getattr(read, config.dialect.master_key, None) if mode == "multi_node" else None)
 
     def models(self) -> Mapping[str, Sections]:

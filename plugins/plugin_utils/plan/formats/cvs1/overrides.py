@@ -10,12 +10,12 @@ from collections.abc import Collection
 from ....text.words import shown
 from ...config.findings import Findings
 from ...config.overrides import fault_no_place, within_depth
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from .branch import choose_branch, mode_of
 
 
 def with_overrides(
-    data: dict[str, t.Any], options: RunOptions, node_count: int, known: Collection[str], findings: Findings
+    data: dict[str, t.Any], options: ConfigOptions, node_count: int, known: Collection[str], findings: Findings
 ) -> dict[str, t.Any]:
     """Return a config with the values of ``training_overrides``, and report those that do not fit.
 
@@ -26,7 +26,7 @@ def with_overrides(
     """
     changed = copy.deepcopy(data)
     # If no branch can be chosen, planning the job reports why.
-    branch = choose_branch(changed, mode_of(changed, options, node_count), options, Findings())
+    branch = choose_branch(changed, mode_of(changed, options.training_mode, node_count), options.selection, Findings())
     of_branch = {} if branch is None else branch.values
     for path, value in within_depth(options.training_overrides, findings):
         keys = path.split(".")

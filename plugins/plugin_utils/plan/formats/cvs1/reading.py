@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....text.words import key_path
-from ...job.branch import Branch
+from ...job.job import Branch
 from ...job.reading import ConfigReading, ConfigT, OptionsT, value_at
 
 BranchT = t.TypeVar("BranchT")

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from ....text.words import counted
 from ...config.findings import Findings
 from ...config.kinds import AUTO
-from ...job.batch_scaling import scales_batch
 from ...job.container import variables_of_user
+from ...job.sizes import scales_batch
 from .reading import CvsReading
 
 RUN = "trainops"
@@ -57,7 +57,12 @@ def run_table(reading: CvsReading[t.Any, t.Any], variables: Mapping[str, str]) -
 def check_node_count(reading: CvsReading[t.Any, t.Any], node_count: int, findings: Findings) -> None:
     """Report a number of nodes that is not that of the run, if there are nodes."""
     nodes = reading.config.nnodes
-    if nodes and node_count and nodes != node_count and not scales_batch(reading.options, reading.mode):
+    if (
+        nodes
+        and node_count
+        and nodes != node_count
+        and not scales_batch(reading.options.training_scale_batch, reading.mode)
+    ):
         findings.fault(
             "config.nnodes",
             nodes,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Flag, FreeObject, Line, Name, PositiveInteger
-from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf, Real, Whole, Words
+from ...config.model import ConfigSection, key, optional
 from .container import Container
 
 MEGATRON = ("megatron_single", "megatron_distributed")

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from ....text.words import key_path, shown
 from ...config.field_types import Flag
-from ...config.fields import ConfigSection, key, optional
 from ...config.findings import Findings
 from ...config.kinds import PLACEHOLDER, OneOf, Words, is_placeholder
+from ...config.model import ConfigSection, key, optional
 from .places import put, value_at
 
 Lifetime = t.Annotated[str, OneOf(("no_launch", "per_run", "persistent"))]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from ....text.words import key_path, shown
 from ...config.findings import Findings
-from ...job.options import RunOptions
 from ..cvs1.dialect import CvsFile, Dialect
 from .places import words_of
 
@@ -64,9 +63,8 @@ def warn_of_checkpoint_test(path: str, findings: Findings) -> None:
     findings.warn(path, True, message, "Set it to false, or make it with CVS.")
 
 
-def check_gpus(given: t.Any, path: str, options: RunOptions, findings: Findings) -> None:
+def check_gpus(given: t.Any, path: str, of_run: int | None, findings: Findings) -> None:
     """Report a number of GPUs of a node that is not that of the run."""
-    of_run = options.training_gpus_per_node
     if given is not None and of_run and str(given) != str(of_run):
         remedy = f"Set it to {of_run}, or -e training_gpus_per_node={shown(given)}."
         findings.fault(path, given, f"It is {shown(given)}, but the run uses {of_run} GPUs of a node.", remedy)

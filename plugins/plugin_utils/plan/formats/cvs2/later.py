@@ -8,13 +8,12 @@ import typing as t
 from abc import abstractmethod
 
 from ....text.words import counted
-from ...config.findings import Findings
+from ...config.findings import Findings, PlacedFindings
 from ...config.json_config import read_json
 from ...config.kinds import Real
 from ...config.model import flag_in
 from ...config.overrides import fault_no_place, within_depth
-from ...config.placed_findings import PlacedFindings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.format import FORMAT as FIRST
 from ..face import Asked, Format, OwnThresholds
@@ -42,7 +41,7 @@ class LaterFormat(Format[LaterFile]):
         data = read_json(text, source, findings, sections=self.sections)
         return None if data is None else LaterFile(data, trainer)
 
-    def overridden(self, config: LaterFile, options: RunOptions, _node_count: int, findings: Findings) -> LaterFile:
+    def overridden(self, config: LaterFile, options: ConfigOptions, _node_count: int, findings: Findings) -> LaterFile:
         """Return a config with the values of ``training_overrides``; a key of what is trained needs no path."""
         shape, data, moved = self.shape_of(config), copy.deepcopy(config.data), dict(config.moved)
         for path, value in within_depth(options.training_overrides, findings):
@@ -87,7 +86,7 @@ class LaterFormat(Format[LaterFile]):
         return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline, next(targets, None))
 
     def handed(
-        self, config: LaterFile, options: RunOptions, node_count: int, findings: Findings
+        self, config: LaterFile, options: ConfigOptions, node_count: int, findings: Findings
     ) -> tuple[t.Any, Findings]:
         """Return the config as one in CVS's first format is handed, and findings that name the keys of the file."""
         shape = self.shape_of(config)
@@ -97,7 +96,7 @@ class LaterFormat(Format[LaterFile]):
         first = found[0]._replace(dialect=shape.dialect)
         return FIRST.handed(first, options, node_count, PlacedFindings(findings, found[1]))
 
-    def asked(self, config: LaterFile, options: RunOptions, node_count: int) -> Asked:
+    def asked(self, config: LaterFile, options: ConfigOptions, node_count: int) -> Asked:
         """Return what the same config in the first format asks for."""
         # A config that does not say on how many nodes it runs takes those there are.
         single = self.without_sweep(config, Findings())

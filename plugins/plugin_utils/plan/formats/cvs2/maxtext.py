@@ -10,7 +10,7 @@ from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import flag_in, section, typed
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..cvs1.maxtext.dialect import DIALECT
 from .container import CHECKED_THERE, MOVES, move_container
 from .file import FirstFormat, LaterFile, check_gpus, warn_of_checkpoint_test
@@ -54,9 +54,9 @@ _PORT, _PORT_PLACE = "JAX_COORDINATOR_PORT", "training.jax_distributed.coordinat
 _PARAMETERS = "training.maxtext_config"
 
 
-def first_format(file: LaterFile, options: RunOptions, node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    lower_unknown = options.training_unknown_keys == "warn"
+    lower_unknown = options.lower_unknown
     data = substituted(file.data)
     read = typed(MaxTextFile, data, "", findings, unused=(*CHECKED_THERE, *MOVING), lower_unknown=lower_unknown)
     if not isinstance(data.get("training"), dict):
@@ -86,7 +86,9 @@ def first_format(file: LaterFile, options: RunOptions, node_count: int, findings
         if value is not None:
             first.take("branch", name, value, place)
     first.places |= move_container(data, first.values, findings)
-    check_gpus(data["training"].get("gpus_per_node"), "training.gpus_per_node", options, findings)
+    check_gpus(
+        data["training"].get("gpus_per_node"), "training.gpus_per_node", options.training_gpus_per_node, findings
+    )
     if read.training.checkpoint_resume.enabled:
         warn_of_checkpoint_test("training.checkpoint_resume.enabled", findings)
     return first.as_file(DIALECT), first.words(_PARAMETERS, _MOVES, file.moved)

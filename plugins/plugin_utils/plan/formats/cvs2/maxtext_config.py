@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Flag, FreeObject, Number, PositiveInteger
-from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf, Words
+from ...config.model import ConfigSection, key, optional
 from .config import Convergence, LossCurve, ScalingBaseline, VersionedConfig
 
 _AnyList = t.Annotated[list[t.Any], Words("a list")]

@@ -10,7 +10,7 @@ from ....text.words import key_path, listed, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..cvs1.megatron.dialect import DIALECT
 from .config import MegatronFile
 from .container import CHECKED_THERE, MOVES, move_container
@@ -34,9 +34,9 @@ _MOVES = {**MOVES, "branch.batch_size": "model_params.global_batch_size"}
 _DEFAULTS = {"nnodes": "1"}
 
 
-def first_format(file: LaterFile, options: RunOptions, _node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, _node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    data, lower_unknown = file.data, options.training_unknown_keys == "warn"
+    data, lower_unknown = file.data, options.lower_unknown
     read = typed(
         MegatronFile,
         data,

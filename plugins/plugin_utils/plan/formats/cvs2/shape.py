@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ....text.words import key_path
-from ...config.findings import Findings
-from ...config.placed_findings import PlacedFindings
-from ...job.options import RunOptions
+from ...config.findings import Findings, PlacedFindings
+from ...job.options import ConfigOptions
 from ...job.sweep_cell import Cell
 from ..cvs1.dialect import CvsFile, Dialect
 from ..cvs1.megatron.dialect import PRIMUS
@@ -40,7 +39,7 @@ class Shape:
     cells: str
     runs: str
     cells_into: str
-    first_format: Callable[[LaterFile, RunOptions, int, Findings], First | None]
+    first_format: Callable[[LaterFile, ConfigOptions, int, Findings], First | None]
     section_of: Callable[[str], str | None]
     nested: str = ""
     of_name: Callable[[str, t.Any], dict[str, t.Any]] = _nothing

@@ -8,7 +8,7 @@ import typing as t
 from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..cvs1.branch import canonical_model
 from ..cvs1.torchtitan.dialect import DIALECT
 from ..cvs1.torchtitan.models import TOKENIZERS, size_in
@@ -28,9 +28,9 @@ _RENAMED = {
 }
 
 
-def first_format(file: LaterFile, options: RunOptions, _node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, _node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    data, lower_unknown = file.data, options.training_unknown_keys == "warn"
+    data, lower_unknown = file.data, options.lower_unknown
     unused = (*CHECKED_THERE, *SECTIONS, "sweep", "smoke", "checkpoint_dir")
     read = typed(TorchTitanFile, data, "", findings, unused=unused, lower_unknown=lower_unknown)
     config, parameters = (section(data, name, name, findings) for name in SECTIONS)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Flag, FreeObject, Name
-from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import Words
+from ...config.model import ConfigSection, key, optional
 from ..cvs2.config import Checkpoint, Convergence, LaterConfig, LossCurve, ScalingBaseline
 from ..cvs2.maxtext_config import CheckpointResume, Paths
 

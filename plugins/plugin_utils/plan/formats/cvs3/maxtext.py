@@ -10,8 +10,8 @@ from ....text.words import key_path, shown
 from ...config.findings import Findings
 from ...config.kinds import is_placeholder
 from ...config.model import section, typed
-from ...job.branch import MODES
-from ...job.options import RunOptions
+from ...job.job import MODES
+from ...job.options import ConfigOptions
 from ..cvs1.maxtext.dialect import DIALECT
 from ..cvs2.container import CHECKED_THERE, MOVES, move_container
 from ..cvs2.file import FirstFormat, LaterFile, check_gpus, warn_of_checkpoint_test
@@ -54,9 +54,9 @@ _SET_BY_PLAN = ("base_config", "run_name", "steps", "enable_checkpointing")
 _OF_CDNA4 = re.compile(r"mi35", re.IGNORECASE)
 
 
-def first_format(file: LaterFile, options: RunOptions, node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    lower_unknown = options.training_unknown_keys == "warn"
+    lower_unknown = options.lower_unknown
     data = substituted(file.data)
     unused = {*CHECKED_THERE, *MOVING} - {"train_params"}
     read = typed(MaxTextFile, data, "", findings, unused=unused, lower_unknown=lower_unknown)
@@ -79,7 +79,7 @@ def first_format(file: LaterFile, options: RunOptions, node_count: int, findings
             first.take("branch", name, value, key_path(_PARAMETERS, name))
     data = take_variables(first, data, _VARIABLES, "config.env_vars", _OF_LAUNCH)
     first.places |= move_container(data, first.values, findings)
-    check_gpus(data.get("gpus_per_node"), "gpus_per_node", options, findings)
+    check_gpus(data.get("gpus_per_node"), "gpus_per_node", options.training_gpus_per_node, findings)
     if read.checkpoint_resume.enabled:
         warn_of_checkpoint_test("checkpoint_resume.enabled", findings)
     return first.as_file(DIALECT), first.words(_PARAMETERS, _MOVES, file.moved)

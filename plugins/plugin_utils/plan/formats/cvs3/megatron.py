@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from ....text.words import key_path
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...job.branch import MODES
-from ...job.options import RunOptions
+from ...job.job import MODES
+from ...job.options import ConfigOptions
 from ..cvs1.megatron.dialect import DIALECT
 from ..cvs2.container import CHECKED_THERE, MOVES, move_container
 from ..cvs2.file import FirstFormat, LaterFile, check_gpus, warn_of_checkpoint_test
@@ -46,18 +46,20 @@ VARIABLES = {
 _SIZES = {"MBS": "micro_batch_size", "GBS": "global_batch_size", "PRECISION": "precision"}
 
 
-def first_format(file: LaterFile, options: RunOptions, node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
     data = substituted(file.data)
-    lower_unknown = options.training_unknown_keys == "warn"
+    lower_unknown = options.lower_unknown
     read = typed(MegatronFile, data, "", findings, unused=(*CHECKED_THERE, *MOVING), lower_unknown=lower_unknown)
     parameters = section(data, _PARAMETERS, _PARAMETERS, findings)
     if parameters is None:
         return None
     first = FirstFormat(
-        mode_of(data, options, node_count), model_of(parameters, _PARAMETERS, findings), read.gpu_name or "gpu"
+        mode_of(data, options.training_mode, node_count),
+        model_of(parameters, _PARAMETERS, findings),
+        read.gpu_name or "gpu",
     )
-    moves = take_run(first, data, _CONFIG, options, node_count, findings)
+    moves = take_run(first, data, _CONFIG, options.training_gpus_per_node, node_count, findings)
     for name, value in parameters.items():
         if name not in OWN and name not in _CONFIG:
             first.take("branch", RENAMED.get(name, name), value, key_path(_PARAMETERS, name))
@@ -72,7 +74,7 @@ def take_run(
     first: FirstFormat,
     data: dict[str, t.Any],
     of_config: Mapping[str, str],
-    options: RunOptions,
+    gpus: int | None,
     node_count: int,
     findings: Findings,
 ) -> dict[str, str]:
@@ -92,7 +94,7 @@ def take_run(
     if others is not None:
         first.values["config"].setdefault("container_config", {})["env_dict"] = others
         first.places["config.container_config.env_dict"] = PLACE
-    check_gpus(data.get("gpus_per_node"), "gpus_per_node", options, findings)
+    check_gpus(data.get("gpus_per_node"), "gpus_per_node", gpus, findings)
     return {
         **MOVES,
         **{f"config.{name}": place for name, place in of_config.items()},
@@ -100,10 +102,10 @@ def take_run(
     }
 
 
-def mode_of(data: dict[str, t.Any], options: RunOptions, node_count: int) -> str:
-    """Return the mode of the run: that of the options, else by the file's number of nodes, else by those there are."""
-    if options.training_mode in MODES:
-        return str(options.training_mode)
+def mode_of(data: dict[str, t.Any], asked: str | None, node_count: int) -> str:
+    """Return the mode of the run: the one that is asked for, else by the number of nodes of the file, or of the run."""
+    if asked in MODES:
+        return asked
     named = value_at(data, f"{PLACE}.NNODES")
     return "single_node" if str(node_count if named is None else named) == "1" else "multi_node"
 

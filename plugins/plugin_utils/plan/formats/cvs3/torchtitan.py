@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...config.findings import Findings
 from ...config.model import section, typed
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..cvs1.torchtitan.dialect import DIALECT
 from ..cvs2.container import CHECKED_THERE
 from ..cvs2.file import FirstFormat, LaterFile, warn_of_checkpoint_test
@@ -30,16 +30,16 @@ _CONFIG = {
 }
 
 
-def first_format(file: LaterFile, options: RunOptions, node_count: int, findings: Findings) -> First | None:
+def first_format(file: LaterFile, options: ConfigOptions, node_count: int, findings: Findings) -> First | None:
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
-    data, lower_unknown = substituted(file.data), options.training_unknown_keys == "warn"
+    data, lower_unknown = substituted(file.data), options.lower_unknown
     read = typed(MegatronFile, data, "", findings, unused=(*CHECKED_THERE, *MOVING), lower_unknown=lower_unknown)
     parameters = section(data, _PARAMETERS, _PARAMETERS, findings)
     if parameters is None:
         return None
     model = named_model(parameters, _PARAMETERS, findings)
-    first = FirstFormat(mode_of(data, options, node_count), model, read.gpu_name or "gpu")
-    moves = take_run(first, data, _CONFIG, options, node_count, findings)
+    first = FirstFormat(mode_of(data, options.training_mode, node_count), model, read.gpu_name or "gpu")
+    moves = take_run(first, data, _CONFIG, options.training_gpus_per_node, node_count, findings)
     moves |= take_parameters(first, {key: parameters[key] for key in parameters if key not in _CONFIG}, _PARAMETERS)
     if read.checkpoint.enforce:
         warn_of_checkpoint_test("checkpoint.enforce", findings)

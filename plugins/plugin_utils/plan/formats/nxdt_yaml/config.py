@@ -9,9 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Boolean, Count, Natural, YamlText
-from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Whole
+from ...config.model import ConfigSection, key, optional
 from .data_config import AlignmentConfig, DataConfig
 from .keys import KEYS
 from .model_config import ModelConfig

@@ -10,9 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Boolean, Count, YamlText
-from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import Words
+from ...config.model import ConfigSection, key, optional
 from .keys import KEYS
 
 Names = t.Annotated[list[YamlText], Words("a list of names")]

@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
@@ -38,13 +38,15 @@ class NxdtYaml(Format["YamlConfig"]):
 
         return read_yaml(text, source, findings)
 
-    def overridden(self, config: YamlConfig, options: RunOptions, _node_count: int, findings: Findings) -> YamlConfig:
+    def overridden(
+        self, config: YamlConfig, options: ConfigOptions, _node_count: int, findings: Findings
+    ) -> YamlConfig:
         """Return a config with the values of ``training_overrides``, whose paths start at the top level."""
         from ...config.yaml_config import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: YamlConfig, options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: YamlConfig, options: ConfigOptions, _node_count: int) -> Asked:
         """Return ``trainer.num_nodes``, unless the batch is scaled from it, and ``trainops.master_address``."""
         from .run import asked_of  # noqa: PLC0415
 

@@ -11,9 +11,9 @@ import typing as t
 from pydantic import ConfigDict, Field
 
 from ...config.field_types import Boolean, Count, NotNegative, Positive, Probability, YamlText
-from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
+from ...config.model import ConfigSection, key, optional
 from .data_config import Names
 from .keys import KEYS
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Flag
-from ...config.fields import ConfigSection, key, optional
 from ...config.kinds import OneOf
+from ...config.model import ConfigSection, key, optional
 
 _ACCUMULATE = "--enable-mixed-precision-accumulation"
 MANUAL_KEYS = {

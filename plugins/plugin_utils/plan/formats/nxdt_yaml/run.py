@@ -12,8 +12,8 @@ from ....text.words import shown
 from ...config.findings import Findings
 from ...config.model import typed
 from ...config.yaml_config import YamlConfig, values_of
-from ...job.batch_scaling import scales_batch
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
+from ...job.sizes import scales_batch
 from ..face import Asked
 from .run_config import RunConfig
 
@@ -42,11 +42,11 @@ def _refuse_environment(name: str, *_default: t.Any) -> t.NoReturn:
 OmegaConf.register_new_resolver("oc.env", _refuse_environment, replace=True)
 
 
-def asked_of(config: YamlConfig, options: RunOptions) -> Asked:
+def asked_of(config: YamlConfig, options: ConfigOptions) -> Asked:
     """Return ``trainer.num_nodes``, unless the batch is scaled from it, and ``trainops.master_address``."""
-    mode = mode_of(options)
+    mode = mode_of(options.training_mode)
     master = typed(RunConfig, run_of(config), "", Findings()).master_address
-    nodes = None if scales_batch(options, mode) else given_nodes_of(config.config)
+    nodes = None if scales_batch(options.training_scale_batch, mode) else given_nodes_of(config.config)
     return Asked(nodes, master if mode == "multi_node" else None)
 
 
@@ -56,9 +56,9 @@ def run_of(config: YamlConfig) -> dict[str, t.Any]:
     return given if isinstance(given, dict) else {}
 
 
-def mode_of(options: RunOptions) -> str:
+def mode_of(asked: str | None) -> str:
     """Return the mode of the run."""
-    return "multi_node" if options.training_mode == "auto" else options.training_mode
+    return "multi_node" if asked == "auto" else str(asked)
 
 
 def given_nodes_of(config: DictConfig) -> int | None:

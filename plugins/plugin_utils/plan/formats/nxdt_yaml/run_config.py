@@ -6,8 +6,8 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import ContainerName, Flag, Path
-from ...config.fields import key, optional
 from ...config.kinds import OneOf
+from ...config.model import key, optional
 from ...job.container import ContainerConfig
 from ...job.thresholds import ExpectedResults
 from ..run_section import RunSection

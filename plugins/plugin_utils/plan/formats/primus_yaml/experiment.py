@@ -7,7 +7,7 @@ Source: primus/core/launcher/parser.py of AMD-AGI/Primus, and the files in examp
 from __future__ import annotations
 
 from ...config.field_types import Environment, FreeObject, YamlText
-from ...config.fields import ConfigSection, key, optional
+from ...config.model import ConfigSection, key, optional
 from .run_config import RunConfig
 
 

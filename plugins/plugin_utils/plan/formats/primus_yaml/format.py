@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
@@ -38,7 +38,9 @@ class PrimusYaml(Format["PrimusFile"]):
 
         return read_experiment(text, source, findings)
 
-    def overridden(self, config: PrimusFile, options: RunOptions, _node_count: int, findings: Findings) -> PrimusFile:
+    def overridden(
+        self, config: PrimusFile, options: ConfigOptions, _node_count: int, findings: Findings
+    ) -> PrimusFile:
         """Return an experiment with the values of ``training_overrides``.
 
         A path starts at a section of the file, or with a key of the backend, as in an argument of primus-cli.
@@ -47,11 +49,11 @@ class PrimusYaml(Format["PrimusFile"]):
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: PrimusFile, options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: PrimusFile, options: ConfigOptions, _node_count: int) -> Asked:
         """Return ``trainops.master_address``; the number of nodes is in no such file."""
         from .run import asked_of  # noqa: PLC0415
 
-        return asked_of(config, options)
+        return asked_of(config, options.training_mode)
 
     def models(self) -> Mapping[str, type[Experiment]]:
         """Return the model of such a file."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....text.words import key_path, shown
+from ...config.field_types import OneLine
 from ...config.findings import Findings
 from ...config.kinds import Kind, OneOf, Real, Switch, Whole
-from ...config.texts import OneLine
 from .reading import value_at
 
 COUNT = Whole(1, strict=True)

@@ -17,7 +17,7 @@ import yaml
 from ....text.words import shown
 from ...config.budget import TOO_DEEP, text_of
 from ...config.findings import Findings
-from ...config.json_values import as_json
+from ...config.json_config import as_json
 from ...config.yaml_config import check_budget, fault_syntax
 from .backends import BACKENDS, fault_backend
 

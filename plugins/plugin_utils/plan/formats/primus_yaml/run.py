@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from ...config.findings import Findings
 from ...config.model import typed
-from ...job.options import RunOptions
 from ..face import Asked
 from .reading import PrimusFile, Values
 from .run_config import RunConfig
@@ -20,12 +19,12 @@ def run_of(config: PrimusFile) -> Values:
     return given if isinstance(given, dict) else {}
 
 
-def mode_of(config: PrimusFile, options: RunOptions) -> str:
+def mode_of(config: PrimusFile, asked: str | None) -> str:
     """Return the mode of the run."""
-    return config.mode if options.training_mode == "auto" else options.training_mode
+    return config.mode if asked == "auto" else str(asked)
 
 
-def asked_of(config: PrimusFile, options: RunOptions) -> Asked:
+def asked_of(config: PrimusFile, mode: str | None) -> Asked:
     """Return the address of rank 0; the number of nodes is in no such file."""
     master = typed(RunConfig, run_of(config), "", Findings()).master_address
-    return Asked(None, master if mode_of(config, options) == "multi_node" else None)
+    return Asked(None, master if mode_of(config, mode) == "multi_node" else None)

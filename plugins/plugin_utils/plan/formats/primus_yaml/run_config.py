@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...config.field_types import ContainerName, Path
-from ...config.fields import key
+from ...config.model import key
 from ...job.container import ContainerConfig
 from ..run_section import HubRunSection
 

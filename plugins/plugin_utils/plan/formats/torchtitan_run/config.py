@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...config.field_types import FreeObject, Text
-from ...config.fields import ConfigSection, key
+from ...config.model import ConfigSection, key
 from ..torchtitan_toml.run_config import RunConfig
 
 

@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
@@ -38,13 +38,13 @@ class TorchTitanRun(Format["TitanRun"]):
         values = values_of(read.config, {}, findings) if read else None
         return None if values is None else run_of(values, findings)
 
-    def overridden(self, config: TitanRun, options: RunOptions, _node_count: int, findings: Findings) -> TitanRun:
+    def overridden(self, config: TitanRun, options: ConfigOptions, _node_count: int, findings: Findings) -> TitanRun:
         """Return a file with the values of ``training_overrides``, of its own keys or of the config's."""
         from .file import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: TitanRun, _options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: TitanRun, _options: ConfigOptions, _node_count: int) -> Asked:
         """Return ``trainops.master_address``; the file does not say for how many nodes it is."""
         given = config.values.get("trainops")
         master = given.get("master_address") if isinstance(given, dict) else None

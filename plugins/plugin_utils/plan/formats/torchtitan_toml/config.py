@@ -9,9 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import AnyInteger, Boolean, Count, FreeObject, YamlText
-from ...config.fields import ConfigSection, key, optional
 from ...config.key_tables import with_keys
 from ...config.kinds import OneOf, Words
+from ...config.model import ConfigSection, key, optional
 from .keys import KEYS
 from .run_config import RunConfig
 

@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Mapping
 
 from ...config.findings import Findings
-from ...job.options import RunOptions
+from ...job.options import ConfigOptions
 from ..face import Asked, Format
 
 if t.TYPE_CHECKING:
@@ -41,13 +41,13 @@ class TorchTitanToml(Format["TitanFile"]):
         read = read_toml(text, source, findings)
         return TitanFile(read.text, read.values) if read else None
 
-    def overridden(self, config: TitanFile, options: RunOptions, _node_count: int, findings: Findings) -> TitanFile:
+    def overridden(self, config: TitanFile, options: ConfigOptions, _node_count: int, findings: Findings) -> TitanFile:
         """Return a config with the values of ``training_overrides``, whose paths start at the top level."""
         from ...config.toml_config import with_overrides  # noqa: PLC0415
 
         return with_overrides(config, options.training_overrides, findings)
 
-    def asked(self, config: TitanFile, _options: RunOptions, _node_count: int) -> Asked:
+    def asked(self, config: TitanFile, _options: ConfigOptions, _node_count: int) -> Asked:
         """Return ``trainops.master_address``; the file does not say for how many nodes it is."""
         given = config.values.get("trainops")
         master = given.get("master_address") if isinstance(given, dict) else None

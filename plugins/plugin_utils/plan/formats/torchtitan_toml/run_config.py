@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...config.field_types import ContainerName, Name, Path, Size, Text
-from ...config.fields import key, optional
+from ...config.model import key, optional
 from ..run_section import HubRunSection
 
 

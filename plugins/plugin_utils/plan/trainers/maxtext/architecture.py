@@ -6,8 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from ...formats.cvs1.maxtext.models import DIMENSIONS, WITHOUT_PRESET
-from ...job.architecture import Architecture
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.architecture import KNOWN_MODELS, Architecture, known_model
 from .reading import BranchReading, model_of
 
 # Source: src/maxtext/configs/base.yml.

@@ -21,7 +21,7 @@ from ...formats.cvs1.checks import (
 )
 from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
 from ...formats.cvs1.maxtext.scripts import names_wrong_script
-from ...job.steps import warn_of_few_steps
+from ...job.sizes import warn_of_few_steps
 from .gke import check_gke
 from .options import PLATFORM, MaxTextOptions
 from .reading import Reading

@@ -17,8 +17,8 @@ from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import ELSEWHERE, KEYS
 from ...formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 from ...job.container import check_environment
+from ...job.gpu_checks import visible_devices
 from ...job.peak_tflops import accelerator_of
-from ...job.visible_devices import visible_devices
 from . import xla_flags as xla
 from .options import PLATFORM
 from .reading import BranchReading

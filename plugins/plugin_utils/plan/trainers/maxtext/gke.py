@@ -16,10 +16,10 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ....text.words import counted, listed
+from ...config.field_types import USER_FIELD
 from ...config.kinds import Whole
-from ...config.texts import USER_FIELD
 from ...formats.cvs1.maxtext.models import DIMENSIONS, WITHOUT_PRESET
-from ...job.gke import LONGEST_NAME, workload_name
+from ...job.job import LONGEST_NAME, workload_name
 from ...job.ranks import Node
 from .options import PLATFORM, MaxTextOptions
 from .reading import BranchReading, Reading, model_of

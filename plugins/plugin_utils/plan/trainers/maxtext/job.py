@@ -21,13 +21,12 @@ from ...formats.cvs1.maxtext.config import MaxTextConfig
 from ...formats.cvs1.maxtext.images import ENTRY_POINTS, MODULE, ROOT, entry_point_of, is_of_rocm
 from ...formats.cvs1.maxtext.keys import ELSEWHERE
 from ...formats.cvs1.maxtext.scripts import added_by_script, completed
-from ...job.batch_scaling import scales_batch
 from ...job.container import container_options
+from ...job.gpu_checks import check_same_gpus
 from ...job.job import Job
-from ...job.memory import Keeping
-from ...job.recomputation import INPUT, OF_POLICY, XLA_LOGIT
+from ...job.memory import INPUT, OF_POLICY, XLA_LOGIT, Keeping
+from ...job.sizes import scales_batch
 from ...job.thresholds import expected_in
-from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
 from .config_checks import check_config, unused_keys
@@ -55,7 +54,7 @@ _CONSTANTS = {"enable_goodput_recording": False, "monitor_goodput": False, "shar
 def _job_of(reading: BranchReading, master: str) -> Job | None:
     _note_script(reading)
     sizes = check_branch(reading)
-    if sizes and scales_batch(reading.options, reading.mode):
+    if sizes and scales_batch(reading.options.training_scale_batch, reading.mode):
         _note_batch(reading, sizes)
     variables = users_variables(reading)
     check_variables(reading, variables)

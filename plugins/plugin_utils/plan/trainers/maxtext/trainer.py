@@ -21,7 +21,6 @@ class MaxText(Trainer[CvsFile, MaxTextOptions]):
     framework = "maxtext"
     grammar = "maxtext"
     options = MaxTextOptions
-    launcher = "maxtext"
     platforms = (PLATFORM,)
 
     def plan_job(

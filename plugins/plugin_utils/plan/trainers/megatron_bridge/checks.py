@@ -8,9 +8,9 @@ import re
 from ....text.words import counted, listed, nearest, shown
 from ...config.staged_secrets import check_secrets
 from ...formats.bridge_yaml.reading import RUN
-from ...job.batch_scaling import check_scaling
-from ...job.branch import check_name
 from ...job.container import check_container
+from ...job.job import check_name
+from ...job.sizes import check_scaling
 from .reading import FLAG, BridgeReading
 from .scale import BATCH, EXIT, INTERVAL, KINDS, STEPS, UNLOGGED
 
@@ -39,7 +39,7 @@ def check_recipe(reading: BridgeReading, image: str | None) -> None:
         _check_nodes(reading)
     check_secrets({name: value for name, value in reading.file.values.items() if name != RUN}, "", findings)
     check_secrets(reading.file.arguments, "training_overrides", findings)
-    check_scaling(reading.options, reading.mode, None, "A recipe of Megatron Bridge", findings)
+    check_scaling(reading.options.training_scale_batch, reading.mode, None, "A recipe of Megatron Bridge", findings)
     _check_paths(reading)
     _check_steps(reading)
     _check_engine(reading, image)

@@ -19,11 +19,10 @@ from ...formats.bridge_yaml.config import RecipeConfig, RunConfig
 from ...formats.bridge_yaml.reading import RUN, RecipeFile, mode_of, overrides_of
 from ...formats.bridge_yaml.recipe_name import read_name
 from ...formats.run_section import typed_file
-from ...job.branch import Branch
 from ...job.container import container_options, variables_of_user
-from ...job.job import Job
+from ...job.environment_variables import recording
+from ...job.job import Branch, Job
 from ...job.ranks import Node
-from ...job.recorder import recording
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .checks import check_recipe
@@ -55,7 +54,9 @@ def plan_job(config: RecipeFile, options: BridgeOptions, nodes: Sequence[Node], 
     written = {path.lstrip("+"): path for path in given}
     overrides = {path: given[as_given] for path, as_given in written.items()}
     name = read_name(read.recipe or "")
-    reading = BridgeReading(read, mode_of(options), nodes, options, findings, overrides, config, name, written)
+    reading = BridgeReading(
+        read, mode_of(options.training_mode), nodes, options, findings, overrides, config, name, written
+    )
     run = read.trainops or RunConfig.model_construct()
     image = run.container_image or options.training_image or None
     check_recipe(reading, image)

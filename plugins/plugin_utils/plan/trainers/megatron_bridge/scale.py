@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from ...config.kinds import Kind
-from ...job.architecture import Architecture
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.architecture import KNOWN_MODELS, Architecture, known_model
 from ...job.reading import COUNT
 from ...job.sizes import Sizes, check_sizes
 from .reading import FLAG, BridgeReading

@@ -24,7 +24,6 @@ class MegatronBridge(Trainer["RecipeFile", BridgeOptions]):
     framework = "megatron_bridge"
     grammar = "megatron_bridge"
     options = BridgeOptions
-    launcher = "torchrun"
     uses_nccl = False
 
     def asks_for_image(self, config: RecipeFile) -> bool:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
-from ...job.architecture import Architecture, Experts
-from ...job.known_models import KNOWN_MODELS, known_model, vocabulary_of
+from ...job.architecture import KNOWN_MODELS, Architecture, Experts, known_model, vocabulary_of
 from .reading import NxdtReading
 
 

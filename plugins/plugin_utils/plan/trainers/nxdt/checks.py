@@ -14,10 +14,8 @@ from ....text.words import counted, key_path, listed, shown
 from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.model_config import MEGATRON_KEYS
 from ...formats.nxdt_yaml.precision import MANUAL_KEYS
-from ...job.batch_scaling import check_scaling, scales_batch
-from ...job.container import check_container, is_mounted
-from ...job.container_limits import check_devices, check_log_dir, check_shared_memory
-from ...job.steps import warn_of_few_steps
+from ...job.container import check_container, check_devices, check_log_dir, check_shared_memory, is_mounted
+from ...job.sizes import check_scaling, scales_batch, warn_of_few_steps
 from .reading import NxdtReading
 
 _LNC_FLAG = re.compile(r"(?:--logical-nc-config|--lnc|-lnc)[= ]+(\d+)")
@@ -65,8 +63,8 @@ def _check_options(reading: NxdtReading) -> None:
 
 
 def _check_nodes(reading: NxdtReading, given: int | None) -> None:
-    check_scaling(reading.options, reading.mode, given, "trainer.num_nodes", reading.findings)
-    scaled = scales_batch(reading.options, reading.mode)
+    check_scaling(reading.options.training_scale_batch, reading.mode, given, "trainer.num_nodes", reading.findings)
+    scaled = scales_batch(reading.options.training_scale_batch, reading.mode)
     if reading.nodes and given and given != reading.nnodes and not scaled:
         reading.findings.warn(
             "trainer.num_nodes",

@@ -22,12 +22,10 @@ from ...formats.nxdt_yaml.devices import INSTANCES, lnc_of
 from ...formats.nxdt_yaml.precision import precision_compiler_flags, precision_environment
 from ...formats.nxdt_yaml.run import RUN, given_nodes_of, mode_of
 from ...formats.run_section import typed_file
-from ...job.batch_scaling import for_nodes_at_hand
-from ...job.branch import Branch, check_name
 from ...job.container import container_options, variables_of_user
-from ...job.job import Job
+from ...job.job import Branch, Job, check_name
 from ...job.ranks import Node
-from ...job.sizes import Sizes
+from ...job.sizes import Sizes, for_nodes_at_hand
 from ...job.thresholds import expected_in
 from .architecture import architecture_of, chips_per_device
 from .checks import check_config
@@ -64,7 +62,7 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./@%+:-]+")
 
 def plan_job(config: YamlConfig, options: NxdtOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
-    mode = mode_of(options)
+    mode = mode_of(options.training_mode)
     nnodes = len(nodes) if mode == "multi_node" else 1
     given_nodes = given_nodes_of(config.config)
     values = values_of(config.config, {"trainer.num_nodes": nnodes} if given_nodes and nodes else {}, findings)

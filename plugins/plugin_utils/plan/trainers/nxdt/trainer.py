@@ -24,7 +24,6 @@ class Nxdt(Trainer["YamlConfig", NxdtOptions]):
     framework = "nxdt"
     grammar = "nxdt"
     options = NxdtOptions
-    launcher = "torchrun"
     uses_nccl = False
 
     def asks_for_image(self, config: YamlConfig) -> bool:

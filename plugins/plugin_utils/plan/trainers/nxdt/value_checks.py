@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from ....text.words import listed, nearest
-from ...job.steps import warn_of_short_sequences
+from ...job.sizes import warn_of_short_sequences
 from .reading import NxdtReading
 
 # No optimizer of NxDT converges with more.

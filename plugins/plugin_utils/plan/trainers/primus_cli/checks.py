@@ -11,8 +11,8 @@ from ...config.findings import Findings
 from ...config.secret_names import is_secret_name, without_secrets
 from ...formats.primus_yaml.run import RUN
 from ...formats.primus_yaml.variables import VARIABLE
-from ...job.branch import check_name
 from ...job.container import check_container
+from ...job.job import check_name
 from .reading import PrimusReading
 from .scale import Scale
 

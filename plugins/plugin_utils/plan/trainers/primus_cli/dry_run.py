@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .....module_utils.node.container import ContainerEngine
 from .....module_utils.node.interfaces import AUTO
 from ....contracts import NodePlan, Plan
-from ...job.recorder import without_recording
+from ...job.environment_variables import without_recording
 
 # An engine that the node chooses; podman takes the same arguments.
 _USUAL = "docker"

@@ -25,14 +25,12 @@ from ...formats.primus_yaml.run import RUN, mode_of, run_of
 from ...formats.primus_yaml.run_config import RunConfig
 from ...formats.primus_yaml.variables import resolved
 from ...formats.run_section import typed_file
-from ...job.architecture import Architecture
-from ...job.batch_scaling import check_scaling
-from ...job.branch import Branch
+from ...job.architecture import KNOWN_MODELS, Architecture, known_model
 from ...job.container import container_options, variables_of_user
-from ...job.job import Job
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.environment_variables import recording
+from ...job.job import Branch, Job
 from ...job.ranks import Node
-from ...job.recorder import recording
+from ...job.sizes import check_scaling
 from ...job.thresholds import expected_in
 from .checks import check_engine, check_experiment, check_no_secrets
 from .environment import MASTER_PORT, environment_of, note_added
@@ -56,7 +54,7 @@ _SHAPE_OF_MAXTEXT = ("base_num_decoder_layers", "base_emb_dim", "base_mlp_dim", 
 def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], findings: Findings) -> Job | None:
     """Return the job to run, or None if there is any fault. ``nodes`` are in rank order."""
     check_no_secrets({key: value for key, value in config.values.items() if key != RUN}, "", findings)
-    mode = mode_of(config, options)
+    mode = mode_of(config, options.training_mode)
     values = resolved(config.values, _variables(config), "", findings)
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
@@ -93,7 +91,7 @@ def _checked_job(reading: PrimusReading, config: PrimusFile, module: Mapping[str
     options = reading.options
     run = reading.config.trainops or RunConfig.model_construct()
     model = _model_of(module)
-    check_scaling(options, reading.mode, None, "An experiment of Primus", reading.findings)
+    check_scaling(options.training_scale_batch, reading.mode, None, "An experiment of Primus", reading.findings)
     scale = scale_of(reading)
     image = run.container_image or options.training_image or None
     check_engine(reading, image)

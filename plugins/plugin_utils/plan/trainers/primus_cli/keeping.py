@@ -10,8 +10,7 @@ import typing as t
 
 from ...formats.primus_yaml.keys import COUNT, FLAG, INTEGER
 from ...job.architecture import Architecture
-from ...job.memory import Keeping
-from ...job.recomputation import ALL, INPUT, OF_POLICY, SELECTIVE, XLA_LOGIT
+from ...job.memory import ALL, INPUT, OF_POLICY, SELECTIVE, XLA_LOGIT, Keeping
 from .reading import PrimusReading
 from .scale import Scale
 

@@ -26,7 +26,6 @@ class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
     framework = "primus"
     grammar = "megatron"
     options = PrimusOptions
-    launcher = "primus"
     uses_nccl = False
 
     def asks_for_image(self, config: PrimusFile) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ...job.architecture import Architecture
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.architecture import KNOWN_MODELS, Architecture, known_model
 from .reading import ScriptReading
 from .scripts import family_of
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 import re
 
 from ...formats.cvs1.megatron.config import PRECISIONS
-from ...job.batch_scaling import for_nodes_at_hand
 from ...job.peak_tflops import accelerator_of
-from ...job.sizes import ModelDimensions, Sizes, check_sizes
-from ...job.steps import warn_of_short_sequences
+from ...job.sizes import ModelDimensions, Sizes, check_sizes, for_nodes_at_hand, warn_of_short_sequences
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
 from .reading import ScriptReading
 from .scripts import dimensions_of, is_hub_name

@@ -10,9 +10,8 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from ...config.fields import words_of
 from ...config.kinds import AUTO
-from ...config.model import flag_in
+from ...config.model import flag_in, words_of
 from ...formats.cvs1.checks import (
     check_container_config,
     check_engine,
@@ -26,7 +25,7 @@ from ...formats.cvs1.megatron.dataset import DatasetSource
 from ...formats.cvs1.run_table import MULTI_NODE_KEYS, WITHOUT_EFFECT
 from ...job.container import is_mounted
 from ...job.ranks import on_one_machine
-from ...job.steps import warn_of_few_steps
+from ...job.sizes import warn_of_few_steps
 from .generations import OWN_INTERFACE, OWN_RDMA_DEVICES, lacks_scripts
 from .options import MegatronOptions
 from .reading import Reading

@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Callable
 
 from .....module_utils.node.contracts import Dataset
-from ...config.fields import variable_of
 from ...config.kinds import AUTO
+from ...config.model import variable_of
 from ...formats.cvs1.megatron.config import PRECISIONS
 from ...formats.cvs1.megatron.dataset import DEEPSEEK_RESULT
 from ...formats.cvs1.megatron.script_options import ScriptOptions

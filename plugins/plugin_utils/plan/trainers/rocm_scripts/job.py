@@ -14,13 +14,12 @@ from ...formats.cvs1.form import CvsForm
 from ...formats.cvs1.megatron.config import PRECISIONS, MegatronConfig, MegatronModelParameters
 from ...formats.cvs1.megatron.dataset import fetched_dataset
 from ...job.container import container_options
+from ...job.environment_variables import recording
+from ...job.gpu_checks import check_same_gpus
 from ...job.job import Job
-from ...job.memory import Keeping
-from ...job.recomputation import ALL, INPUT
-from ...job.recorder import recording
+from ...job.memory import ALL, INPUT, Keeping
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
-from ...job.visible_devices import check_same_gpus
 from .architecture import architecture_of
 from .branch_checks import check_branch
 from .config_checks import check_config, unused_keys

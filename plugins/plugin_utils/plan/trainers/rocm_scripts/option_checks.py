@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ....text.words import key_path, listed
-from ...config.fields import variable_of
+from ...config.model import variable_of
 from ...formats.cvs1.checks import warn_unmounted
 from ...formats.cvs1.megatron.config import PRECISIONS, MegatronModelParameters
 from ...formats.cvs1.megatron.script_options import ScriptOptions

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ...config.field_types import PathOrNothing
-from ...config.fields import key
-from ...config.texts import Written
+from ...config.field_types import PathOrNothing, Written
+from ...config.model import key
 from ...job.options import RunOptions
 
 Release = t.Annotated[

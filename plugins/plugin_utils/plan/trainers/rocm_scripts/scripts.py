@@ -10,8 +10,8 @@ from __future__ import annotations
 import posixpath
 
 from ....text.words import counted, key_path, listed, nearest, shown
-from ...config.patterns import is_found
-from ...job.known_models import KNOWN_MODELS
+from ...config.field_types import is_found
+from ...job.architecture import KNOWN_MODELS
 from ...job.sizes import ModelDimensions
 from .generations import (
     DEEPSEEK,

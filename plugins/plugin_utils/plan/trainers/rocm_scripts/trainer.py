@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ....contracts import Plan
 from ...config.findings import Findings
 from ...formats.cvs1.dialect import CvsFile
 from ...job.job import Job
 from ...job.ranks import Node
-from ..face import Converted, Trainer
+from ..face import Trainer
 from .options import MegatronOptions
 
 
@@ -23,8 +21,6 @@ class RocmScripts(Trainer[CvsFile, MegatronOptions]):
     framework = "megatron"
     grammar = "megatron"
     options = MegatronOptions
-    launcher = "megatron-lm"
-    converts: t.ClassVar[Mapping[str, str]] = {"primus": "primus_yaml"}
 
     def plan_job(
         self, config: CvsFile, options: MegatronOptions, nodes: Sequence[Node], findings: Findings
@@ -34,12 +30,6 @@ class RocmScripts(Trainer[CvsFile, MegatronOptions]):
         from .job import FORM  # noqa: PLC0415
 
         return plan_job(FORM, config.data, options, nodes, findings)
-
-    def converted(self, plan: Plan, _name: str) -> Converted | str:
-        """Return the experiment of Primus that trains what a plan does, or why there is none, as a sentence."""
-        from .as_primus import as_primus  # noqa: PLC0415
-
-        return as_primus(plan)
 
 
 TRAINER = RocmScripts()

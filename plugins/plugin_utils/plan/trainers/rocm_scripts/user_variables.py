@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping
 
 from ....text.words import key_path, shown
-from ...config.fields import variable_of
 from ...config.findings import Findings
-from ...config.model import typed
+from ...config.model import typed, variable_of
 from ...formats.cvs1.megatron.config import MegatronModelParameters
 from ...formats.cvs1.megatron.script_options import ScriptOptions
 from ...job.container import variables_of_user
 from ...job.environment_variables import warn_of_typos
-from ...job.visible_devices import visible_devices
+from ...job.gpu_checks import visible_devices
 from .generations import DEEPSEEK, READ
 from .reading import ScriptReading
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ...job.architecture import Architecture
-from ...job.known_models import KNOWN_MODELS
+from ...job.architecture import KNOWN_MODELS, Architecture
 from .reading import TorchTitanReading
 
 _QWEN3 = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from ....text.words import shown
 from ...config.findings import Findings
-from ...job.batch_scaling import check_scaling
+from ...job.sizes import check_scaling
 from .launch import check_run
-from .options import TorchTitanOptions
 from .precision import CONVERTERS
 from .reading import TorchTitanReading
 
@@ -18,7 +17,7 @@ def check_config(reading: TorchTitanReading) -> None:
     check_lines(reading.get("training.steps"), reading.get("metrics.log_freq"), "metrics.log_freq", reading.findings)
     _check_converters(reading)
     _check_checkpoints(reading)
-    check_scaling(reading.options, reading.mode, None, "TorchTitan's TOML", reading.findings)
+    check_scaling(reading.options.training_scale_batch, reading.mode, None, "TorchTitan's TOML", reading.findings)
     if reading.get("job.config_file"):
         reading.warn("job.config_file", "config_file has no effect: the run has its own copy.", "Leave it out.")
     assets = reading.get("model.hf_assets_path") or ""
@@ -30,11 +29,11 @@ def check_config(reading: TorchTitanReading) -> None:
         )
 
 
-def warn_of_model(options: TorchTitanOptions, remedy: str, findings: Findings) -> None:
+def warn_of_model(model: str | None, remedy: str, findings: Findings) -> None:
     """Warn of a model that a variable names, as the config has one."""
-    if options.training_model:
+    if model:
         message = "training_model has no effect: the config has one."
-        findings.warn("training_model", options.training_model, message, remedy)
+        findings.warn("training_model", model, message, remedy)
 
 
 def check_lines(steps: int | None, interval: int | None, place: str, findings: Findings) -> None:

@@ -16,11 +16,9 @@ from ...config.toml_config import written
 from ...formats.run_section import typed_file
 from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
-from ...job.branch import Branch, check_name
-from ...job.job import Job
-from ...job.memory import Keeping
+from ...job.job import Branch, Job, check_name
+from ...job.memory import ALL, INPUT, SELECTIVE, Keeping
 from ...job.ranks import Node
-from ...job.recomputation import ALL, INPUT, SELECTIVE
 from ...job.sizes import Sizes
 from ...job.thresholds import expected_in
 from .architecture import architecture_of
@@ -51,7 +49,7 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
     check_tokenizer(reading, reading.get(_ASSETS), _ASSETS)
     check_sizes(sizes, reading)
     if not config.model:
-        warn_of_model(options, "Set model.name and model.flavor.", findings)
+        warn_of_model(options.training_model, "Set model.name and model.flavor.", findings)
         if reading.get("model.name") and reading.get("model.flavor"):
             check_name(_model(reading), "model.flavor", findings)
     master = reading.master_address(f"{RUN}.master_address")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from .....module_utils.node.contracts import ContainerOptions
 from ...job.container import check_container, container_options, variables_of_user
-from ...job.recorder import recording
+from ...job.environment_variables import recording
 from .reading import RunReading
 
 RUN = "trainops"

@@ -18,12 +18,10 @@ from ...config.secret_names import is_secret_name, without_secrets
 from ...formats.run_section import typed_file
 from ...formats.torchtitan_run.config import RunFile
 from ...formats.torchtitan_run.file import TitanRun
-from ...job.batch_scaling import check_scaling
-from ...job.branch import Branch, check_name
-from ...job.job import Job
-from ...job.known_models import KNOWN_MODELS, known_model
+from ...job.architecture import KNOWN_MODELS, known_model
+from ...job.job import Branch, Job, check_name
 from ...job.ranks import Node
-from ...job.sizes import Sizes, check_sizes
+from ...job.sizes import Sizes, check_scaling, check_sizes
 from ...job.thresholds import expected_in
 from .checks import check_lines, warn_of_model
 from .launch import MODULE, RUN, check_run, of_run, torchrun
@@ -56,10 +54,10 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
     sizes = _sizes_of(reading)
     check_sizes(sizes, None, {name: reading.where(key) for name, key in _KEYS.items()}, findings)
     check_run(reading)
-    check_scaling(options, mode, None, "A config of TorchTitan", findings)
+    check_scaling(options.training_scale_batch, mode, None, "A config of TorchTitan", findings)
     check_lines(reading.given(_STEPS), reading.given(_INTERVAL), reading.where(_INTERVAL), findings)
     check_tokenizer(reading, _text(reading, _ASSETS), reading.where(_ASSETS))
-    warn_of_model(options, "Set config.", findings)
+    warn_of_model(options.training_model, "Set config.", findings)
     _check_paths(reading)
     _check_secrets(reading)
     if read.config:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...config.field_types import PathOrNothing
-from ...config.fields import key
+from ...config.model import key
 from ...job.options import RunOptions
 
 

@@ -27,7 +27,6 @@ class TorchTitan(Trainer["TitanConfig", TorchTitanOptions]):
     framework = "torchtitan"
     grammar = "torchtitan"
     options = TorchTitanOptions
-    launcher = "torchrun"
     uses_nccl = False
 
     def asks_for_image(self, config: TitanConfig) -> bool:

@@ -8,9 +8,9 @@ import typing as t
 from pydantic import BaseModel, create_model
 
 from ....config.field_types import Flag, FreeObject, Line, Name, NameList, Number, PositiveInteger
-from ....config.fields import ConfigSection, extra_of, key, optional
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf
+from ....config.model import ConfigSection, extra_of, key, optional
 from ....job.thresholds import ExpectedResults
 from .keys import KEYS, meaning_of
 from .kinds import whole

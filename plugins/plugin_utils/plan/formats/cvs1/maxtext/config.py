@@ -11,11 +11,10 @@ import typing as t
 
 from pydantic import Field
 
-from ....config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text
-from ....config.fields import ConfigSection, key, optional
+from ....config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text, Written
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf
-from ....config.texts import Written
+from ....config.model import ConfigSection, key, optional
 from .. import config_fields as cvs
 from .scripts import SCRIPTS
 from .xla_flag_sets import FLAG_SETS

@@ -7,8 +7,7 @@ Source: src/maxtext/configs/models/*.yml of MaxText 0.2.5. A preset goes before 
 
 from __future__ import annotations
 
-from ....job.architecture import Architecture
-from ....job.known_models import KNOWN_MODELS, known_model
+from ....job.architecture import KNOWN_MODELS, Architecture, known_model
 
 WITHOUT_PRESET = "default"
 # MaxText's keys, each with what `Architecture` calls it.

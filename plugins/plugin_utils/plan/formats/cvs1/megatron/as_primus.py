@@ -12,10 +12,9 @@ import typing as t
 from collections.abc import Mapping
 
 from .....text.words import key_path, listed, shown
-from ....config.findings import Findings
-from ....config.placed_findings import PlacedFindings
-from ....job.branch import Branch
-from ....job.options import RunOptions
+from ....config.findings import Findings, PlacedFindings
+from ....job.job import Branch
+from ....job.options import ConfigOptions
 from ...face import Sections
 from ...primus_yaml.reading import PrimusFile
 from ..for_trainer import for_trainer
@@ -40,11 +39,11 @@ _OF_BRANCH = {
 _KNOWN = {*_OF_BRANCH.values(), "model_size", "tokenizer_model", "precision", "fp8_recipe", "fp4_recipe", "result_dict"}
 _UNUSED = {"megatron_root", "training_scripts", "data_path", "dataset_source", "data_cache_dir"}
 _MODELS = Sections(MegatronConfig, MegatronModelParameters)
-_Reading = CvsReading[MegatronConfig, RunOptions]
+_Reading = CvsReading[MegatronConfig, ConfigOptions]
 
 
 def as_primus(
-    data: Mapping[str, t.Any], options: RunOptions, node_count: int, findings: Findings
+    data: Mapping[str, t.Any], options: ConfigOptions, node_count: int, findings: Findings
 ) -> tuple[PrimusFile | None, Findings]:
     """Return an experiment of Primus, or None if its branch has faults; and findings that name the keys of CVS."""
     reading, branch, parameters, faults = for_trainer(data, options, node_count, findings, _MODELS, _UNUSED)

@@ -8,12 +8,10 @@ import typing as t
 
 from pydantic import AfterValidator, Field
 
-from ....config.field_types import Flag, Path, PositiveInteger, Text
-from ....config.fields import ConfigSection, key, optional
+from ....config.field_types import Flag, Path, PositiveInteger, Text, Written, few, pattern
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf, Words
-from ....config.patterns import few, pattern
-from ....config.texts import Written
+from ....config.model import ConfigSection, key, optional
 from ....job.thresholds import ExpectedResults
 from .. import config_fields as cvs
 from .dataset import DatasetSource

@@ -15,8 +15,8 @@ import typing as t
 
 from ......module_utils.node import contracts
 from ....config.field_types import Path
-from ....config.fields import ConfigSection, optional
 from ....config.kinds import OneOf
+from ....config.model import ConfigSection, optional
 
 _SCRIPT = "examples/llama/prepare_dataset.sh"
 _SCRIPT_RESULT = "data_text_document"

@@ -8,7 +8,7 @@ import typing as t
 from dataclasses import replace
 
 from ....config.findings import Findings
-from ....job.options import RunOptions
+from ....job.options import ConfigOptions
 from ...face import Choice, Sections
 from ..dialect import CvsFile, Dialect
 
@@ -42,7 +42,7 @@ DIALECT = Dialect(
 )
 
 
-def _as_primus(config: CvsFile, options: RunOptions, node_count: int, findings: Findings) -> tuple[t.Any, Findings]:
+def _as_primus(config: CvsFile, options: ConfigOptions, node_count: int, findings: Findings) -> tuple[t.Any, Findings]:
     from .as_primus import as_primus  # noqa: PLC0415
 
     return as_primus(config.data, options, node_count, findings)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import typing as t
 
 from ....config.field_types import Flag, Path, PositiveInteger
-from ....config.fields import ConfigSection, optional
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf
+from ....config.model import ConfigSection, optional
 
 TokenizerType = t.Annotated[str, OneOf(("HuggingFaceTokenizer", "Llama2Tokenizer"))]
 Checkpointing = t.Annotated[str, OneOf(("none", "sel", "full"))]

@@ -13,12 +13,11 @@ import typing as t
 from collections.abc import Mapping
 
 from .....text.words import key_path, listed, shown
-from ....config.findings import Findings
+from ....config.findings import Findings, PlacedFindings
 from ....config.kinds import AUTO
-from ....config.placed_findings import PlacedFindings
 from ....config.toml_config import written
-from ....job.branch import Branch
-from ....job.options import RunOptions
+from ....job.job import Branch
+from ....job.options import ConfigOptions
 from ...face import Sections
 from ...torchtitan_toml.file import TitanFile
 from ..branch import canonical_model
@@ -69,15 +68,15 @@ _OF_CONFIG = {
     **{f"{RUN}.{name}": name for name in ("torchtitan_root", "nic_type")},
 }
 _MODELS = Sections(TitanConfig, TitanParameters)
-_Reading = CvsReading[TitanConfig, RunOptions]
+_Reading = CvsReading[TitanConfig, ConfigOptions]
 
 
 def as_toml(
-    data: Mapping[str, t.Any], options: RunOptions, node_count: int, findings: Findings
+    data: Mapping[str, t.Any], options: ConfigOptions, node_count: int, findings: Findings
 ) -> tuple[TitanFile | None, Findings]:
     """Return the config as TorchTitan's, or None if its branch has faults; and findings that name the keys of CVS."""
     unused = {"data_cache_dir"}
-    if options.training_record_only or options.training_thresholds:
+    if not options.is_judged:
         unused.update(TitanResults.model_fields)
     reading, branch, parameters, faults = for_trainer(data, options, node_count, findings, _MODELS, unused)
     config = reading.config

@@ -8,9 +8,9 @@ import typing as t
 from pydantic import Field
 
 from ....config.field_types import Flag, NaturalInteger, Number, Path, PositiveInteger, Text
-from ....config.fields import ConfigSection, key, optional
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf, Whole, Words
+from ....config.model import ConfigSection, key, optional
 from ....job.thresholds import ExpectedResults
 from .. import config_fields as cvs
 

@@ -7,7 +7,7 @@ import re
 import typing as t
 
 from ....config.findings import Findings
-from ....job.options import RunOptions
+from ....job.options import ConfigOptions
 from ...face import Sections
 from ..dialect import CvsFile, Dialect
 
@@ -18,7 +18,7 @@ def _sections() -> Sections:
     return Sections(TitanConfig, TitanParameters)
 
 
-def _as_toml(config: CvsFile, options: RunOptions, node_count: int, findings: Findings) -> tuple[t.Any, Findings]:
+def _as_toml(config: CvsFile, options: ConfigOptions, node_count: int, findings: Findings) -> tuple[t.Any, Findings]:
     from .as_toml import as_toml  # noqa: PLC0415
 
     return as_toml(config.data, options, node_count, findings)

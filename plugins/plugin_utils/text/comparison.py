@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a comparison of runs says: whether they can be compared, what differs, and by which test. Codes are public."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..contracts import Reason
+from .sentences import Form, filled, sentence
+
+_REHEARSAL = "a rehearsal, in which a toy model trains on CPUs"
+_JUDGED = "judged from {runs} runs of the same key"
+_PREDICTION = (
+    "noise is where {what} would fall with 95 % probability, "
+    + _JUDGED
+    + "{together} (prediction interval, Student's t)"
+)
+_WHAT = {"": "one more run", "second_run": "a second run"}
+_RANKS = "Mann–Whitney test, by {method}, of {before} and {after} runs, p = {p:.2g}"
+_METHODS = {"": "permutation", "approximation": "normal approximation"}
+
+
+COMPARISON: t.Final[dict[str, dict[str, Form]]] = {
+    # Why the numbers of two runs cannot be compared.
+    "not_comparable": {
+        "rehearsal": Form(
+            f"{{run_id}} is {_REHEARSAL}: it says nothing about {{model}} on {{gpu}}, and its numbers cannot be "
+            "compared."
+        ),
+        "models": Form("The two trained different models, {models:and}: their numbers cannot be compared."),
+    },
+    # What has to be known of numbers that can.
+    "rehearsals": {"": Form("Both are rehearsals, in which a toy model trains on CPUs.")},
+    "recorded_only": {"": Form("{run_ids:and} had no thresholds: the speed was recorded, not judged.")},
+    "sizes_differ": {"": Form("The two differ in {sizes:size_pairs}.")},
+    "older": {"": Form("{run_id} is the older one.")},
+    # How a change was tested.
+    "too_few_runs": {
+        "": Form("{runs:count earlier run} of the same key; {needed} are needed to know how much runs differ anyway"),
+        "none": Form("no earlier run of the same key; {needed} are needed to know how much runs differ anyway"),
+    },
+    "prediction_interval": {
+        "_".join(filter(None, (case, together))): Form(_PREDICTION.replace("{what}", what).replace("{together}", more))
+        for case, what in _WHAT.items()
+        for together, more in (("", ""), ("together", " and {tests} metrics together"))
+    },
+    "too_few_to_differ": {"": Form("{before} and {after} runs: even the clearest difference would be within noise")},
+    "mann_whitney": {
+        "_".join(filter(None, (case, together))): Form(_RANKS.replace("{method}", method) + more)
+        for case, method in _METHODS.items()
+        for together, more in (("", ""), ("together", ", corrected for {tests} tests at once"))
+    },
+    # A setting of the nodes.
+    "setting": {
+        kind + places: Form(text + where)
+        for kind, text in (
+            ("added", "+ {name}={after}"),
+            ("removed", "− {name}={before}"),
+            ("changed", "{name}: {before} → {after}"),
+        )
+        for places, where in (
+            ("", ""),
+            ("_in_place", " (place {places:all_listed})"),
+            ("_in_places", " (places {places:all_listed})"),
+        )
+    },
+}
+# Whether a change is real, by its outcome.
+OUTCOMES: t.Final = {
+    "real change": "This is a real change, not noise.",
+    "within noise": "This is within noise.",
+    "not known": "Not known to be real: {test}.",
+}
+
+
+def comparison_finding(code: str, case: str = "", **values: t.Any) -> Reason:
+    """Return a finding of a comparison with its sentence."""
+    finding: Reason = {"code": code, "message": "", "values": values}
+    if case:
+        finding["case"] = case
+    return {**finding, "message": sentence(COMPARISON, finding)}
+
+
+def outcome_in_words(outcome: str, test: str) -> str:
+    """Return whether a change is real, as a sentence."""
+    return filled(OUTCOMES[outcome], {"test": test})

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an inspection found on a node, in words: its GPUs and who uses them, RDMA ports, mounts, versions and limits."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+
+from ...module_utils.node.rdma_library import MountProblem
+from .words import listed
+
+NO_GPU: t.Final = "no GPU"
+_SHOWN_PROCESSES = 3
+_LONGEST_COMMAND = 80
+# A property that is a list of numbers reads as here; one that has none here reads as its name and each of its values.
+_LIMITS = {"power_cap_watts": "power cap {} W", "clock_mhz": "clock {} MHz", "memory_gib": "memory {} GiB"}
+_NAMES = {"socket_mtu": "socket", "rdma_mtu": "RDMA"}
+# Of these the value says all.
+_NAMELESS = frozenset({"kernel", "image"})
+
+
+def gpus_in_words(gpus: Mapping[str, t.Any]) -> str:
+    """Return how many GPUs of which models the driver offers: ``8 × AMD Instinct MI300X``."""
+    return f"{gpus['count']} × {' and '.join(gpus['models']) or 'GPU'}" if gpus["count"] else NO_GPU
+
+
+def processes_in_words(processes: Iterable[Mapping[str, t.Any]]) -> str:
+    """Return who computes on the GPUs: ``python3 train.py (pid 7, alice)``; of many the first ones."""
+    return listed(map(_process, processes), _SHOWN_PROCESSES)
+
+
+def _process(process: Mapping[str, t.Any]) -> str:
+    owner = f"run {process['run_id']}" if process["run_id"] else process["user"]
+    return f"{process['command'][:_LONGEST_COMMAND]} (pid {process['pid']}, {owner})"
+
+
+def ports_in_words(ports: Iterable[Mapping[str, t.Any]]) -> str:
+    """Return the states of RDMA ports: ``bnxt_re3 is DOWN (Disabled)``."""
+    return ", ".join(f"{one['device']} is {one['state']} ({one['physical_state']})" for one in ports)
+
+
+def properties_in_words(properties: Mapping[str, t.Any]) -> str:
+    """Return the properties of a node that others should have as well: ``power cap 550/700 W, clock 1980 MHz``."""
+    return ", ".join(text for name, value in properties.items() for text in _property(name, value)) or "nothing"
+
+
+def _property(name: str, value: t.Any) -> list[str]:
+    if isinstance(value, dict):
+        return [gpus_in_words(value)]
+    if isinstance(value, int):
+        return [f"{value} × {name}"]
+    if name in _LIMITS:
+        return [_LIMITS[name].format("/".join(map(str, value)))]
+    if name in _NAMELESS:
+        return [str(one) for one in value]
+    return [f"{_NAMES.get(name, name)} {one or '(inbox)'}" for one in value]
+
+
+def mounts_in_words(problems: Iterable[Mapping[str, str]]) -> str:
+    """Return what is wrong with mounts, each problem once."""
+    return "; ".join(dict.fromkeys(MountProblem(**one).reason for one in problems))
+
+
+def mounts_fixed_by(problems: Iterable[Mapping[str, str]]) -> str:
+    """Return what repairs mounts: commands, and what a person has to do."""
+    known = [MountProblem(**one) for one in problems]
+    return "; ".join(dict.fromkeys(one.command if one.fixes else f"manual step: {one.command}" for one in known))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the findings of an isolation say, and why a host is in quarantine. Codes and cases are public."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..contracts import Reason
+from .sentences import Form, sentence
+
+_SLOW = "is {slower_by:slower}{interval:bounds}"
+_UNPROVED = "took {slower_by:longer} both times; among these nodes only {proof:at_most} would be proof"
+_AT_SCALE = "{nodes} nodes are {slower_by:slower 0} than groups of {than} ({probe})"
+_FAIL_AT_SCALE = "{nodes} nodes fail, and those of {than} do not ({probe})"
+_WHAT = {"": "{node} ({part})", "link": "The link {node}–{other}"}
+_NOT_PROVED = "Nothing is proved to be slow, but "
+_SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
+
+ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
+    "slow": {case: Form(f"{what} {_SLOW}") for case, what in _WHAT.items()},
+    "broken": {case: Form(f"{what} is broken") for case, what in _WHAT.items()},
+    # What made a node or link a suspect, twice.
+    "tested_again": {
+        "slow": Form(
+            "{probe} takes {times:figures 3} times as long as usual, and {times_again:figures 3} times when tested "
+            "again against proven nodes; that is {deviations:.1f} deviations, and {needed:.1f} would be enough"
+        ),
+        "broken": Form("{probe} fails, and again when repeated: {said}"),
+    },
+    "unproved": {
+        **{case: Form(f"{what} {_UNPROVED}") for case, what in _WHAT.items()},
+        "title": Form(f"{_NOT_PROVED}{_WHAT['']} {_UNPROVED}"),
+        "title_link": Form(f"{_NOT_PROVED}the link {{node}}–{{other}} {_UNPROVED}"),
+    },
+    "unmeasured": {
+        "nodes": Form("{probe} failed on all nodes: {said}"),
+        "between": Form("{probe} failed between all nodes: {said}"),
+        "title": Form(_NOT_PROVED + "{probes:failed_probes}"),
+    },
+    "slow_at_scale": {
+        "": Form(f"Groups of {_AT_SCALE}"),
+        "fails": Form(f"Groups of {_FAIL_AT_SCALE}"),
+        "title": Form(f"No node is slow, but groups of {_AT_SCALE}"),
+        "title_fails": Form(f"No node is slow, but groups of {_FAIL_AT_SCALE}"),
+    },
+    "coarse": {"": Form(_NOT_PROVED + "some differences are too uncertain to call all nodes good")},
+    "good": {
+        "": Form("{nodes:all node} are good"),
+        "one_node": Form("The node is good"),
+        "with_links": Form("{nodes:all node} and their links are good"),
+    },
+    "some_tested": {"": Form("{good:count node} good, {untested} not tested")},
+    "none_tested": {"": Form("No node was tested")},
+    "untested": {"": Form("{node} was not tested: {said}")},
+    "suspicion": {
+        "confirmed": Form(_SUSPECT_OF_RUN + "confirmed"),
+        "not_confirmed": Form(_SUSPECT_OF_RUN + "not confirmed by these tests"),
+        "not_tested": Form(_SUSPECT_OF_RUN + "not tested"),
+    },
+    "gpus_untested": {"": Form("GPUs were not tested")},
+    "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
+    "proof": {
+        "": Form("Proof that a node is slower begins at {least:proofs}"),
+        "none": Form("No measurement proves here that a node is slower"),
+    },
+    "peak": {
+        "": Form("{model}: usually {tflops:,.0f} TFLOP/s in {precision} ({probe}), {share:share 2} of the peak"),
+        "unknown": Form("{model}: usually {tflops:,.0f} TFLOP/s in {precision} ({probe})"),
+    },
+}
+# Why a host is in quarantine, and what takes it out again.
+QUARANTINE: t.Final[dict[str, dict[str, Form]]] = {
+    "held": {
+        "run": Form("it made run {run_id} fail at {since} ({reason})"),
+        "isolation": Form("isolation {isolation} found on {since} that {reason}; it is held until {until}"),
+        "isolation_without_end": Form(
+            "isolation {isolation} found on {since} that {reason}; it is held without an end"
+        ),
+    },
+    "released": {
+        "run": Form("Once it is repaired, a green preflight takes it out of quarantine."),
+        "isolation": Form("Once it is repaired, an isolation that finds it good takes it out of quarantine."),
+    },
+}
+
+
+def isolation_finding(code: str, case: str = "", node: str = "", **values: t.Any) -> Reason:
+    """Return a finding of an isolation with its sentence, which has no full stop."""
+    finding: Reason = {"code": code, "message": ""}
+    if case:
+        finding["case"] = case
+    if node:
+        finding["node"] = node
+    if values:
+        finding["values"] = values
+    return {**finding, "message": sentence(ISOLATION, finding)}
+
+
+def title_of(finding: Reason, more: int, *, gpus_untested: bool) -> str:
+    """Return the title of an isolation: its main finding, and how many more suspects there are."""
+    others = f", and {more} more" if more else ""
+    untested = f"; {ISOLATION['gpus_untested'][''].one}" if gpus_untested else ""
+    return f"{finding['message']}{others}{untested}"

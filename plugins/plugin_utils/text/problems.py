@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What problems of nodes say and what to do about them, by their codes: those of nodes, and those of the controller."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable
+
+from ...module_utils.node import problems as of_nodes
+from ...module_utils.node.problems import Problem
+
+
+class Unreachable(t.NamedTuple):
+    """Why ssh did not reach a node, as the middle of a sentence, and what to do."""
+
+    cause: str
+    remedy: str
+
+
+# By the codes of `unreachable`; ``said`` is what ssh said.
+UNREACHABLE: t.Final = {
+    "unknown_host": Unreachable(
+        "no such host name is known to this machine",
+        "Set ansible_host to the node's address in the inventory, or add the name to DNS or /etc/hosts here.",
+    ),
+    "host_key_changed": Unreachable(
+        "the node has another host key than the one that this machine knows",
+        "If the node was installed again, remove the old key with ssh-keygen -R HOST and log in once by hand; if not, "
+        "find out who answers at its address.",
+    ),
+    "host_key_unknown": Unreachable(
+        "this machine does not know the node's host key",
+        "Log in once by hand (ssh USER@HOST) and compare the fingerprint, or add it with ssh-keyscan HOST >> "
+        "~/.ssh/known_hosts.",
+    ),
+    "login_refused": Unreachable(
+        "the node is up, but refuses the login",
+        "Check ansible_user, and give the node this machine's public key (ssh-copy-id USER@HOST), or name the right "
+        "key with ansible_ssh_private_key_file; for a password, add --ask-pass.",
+    ),
+    "connection_refused": Unreachable(
+        "the node is up, but nothing listens on its SSH port",
+        "Start sshd there (systemctl start ssh or sshd, from its console), or set ansible_port to the port on which it "
+        "listens.",
+    ),
+    "no_route": Unreachable(
+        "no way leads to the node's address",
+        "Check that the node is on (its BMC), and that its address and the routes of this machine are right.",
+    ),
+    "timeout": Unreachable(
+        "nothing answers at the node's address",
+        "Check that the node is on (ping, its BMC), that ansible_host is right, and that no firewall drops packets.",
+    ),
+    "connection_ended": Unreachable(
+        "the node ended the connection",
+        "Check that sshd works there (journalctl --unit ssh or sshd); it ends connections when there are too many at "
+        "once (MaxStartups) or an address is banned.",
+    ),
+}
+UNREACHABLE_OTHERWISE: t.Final = "Check that the node is up and its management network works (ssh USER@HOST)."
+
+SENTENCES: t.Final = {
+    **of_nodes.SENTENCES,
+    # The node does not answer.
+    **dict.fromkeys((*UNREACHABLE, "no_answer"), "{said}"),
+    "connected_without_answer": "connected, but no answer for {seconds} s; a file system there may be hanging",
+    "task_silent": "it has not answered for {seconds:.0f} s",
+    "job_ended": "{said}",
+    # The program of a phase does not run there.
+    "program_not_run": "{python} did not run the program of phase {phase} (exit status {exit_status}): {said}. Python "
+    "3.8 or newer is needed there; set ansible_python_interpreter to it",
+    "become_program_missing": "{program} is missing, and Ansible needs it to become another user; install it, or set "
+    "ansible_become=false",
+    "become_password_wrong": "the sudo password is wrong; enter it with --ask-become-pass",
+    "become_password_missing": "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one",
+    "become_forbidden": "this login may not use sudo; allow it, or set ansible_become=false",
+    "become_failed": "Ansible could not become another user: {said}",
+    # What following a training finds.
+    "run_silent": "no log of the run has grown for {seconds:.0f} s",
+    "log_silent": "its log has not grown for {seconds:.0f} s",
+    "loss_not_finite": "the loss is {loss} at step {step} (training_abort_on_nan)",
+    "nan_iteration": "the trainer reported a NaN iteration at step {step} (training_abort_on_nan)",
+    "steps_not_kept": "its log has more than {most} steps: the rest is not kept",
+    "preflight_red": "its preflight is red: {reasons}",
+}
+
+_BECOME = "Check the login with: ansible HOST -i INVENTORY -m ansible.builtin.command -a id --become."
+_ROOM = "Free space there, or put log_dir on another disk."
+_PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
+_HELD = "Wait for that run to end, or stop it with the command above and the inventory of its nodes."
+# Most sentences say themselves what to do; these need one more.
+_REMEDIES = {
+    "port_taken": "Find what holds it on the node (ss -ltnp 'sport = :{port}') and end it, or set training_master_port "
+    "to another port.",
+    "held": _HELD,
+    "held_by_same_name": _HELD,
+    "program_not_run": "Install Python 3.8 or newer there, or set ansible_python_interpreter for the host to the one "
+    "that it has.",
+    "no_engine": "Install docker or podman there, or set container_engine=none.",
+    "too_little_room": _ROOM,
+    "disk_full": _ROOM,
+    "checkout_missing": _PUT,
+    "script_missing": _PUT,
+    "folder_open": "Run that command on the node as the owner of the folder, or choose another log_dir.",
+    "parent_open": "Run that command on the node as the owner of the folder, or choose another log_dir.",
+    "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
+    "runs.",
+    **dict.fromkeys(
+        (
+            "become_program_missing",
+            "become_password_wrong",
+            "become_password_missing",
+            "become_forbidden",
+            "become_failed",
+        ),
+        _BECOME,
+    ),
+}
+_OTHERWISE = "playbooks/preflight.yml, with --limit and the name of the node, checks everything that a run needs there."
+
+
+def in_words(problems: Iterable[Problem]) -> str:
+    """Return problems as one sentence without a full stop."""
+    return of_nodes.in_words(problems, SENTENCES)
+
+
+def remedy_of(problems: Iterable[Problem]) -> str:
+    """Return what to do about a node on which a run cannot begin, by the first of its problems that has a remedy."""
+    for one in problems:
+        if one["code"] in _REMEDIES:
+            return _REMEDIES[one["code"]].format(**one["values"])
+    return _OTHERWISE
+
+
+def why_unreachable(problem: Problem) -> tuple[str, str]:
+    """Return a sentence about why a node does not answer, without a full stop, and what to do about it."""
+    known, said = UNREACHABLE.get(problem["code"]), in_words([problem])
+    if known is None:
+        return f"The node did not answer: {said or 'nothing more is known'}", UNREACHABLE_OTHERWISE
+    return f"{known.cause[0].upper()}{known.cause[1:]} ({said})", known.remedy

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much slower something is, in words: never a percentage above 1,000, which nobody can picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+_MINUS = "\N{MINUS SIGN}"
+# As a fraction; what is slower by more is so by another order of magnitude.
+_MOST = 10.0
+_AT_MOST = "more than 1,000 %"
+_TEN_TIMES = "more than ten times"
+
+
+def slower(by: float, digits: int = 1) -> str:
+    """Return a fraction as ``31.0 % slower``."""
+    return f"{_TEN_TIMES} slower" if by > _MOST else f"{100 * by:.{digits}f} % slower"
+
+
+def longer(by: float) -> str:
+    """Return a fraction after "took": ``31.0 % longer``."""
+    return f"{_TEN_TIMES} as long" if by > _MOST else f"{100 * by:.1f} % longer"
+
+
+def bounds(interval: Sequence[float]) -> str:
+    """Return the interval of such a fraction, in brackets: `` (30.0 to 33.0 %)``; empty if all of it is too large."""
+    low, high = interval
+    if low > _MOST:
+        return ""
+    return f" (at least {100 * low:.1f} %)" if high > _MOST else f" ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def at_most(by: float, digits: int = 0) -> str:
+    """Return a fraction in percent: ``45 %``."""
+    return _AT_MOST if by > _MOST else f"{100 * by:.{digits}f} %"
+
+
+def signed(by: float) -> str:
+    """Return a change in percent with its sign: ``+2.1 %``."""
+    if by > _MOST:
+        return _AT_MOST
+    text = f"{100 * by:+.1f}"
+    return f"{'0.0' if text == '-0.0' else text.replace('-', _MINUS)} %"
+
+
+def sizes_in_words(sizes: Iterable[Mapping[str, float | None]]) -> str:
+    """Return how much longer than the smallest groups those of other sizes take: ``8 nodes +2.1 %``."""
+    return ", ".join(f"{one['nodes']} nodes {_size(one['slower_by'])}" for one in sizes)
+
+
+def _size(by: float | None) -> str:
+    return "failed" if by is None else longer(by) if by > _MOST else f"{100 * by:+.1f} %".replace("-", _MINUS)
+
+
+def proofs_in_words(proofs: Mapping[str, float]) -> str:
+    """Return from which fraction on each probe proves a node slow: ``3 % (cpu), 5 % (memory)``."""
+    return ", ".join(f"{at_most(by)} ({probe})" for probe, by in proofs.items())
+
+
+def failed_probes(probes: Iterable[Mapping[str, str]]) -> str:
+    """Return which probes failed, on all nodes or between them."""
+    return ", ".join(f"{one['probe']} failed {'on' if one['of'] == 'nodes' else 'between'} all nodes" for one in probes)

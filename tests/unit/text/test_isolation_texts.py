@@ -1,0 +1,191 @@
+"""What each finding of an isolation says."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text import slowness
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.isolation import (
+    ISOLATION,
+    QUARANTINE,
+    isolation_finding,
+    title_of,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.sentences import filled
+
+_SLOW = {"slower_by": 0.3125, "interval": [0.3, 0.33], "probe": "cpu"}
+_UNPROVED = {"slower_by": 0.29, "proof": 0.45, "probe": "cpu"}
+_AT_SCALE = {"probe": "tcp_groups", "nodes": 8, "than": 4, "slower_by": 0.4}
+_FAILS = {**_AT_SCALE, "slower_by": None}
+_RUN = {"reason": "nccl: timeout"}
+_PEAK = {"model": "H100", "tflops": 1500.4, "precision": "BF16", "probe": "torch_gemm"}
+# Code, case and values of a finding, and what it says of gpu1.
+ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
+    ("slow", "", {**_SLOW, "part": "gpu 3"}, "gpu1 (gpu 3) is 31.2 % slower (30.0 to 33.0 %)"),
+    ("slow", "link", {**_SLOW, "other": "gpu2"}, "The link gpu1–gpu2 is 31.2 % slower (30.0 to 33.0 %)"),
+    ("broken", "", {"part": "cpu", "probe": "cpu"}, "gpu1 (cpu) is broken"),
+    ("broken", "link", {"other": "gpu2", "probe": "tcp"}, "The link gpu1–gpu2 is broken"),
+    (
+        "tested_again",
+        "slow",
+        {"probe": "cpu", "times": 1.3017, "times_again": 1.31, "deviations": 20.04, "needed": 4.0},
+        "cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes; that is 20.0 "
+        "deviations, and 4.0 would be enough",
+    ),
+    ("tested_again", "broken", {"probe": "tcp", "said": "no route"}, "tcp fails, and again when repeated: no route"),
+    (
+        "unproved",
+        "",
+        {**_UNPROVED, "part": "cpu"},
+        "gpu1 (cpu) took 29.0 % longer both times; among these nodes only 45 % would be proof",
+    ),
+    (
+        "unproved",
+        "link",
+        {**_UNPROVED, "other": "gpu2"},
+        "The link gpu1–gpu2 took 29.0 % longer both times; among these nodes only 45 % would be proof",
+    ),
+    (
+        "unproved",
+        "title",
+        {**_UNPROVED, "part": "cpu"},
+        "Nothing is proved to be slow, but gpu1 (cpu) took 29.0 % longer both times; among these nodes only 45 % "
+        "would be proof",
+    ),
+    (
+        "unproved",
+        "title_link",
+        {**_UNPROVED, "other": "gpu2"},
+        "Nothing is proved to be slow, but the link gpu1–gpu2 took 29.0 % longer both times; among these nodes only "
+        "45 % would be proof",
+    ),
+    ("unmeasured", "nodes", {"probe": "disk", "said": "no space"}, "disk failed on all nodes: no space"),
+    ("unmeasured", "between", {"probe": "tcp", "said": "no route"}, "tcp failed between all nodes: no route"),
+    (
+        "unmeasured",
+        "title",
+        {"probes": [{"probe": "disk", "of": "nodes"}, {"probe": "tcp", "of": "between"}]},
+        "Nothing is proved to be slow, but disk failed on all nodes, tcp failed between all nodes",
+    ),
+    ("slow_at_scale", "", _AT_SCALE, "Groups of 8 nodes are 40 % slower than groups of 4 (tcp_groups)"),
+    ("slow_at_scale", "fails", _FAILS, "Groups of 8 nodes fail, and those of 4 do not (tcp_groups)"),
+    (
+        "slow_at_scale",
+        "title",
+        _AT_SCALE,
+        "No node is slow, but groups of 8 nodes are 40 % slower than groups of 4 (tcp_groups)",
+    ),
+    (
+        "slow_at_scale",
+        "title_fails",
+        _FAILS,
+        "No node is slow, but groups of 8 nodes fail, and those of 4 do not (tcp_groups)",
+    ),
+    (
+        "coarse",
+        "",
+        {},
+        "Nothing is proved to be slow, but some differences are too uncertain to call all nodes good",
+    ),
+    ("good", "", {"nodes": 4}, "All 4 nodes are good"),
+    ("good", "one_node", {"nodes": 1}, "The node is good"),
+    ("good", "with_links", {"nodes": 2}, "Both nodes and their links are good"),
+    ("some_tested", "", {"good": 1, "untested": 2}, "1 node good, 2 not tested"),
+    ("none_tested", "", {}, "No node was tested"),
+    ("untested", "", {"said": "held by run night-1"}, "gpu1 was not tested: held by run night-1"),
+    ("suspicion", "confirmed", _RUN, "gpu1 was a suspect of the run (nccl: timeout): confirmed"),
+    ("suspicion", "not_confirmed", _RUN, "gpu1 was a suspect of the run (nccl: timeout): not confirmed by these tests"),
+    ("suspicion", "not_tested", _RUN, "gpu1 was a suspect of the run (nccl: timeout): not tested"),
+    ("gpus_untested", "", {}, "GPUs were not tested"),
+    (
+        "sizes",
+        "",
+        {
+            "probe": "tcp_groups",
+            "least": 4,
+            "sizes": [
+                {"nodes": 8, "slower_by": -0.021},
+                {"nodes": 16, "slower_by": None},
+                {"nodes": 32, "slower_by": 20.0},
+            ],
+        },
+        "Against groups of 4 nodes: 8 nodes −2.1 %, 16 nodes failed, 32 nodes more than ten times as long (tcp_groups)",
+    ),
+    (
+        "proof",
+        "",
+        {"least": {"cpu": 0.03, "tcp": 12.0}},
+        "Proof that a node is slower begins at 3 % (cpu), more than 1,000 % (tcp)",
+    ),
+    ("proof", "none", {}, "No measurement proves here that a node is slower"),
+    ("peak", "", {**_PEAK, "share": 0.506}, "H100: usually 1,500 TFLOP/s in BF16 (torch_gemm), 51 % of the peak"),
+    ("peak", "unknown", _PEAK, "H100: usually 1,500 TFLOP/s in BF16 (torch_gemm)"),
+)
+
+
+@pytest.mark.parametrize(("code", "case", "values", "said"), ROWS)
+def test_what_a_finding_says(code: str, case: str, values: dict[str, t.Any], said: str) -> None:
+    assert isolation_finding(code, case, "gpu1", **values)["message"] == said
+
+
+def test_each_finding_is_shown() -> None:
+    assert {row[:2] for row in ROWS} == {(code, case) for code, cases in ISOLATION.items() for case in cases}
+
+
+@pytest.mark.parametrize(
+    ("more", "gpus_untested", "said"),
+    [
+        (0, False, "gpu1 (cpu) is broken"),
+        (2, False, "gpu1 (cpu) is broken, and 2 more"),
+        (1, True, "gpu1 (cpu) is broken, and 1 more; GPUs were not tested"),
+    ],
+)
+def test_a_title_counts_the_other_suspects(more: int, gpus_untested: bool, said: str) -> None:
+    broken = isolation_finding("broken", "", "gpu1", part="cpu")
+    assert title_of(broken, more, gpus_untested=gpus_untested) == said
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (0.0, ("0.0 % slower", "0.0 % longer", "0 %", "+0.0 %")),
+        (10.0, ("1000.0 % slower", "1000.0 % longer", "1000 %", "+1000.0 %")),
+        (10.01, ("more than ten times slower", "more than ten times as long", *(2 * ["more than 1,000 %"]))),
+    ],
+)
+def test_no_percentage_is_above_1000(by: float, said: tuple[str, ...]) -> None:
+    assert (slowness.slower(by), slowness.longer(by), slowness.at_most(by), slowness.signed(by)) == said
+
+
+def test_a_change_that_rounds_to_nothing_has_no_minus() -> None:
+    assert [slowness.signed(by) for by in (-0.0001, -0.021)] == ["0.0 %", "−2.1 %"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(0.3, 0.33, " (30.0 to 33.0 %)"), (9.0, 11.0, " (at least 900.0 %)"), (10.5, 30.0, "")]
+)
+def test_an_interval_ends_at_1000_percent(low: float, high: float, said: str) -> None:
+    assert slowness.bounds([low, high]) == said
+
+
+HELD = {
+    "run_id": "night-1",
+    "since": "2026-11-21",
+    "reason": "killed: x",
+    "isolation": "sweep-1",
+    "until": "2026-11-28",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("run", "it made run night-1 fail at 2026-11-21 (killed: x)"),
+        ("isolation", "isolation sweep-1 found on 2026-11-21 that killed: x; it is held until 2026-11-28"),
+        ("isolation_without_end", "isolation sweep-1 found on 2026-11-21 that killed: x; it is held without an end"),
+    ],
+)
+def test_why_a_host_is_in_quarantine(case: str, said: str) -> None:
+    assert filled(QUARANTINE["held"][case].one, HELD) == said
