@@ -14,7 +14,7 @@ from ..module_utils.logs.record import ALL_METRICS
 
 
 class Family(t.NamedTuple):
-    """A family of OpenMetrics: its name without the unit, and by what values are multiplied."""
+    """A family of OpenMetrics: its name without the unit, and a factor for values."""
 
     name: str
     help: str
@@ -23,7 +23,7 @@ class Family(t.NamedTuple):
 
 
 class Key(t.NamedTuple):
-    """A key of CVS's thresholds files: what its value is multiplied by, and of which statistic it is if not its own."""
+    """A key of CVS's thresholds files: a factor for its value, and the statistic unless it is the metric's own."""
 
     factor: float = 1.0
     statistic: str | None = None
@@ -32,13 +32,13 @@ class Key(t.NamedTuple):
 class Row(t.NamedTuple):
     """A metric on the controller.
 
-    ``name`` stands in a sentence, ``label`` begins a line. ``did`` is the verb for its value on a node, with the fields
-    of the row ``threshold_met`` of the catalogue. A metric with ``expected``, what its threshold is, is a key of
-    ``result_dict`` by its own name and by each of the ``aliases``; both are keys of thresholds files, and so are
-    ``keys``. ``place`` is its place among the figures of a report; without a place it is none of them.
-    ``only_if_judged`` hides the figure of a run without a threshold. What is ``in_short`` stands wherever a run is one
-    line. ``plotted`` says whether a report draws it over the steps, ``as_percent`` whether a reader gets the fraction
-    in percent, and ``needs`` names what a plan must have.
+    ``name`` is for a sentence, ``label`` for the beginning of a line. ``did`` is the verb for its value on a node, with
+    the fields of the row ``threshold_met`` of the catalogue. A metric with ``expected`` (a description of its threshold)
+    is a key of ``result_dict`` by its own name and by each of the ``aliases``; both are keys of thresholds files, and so
+    are ``keys``. ``place`` is its place among the figures of a report; without a place it is no figure.
+    ``only_if_judged`` hides the figure of a run without a threshold. A line about a run shows the metrics that are
+    ``in_short``. Reports draw a ``plotted`` metric over the steps, write one ``as_percent`` in percent, and show one with
+    ``needs`` only if the plan has that value.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page of the metrics shows: those of steps and those of the run, each with what it is called elsewhere."""
+"""The values of the page of metrics: each metric of a step or of the run, with its names elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The classes of failures, a row each: how near one is to the cause, and what helps.
+"""The classes of failures, a row each: how near one is to the cause, and the remedy.
 
 The smaller the number, the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x,
 out of memory 2x, NaN and what Neuron says in general 3x, the program and its settings 4x, the network and the

@@ -46,7 +46,7 @@ class Metric(t.NamedTuple):
 
     ``unit`` is what the value is measured in. ``better`` is ``higher``, ``lower`` or ``none``: in which direction
     a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold;
-    of `METRICS_OF_RUN` it is of all steps. ``printed`` are the settings by which a log prints such a metric, each with
+    of `METRICS_OF_RUN` it is of all steps. ``printed`` are the settings of a log with such a metric, each with
     how many of its units make one of the metric's; the largest value counts.
     """
 

@@ -31,7 +31,7 @@ from . import (
 )
 
 # Where two match in one line, the first one here counts: what is of one program alone goes before what any may print.
-# It says itself what it is more specific than.
+# It lists the others in ``more_specific_than``.
 PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (
     tuple(
