@@ -33,12 +33,12 @@ class Row(t.NamedTuple):
     """A metric on the controller.
 
     ``name`` is for a sentence, ``label`` for the beginning of a line. ``did`` is the verb for its value on a node, with
-    the fields of the row ``threshold_met`` of the catalogue. A metric with ``expected`` (a description of its threshold)
-    is a key of ``result_dict`` by its own name and by each of the ``aliases``; both are keys of thresholds files, and so
-    are ``keys``. ``place`` is its place among the figures of a report; without a place it is no figure.
+    the fields of the row ``threshold_met`` of the catalogue. A metric with ``expected`` (a description of its
+    threshold) is a key of ``result_dict`` by its own name and by each of the ``aliases``; thresholds files take both,
+    and the ``keys``. ``place`` is its place among the figures of a report; without a place it is no figure.
     ``only_if_judged`` hides the figure of a run without a threshold. A line about a run shows the metrics that are
-    ``in_short``. Reports draw a ``plotted`` metric over the steps, write one ``as_percent`` in percent, and show one with
-    ``needs`` only if the plan has that value.
+    ``in_short``. Reports draw a ``plotted`` metric over the steps, and write one ``as_percent`` in percent. A metric
+    with ``needs`` is judged only if the plan has that value.
     """
 
     name: str

@@ -6,7 +6,7 @@ A *step row* is one training iteration as one node's log has it::
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
 ``attempt`` starts at 1 and grows by one whenever the step number goes back (a restart). ``metrics`` maps canonical
-metric names, and those of `EVIDENCE`, to floats. They may be NaN or infinite: what the trainer printed is what is kept,
+metric names, and those of `EVIDENCE`, to floats. They may be NaN or infinite, as the trainer printed them,
 and NaN stands for a text in the place of a number, too. A step that is known not
 to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
 """
@@ -44,10 +44,9 @@ class Record(t.TypedDict):
 class Metric(t.NamedTuple):
     """A canonical metric; the controller's half of the row is in `plugin_utils.metrics`.
 
-    ``unit`` is what the value is measured in. ``better`` is ``higher``, ``lower`` or ``none``: in which direction
-    a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold;
-    of `METRICS_OF_RUN` it is of all steps. ``printed`` are the settings of a log with such a metric, each with
-    how many of its units make one of the metric's; the largest value counts.
+    ``better`` is ``higher``, ``lower`` or ``none``, the side of a good value. A threshold is compared with the
+    ``statistic`` over a node's counted steps, of `METRICS_OF_RUN` over all steps. ``printed`` are the settings of a log
+    with such a metric, each with how many of its units make one of the metric's; the largest value counts.
     """
 
     unit: str

@@ -62,7 +62,7 @@ _NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
 
 
 def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:
-    """Return what was reported and what the piece says: each setting with its different values, in their order, or
+    """Return the settings of the report and of the piece, each with its different values, in their order, or
     with the largest one, or as `VOTED` says.
 
     A group of a pattern that is named as one of `SETTINGS` has its number, or several numbers whose product it is.
@@ -89,7 +89,7 @@ def _voted(value: float, leader: float, lead: float, lines: float) -> list[float
 
 
 def add_arguments(before: dict[str, list[str]], known: Iterable[Printed], piece: Piece) -> dict[str, list[str]]:
-    """Return what was reported and what the piece says: each argument with its different texts, in their order.
+    """Return the arguments of the report and of the piece, each with its different texts, in their order.
 
     A group of a pattern is named as one of `ARGUMENTS`.
     """

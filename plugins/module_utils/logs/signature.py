@@ -34,9 +34,9 @@ class Signature(t.NamedTuple):
     """How a failure of one class shows in the output of one source, and its remedy.
 
     ``failure`` is one of the `CLASSES`, and ``own_remedy`` replaces the remedy of the class.
-    ``pattern`` is a regular expression. One of the ``NEEDLES`` is part of every line in which a match begins. It is
-    compiled only where one of its literals stands, as few ever are. All of its repeats are bounded, so that what it
-    costs grows with the length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames)
+    ``pattern`` is a regular expression. Every line with the beginning of a match contains one of the ``NEEDLES``. It is
+    compiled only where one of its literals stands, as few ever are. All of its repeats are bounded, so that its
+    cost grows with the length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames)
     and ``exit_code`` are kept. ``nearness`` replaces the ``blame`` of the class for a text that often follows from a
     failure of another class. ``sample`` is a line that it matches, which is its test; who prints it, its module says.
 
@@ -87,5 +87,5 @@ def is_warning(failure: Failure) -> bool:
     return failure["severity"] in (WARNING, INFO)
 
 
-# Few logs hold any failure.
+# Few logs have a failure.
 compiled = lru_cache(maxsize=None)(re.compile)

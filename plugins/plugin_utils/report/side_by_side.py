@@ -15,7 +15,7 @@ from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
 
-    After a value comes by how much it differs from that of the first run (`change_of`).
+    After a value comes by how much it differs from the first run's (`change_of`).
     """
     metrics = [metric for metric in IN_SHORT if any(value_of(summary, metric) is not None for summary in summaries)]
     rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
@@ -47,7 +47,7 @@ def value_of(summary: Summary, metric: str) -> float | None:
 
 
 def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
-    """Return by how many percent a run's value differs from that of the first one.
+    """Return by how many percent a run's value differs from the first run's.
 
     None for the first one itself, where a value is missing or the first one's is 0, and for a loss of another step.
     """

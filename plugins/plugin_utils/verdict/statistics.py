@@ -28,7 +28,7 @@ def describe(steps: pd.DataFrame, rows: np.ndarray | None = None) -> dict[str, S
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
     ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
-    (see `intervals`), else None; ``mean_interval`` likewise that of the mean. Besides ``samples``, ``first_step`` and
+    (see `intervals`), else None; ``mean_interval`` likewise, of the mean. Besides ``samples``, ``first_step`` and
     ``last_step``: how many values these rest on, and of which steps. Values that are not finite are left out here; that
     they were printed is a finding of the verdict's own. A metric that no counted step has is left out.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run has once: when its loss came to the target of the plan, and metrics that its log prints for the run as a whole."""
+"""Metrics of a run as a whole: when its loss came to the plan's target, and those that its log prints."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _code(
     xids: bytes = b"",
     **others: t.Any,
 ) -> Signature:
-    """Return the signature of some codes: names, what is said of them, and of that what others say as well."""
+    """Return the signature of some codes: their names, sayings about them, and sayings that others have, too."""
     parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
     parts += sayings
     parts += [_LABEL + _words(common)] if common else []

@@ -13,7 +13,7 @@ _STATUS += rb"(?:StatusCode\.)?"
 
 _NO_DEVICE = (
     "JAX finds no accelerator that it can use. Check the driver and the devices passed in, that jaxlib is built for "
-    "this platform (JAX_PLATFORMS), and that no other process holds the devices."
+    "this platform (JAX_PLATFORMS), and that no other process uses the devices."
 )
 _OUT_OF_MEMORY = (
     "The GPU ran out of memory. Lower the batch per device, choose another remat policy, shard the model more, or "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All signatures of failures, and the texts by which the lines are found that may hold one."""
+"""All signatures of failures, and the texts that find the lines with one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from . import (
     torch,
 )
 
-# Where two match in one line, the first one here counts: what is of one program alone goes before what any may print.
+# Where two match in one line, the first one here counts: messages of one program alone go before common ones.
 # It lists the others in ``more_specific_than``.
 PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (

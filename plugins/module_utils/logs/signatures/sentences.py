@@ -94,7 +94,7 @@ SOURCES = (
     ),
 )
 
-# By what is said of what.
+# By a noun and its verb.
 WORDS = (
     Signature(
         "name_resolution",

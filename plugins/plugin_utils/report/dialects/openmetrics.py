@@ -24,7 +24,7 @@ VERDICTS = ("PASS", "FAIL", "INCONCLUSIVE", "ERROR")
 
 
 def openmetrics(run: JudgedRun) -> str:
-    """Return the text. Each sample has the label ``run_id``; those of a metric are one for each node."""
+    """Return the text. Each sample has the label ``run_id``; a metric has one for each node."""
     registry = CollectorRegistry()
     registry.register(_Run(run))
     return str(generate_latest(registry).decode())
