@@ -16,6 +16,8 @@ from ansible_commands import pytest_configure  # noqa: F401
 from not_run import pytest_addoption as add_option_of_table
 from not_run import pytest_terminal_summary  # noqa: F401
 
+pytest_plugins = ("reached_checks",)
+
 # Fixtures that take seconds to make, and are made once for all tests of a file, or the browser once for all files.
 SHARED = {"chromium", "clone"}
 TESTS = Path(__file__).resolve().parent

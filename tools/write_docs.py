@@ -20,7 +20,7 @@ from docs._json import as_json
 from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
-from docs import _bridge, _checks, _machine_facts, _maxtext, _megatron, _nxdt, _options, _primus, _torchtitan
+from docs import _bridge, _checks, _machine_facts, _maxtext, _megatron, _metrics, _nxdt, _options, _primus, _torchtitan
 
 PAGES = {
     "megatron_config": _megatron,
@@ -31,6 +31,7 @@ PAGES = {
     "megatron_bridge_config": _bridge,
     "torchtitan_config": _torchtitan,
     "checks": _checks,
+    "metrics": _metrics,
     "machine_facts": _machine_facts,
 }
 _TEMPLATES = jinja2.Environment(

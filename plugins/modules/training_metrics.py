@@ -148,8 +148,8 @@ records:
       sample: 7
     metric:
       description:
-        - One of V(step_time_ms), V(tflops_per_gpu), V(tokens_per_sec_per_gpu), V(memory_fraction), V(loss),
-          V(grad_norm), V(learning_rate), V(skipped_iterations) and V(nan_iterations).
+        - Name of the metric, such as V(step_time_ms), V(tflops_per_gpu), V(tokens_per_sec_per_gpu) or V(loss); the page
+          docs/metrics.md has all of them.
       type: str
       sample: step_time_ms
     value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS, canonical_metric
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
+from ansible_collections.trainops.cluster.plugins.plugin_utils.metrics import canonical_metric
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.model import (
     default_of,
     key_of,

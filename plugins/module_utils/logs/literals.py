@@ -27,6 +27,11 @@ _COMMON = re.compile(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|s
 @lru_cache(maxsize=None)
 def literals_of(pattern: bytes) -> Texts:
     """Return texts of which each match holds one, in lower case and without digits; none where it has none."""
+    return tuple(map(_plain, literals_as_written(pattern)))
+
+
+def literals_as_written(pattern: bytes) -> Texts:
+    """Return texts of which each match holds one; of what stands in (?i:…), in the case of the pattern."""
     return _literals(_TOKEN.finditer(pattern))[0]
 
 
@@ -39,7 +44,7 @@ def _literals(tokens: Iterator[re.Match[bytes]]) -> tuple[Texts, bool]:
     for token in tokens:
         kind = token.lastgroup
         if kind == "literal":
-            found: Texts = (without_digits(token.group().replace(b"\\", b"").lower()),)
+            found: Texts = (token.group().replace(b"\\", b""),)
         elif kind in ("group", "passed"):
             found, optional = _literals(tokens)
             if optional or kind == "passed":
@@ -59,5 +64,10 @@ def _literals(tokens: Iterator[re.Match[bytes]]) -> tuple[Texts, bool]:
     return tuple(text for branch in branches for text in branch) if all(branches) else (), kind == "optional"
 
 
+def _plain(literal: bytes) -> bytes:
+    return without_digits(literal.lower())
+
+
 def _worth(literal: bytes) -> int:
-    return min(len(literal), 2) if _COMMON.fullmatch(literal) else len(literal)
+    plain = _plain(literal)
+    return min(len(plain), 2) if _COMMON.fullmatch(plain) else len(plain)

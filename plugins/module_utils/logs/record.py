@@ -42,16 +42,18 @@ class Record(t.TypedDict):
 
 
 class Metric(t.NamedTuple):
-    """A canonical metric.
+    """A canonical metric; the controller's half of the row is in `plugin_utils.metrics`.
 
     ``unit`` is what the value is measured in. ``better`` is ``higher``, ``lower`` or ``none``: in which direction
     a threshold bounds it. ``statistic`` is what of a node's counted steps is held against a threshold;
-    of `METRICS_OF_RUN` it is of all steps.
+    of `METRICS_OF_RUN` it is of all steps. ``printed`` are the settings of a log with such a metric, each with
+    how many of its units make one of the metric's; the largest value counts.
     """
 
     unit: str
     better: str
     statistic: str
+    printed: tuple[tuple[str, float], ...] = ()
 
 
 METRICS = {
@@ -71,7 +73,7 @@ METRICS = {
 METRICS_OF_RUN = {
     "steps_to_target_loss": Metric("steps", "lower", "first"),
     "time_to_target_loss": Metric("s", "lower", "first"),
-    "checkpoint_save_seconds": Metric("s", "lower", "max"),
+    "checkpoint_save_seconds": Metric("s", "lower", "max", (("save_seconds", 1.0), ("save_ms", 1000.0))),
 }
 ALL_METRICS = {**METRICS, **METRICS_OF_RUN}
 
@@ -93,18 +95,3 @@ EVIDENCE = (
     "updates",
     OTHER_FIELDS,
 )
-
-# The names that CVS training configs use in result_dict.
-ALIASES = {
-    "throughput_per_gpu": "tflops_per_gpu",
-    "tflops_per_sec_per_gpu": "tflops_per_gpu",
-    "tokens_per_gpu": "tokens_per_sec_per_gpu",
-    "elapsed_time_per_iteration": "step_time_ms",
-    "mem_usage": "memory_fraction",
-}
-
-
-def canonical_metric(name: str) -> str | None:
-    """Return the canonical name of a metric or of its alias, or None where it is neither."""
-    name = ALIASES.get(name, name)
-    return name if name in ALL_METRICS else None

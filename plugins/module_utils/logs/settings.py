@@ -8,7 +8,11 @@ import re
 from collections.abc import Iterable
 
 from .find import Piece, Printed
+from .record import METRICS_OF_RUN
 
+# Values of metrics of the run, such as how long writing a checkpoint took. A log may have many of these; the largest
+# one is kept.
+LARGEST = tuple(setting for metric in METRICS_OF_RUN.values() for setting, _units in metric.printed)
 SETTINGS = (
     "sequence_length",
     "micro_batch_size",
@@ -36,14 +40,10 @@ SETTINGS = (
     "resumed",
     "begun",
     "ended",
-    # How long writing a checkpoint took.
-    "save_seconds",
-    "save_ms",
     # The rank that was the slowest of all for some steps.
     "slowest_rank",
+    *LARGEST,
 )
-# A log may have many of these; the largest value is kept.
-LARGEST = ("save_seconds", "save_ms")
 # A log has one of these every few steps. The value that most of them have is kept, if any has more than half, by the
 # majority vote of Boyer and Moore: the value, its lead, which is less than the lines that have it, and all lines.
 VOTED = ("slowest_rank",)

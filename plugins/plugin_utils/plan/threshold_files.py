@@ -20,8 +20,8 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from ...module_utils.logs.record import canonical_metric
 from ..contracts import Bound
+from ..metrics import ROWS, canonical_metric
 from ..text.words import key_path, listed, nearest, shown
 from .config.findings import Findings
 from .config.json_config import read_json
@@ -35,17 +35,8 @@ OPTION = "training_thresholds"
 
 _PREFIX = "training."
 _KINDS = {kind: kind for kind in KINDS} | {"max_ms": "max", "min_tok_s": "min", "min_ratio": "ratio"}
-# CVS metrics that are a canonical metric in another unit, or with another statistic: metric, factor, statistic.
-_OTHERS: dict[str, tuple[str, float, str | None]] = {
-    "step_time_seconds": ("step_time_ms", 1000.0, "mean"),
-    "step_time_mean_ms": ("step_time_ms", 1.0, "mean"),
-    "step_time_p50_ms": ("step_time_ms", 1.0, None),
-    "step_time_p95_ms": ("step_time_ms", 1.0, "p95"),
-    "final_loss": ("loss", 1.0, None),
-    "steps_to_target": ("steps_to_target_loss", 1.0, None),
-    "time_to_target_seconds": ("time_to_target_loss", 1.0, None),
-}
-_OF_TARGET = ("steps_to_target_loss", "time_to_target_loss")
+# CVS metrics that are a canonical metric, maybe in another unit or with another statistic: metric, factor, statistic.
+_OTHERS = {name: (metric, key.factor, key.statistic) for metric, row in ROWS.items() for name, key in row.keys.items()}
 _OF_ALL_GPUS = "tokens_per_sec_total"
 # Every run is judged by this, with or without a threshold.
 _JUDGED_ANYWAY = "loss_decreased"
@@ -230,7 +221,7 @@ def _bound_of(name: str, spec: t.Any, facts: Mapping[str, t.Any]) -> Bound | Non
             return None
         reason = f"{short} is not measured, so it cannot be judged."
         raise _WrongError(None, reason, 'Give it "kind": "info", or leave it out.')
-    if metric in _OF_TARGET and facts.get(TARGET) is None:
+    if ROWS[metric].needs == TARGET and facts.get(TARGET) is None:
         if kind == "info":
             return None
         reason = f"{short} is not judged: the config has no loss of the training to reach."

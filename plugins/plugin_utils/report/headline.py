@@ -6,13 +6,14 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import FirstFailure, NodeSummary, Reason, Summary
+from ..metrics import IN_SHORT, ROWS
 from ..run.blame import nobody_is_blamed
 from ..text.nodes import folded
 from ..text.words import counted
 from .failure_titles import failure_title
 from .messages import reasons_of
 from .other_nodes import causes_of_no_start
-from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, with_unit
+from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, unit_in_words, with_unit
 from .thresholds import margin, missed_bounds, required
 
 # These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
@@ -68,18 +69,19 @@ def numbers(summary: Summary) -> list[str]:
     """Return the numbers of a run that its headline does not tell, short enough to stand in one line."""
     metrics, tells = summary["metrics"], headline_of(summary).tells
     found = [
-        f"{label}{with_unit(metrics[metric]['value'], metric)}"
-        for metric, label in (
-            ("tokens_per_sec_per_gpu", ""),
-            ("tflops_per_gpu", ""),
-            ("step_time_ms", "step time "),
-            ("loss", "loss "),
-        )
+        f"{_label(metric)}{with_unit(metrics[metric]['value'], metric)}"
+        for metric in IN_SHORT
         if metric in metrics and not is_nothing(metrics[metric]["value"], metric) and metric not in tells
     ]
     if summary.get("mfu") is not None:
         found.insert(0, f"MFU {measured(summary['mfu'], 'mfu')} %")
     return found
+
+
+def _label(metric: str) -> str:
+    """Return what stands before a value of a metric; nothing if its unit is its name."""
+    name = ROWS[metric].name
+    return "" if name == unit_in_words(metric) else f"{name} "
 
 
 def fleet(summary: Summary) -> str:

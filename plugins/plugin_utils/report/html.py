@@ -16,6 +16,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
+from ..metrics import FIGURES, IN_SHORT, LABELS, PLOTTED
 from ..run.blame import nobody_is_blamed
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
@@ -30,11 +31,11 @@ from .notes import notes_of, survived_faults, unusual_lines
 from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
 from .pages import page_of
 from .plots import Bound, draw
-from .readable import LABELS, duration, exact, in_a_sentence, instant, shown, titled, unit_of
+from .readable import duration, exact, in_a_sentence, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
 from .text import decisive_lines, is_shown_by
 from .thresholds import threshold_rows
-from .tiles import FIGURES, tiles_of
+from .tiles import tiles_of
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,6 @@ SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 _ENDED = ("exited", "log_only")
 _NOT_TO_THE_END = ("last_step_missing", "no_steps", "began_anew")
 _NAMES = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
-PLOTTED = ("tokens_per_sec_per_gpu", "step_time_ms", "loss")
 # How far a node is off the others is told by the first of these that there is, and drawn by it, too.
 _COMPARED = ("step_time_ms", "tokens_per_sec_per_gpu")
 # Fewer nodes are read from the table.
@@ -146,7 +146,8 @@ def render(
         heat_colours=COLOURS,
         plots=plots,
         traces=traces,
-        not_plotted=[LABELS[metric] for metric in PLOTTED if metric not in {plot.metric for plot in plots}],
+        # What a line of any run shows every log has.
+        not_plotted=[LABELS[one] for one in PLOTTED if one in IN_SHORT and one not in {plot.metric for plot in plots}],
         history=history,
         history_metrics=list(of_history),
     )
@@ -183,7 +184,7 @@ def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
 def _telling_metrics(summary: Summary) -> list[str]:
     """Return the metrics that the table of nodes shows: the figures, and what differs between nodes."""
     found = []
-    for metric in LABELS:
+    for metric in dict.fromkeys((*FIGURES, *LABELS)):
         values = {node["metrics"][metric].get("value") for node in summary["nodes"] if metric in node["metrics"]}
         if values and (metric in FIGURES or len(values) > 1):
             found.append(metric)

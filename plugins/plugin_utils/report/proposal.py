@@ -6,11 +6,12 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Proposal, Summary
+from ..metrics import SPEEDS
 from .thresholds import missed_bounds
 
 # Two nodes cannot show which of them is slow.
 _LEAST_NODES = 3
-_SPEEDS = frozenset({"tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms", "mfu"})
+_SPEEDS = frozenset((*SPEEDS, "mfu"))
 # Failures that many nodes see, whichever of them or of the links between them is at fault.
 _HANGS = frozenset({"stalled", "watchdog"})
 _NETWORK = frozenset({"gloo", "nccl", "network"})

@@ -12,23 +12,8 @@ import jinja2
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Retry
+from ..metrics import LABELS, in_percent
 
-LABELS = {
-    "step_time_ms": "Step time",
-    "tflops_per_gpu": "Compute per GPU",
-    "tokens_per_sec_per_gpu": "Throughput per GPU",
-    "memory_fraction": "GPU memory in use",
-    "loss": "Loss",
-    "grad_norm": "Gradient norm",
-    "learning_rate": "Learning rate",
-    "skipped_iterations": "Skipped iterations",
-    "nan_iterations": "NaN iterations",
-    "steps_to_target_loss": "Steps to the target loss",
-    "time_to_target_loss": "Time to the target loss",
-    "checkpoint_save_seconds": "Longest save of a checkpoint",
-    "mfu": "MFU",
-}
-_FRACTIONS = ("memory_fraction", "mfu")
 NOTHING = "–"
 _LEAST_TFLOPS = 0.01
 _MODEL_OF_GPU = re.compile(r"(mi|gb|[abhl])\d+[a-z]*")
@@ -60,7 +45,7 @@ def exact(value: float) -> str:
 
 def unit_of(metric: str) -> str:
     """Return the unit of a canonical metric or MFU, for reading; empty if the label has it or there is none."""
-    if metric in _FRACTIONS:
+    if in_percent(metric):
         return "%"
     unit = ALL_METRICS[metric].unit
     return "" if unit in {"1", "iterations", "steps"} else unit
@@ -68,13 +53,13 @@ def unit_of(metric: str) -> str:
 
 def scaled(value: t.Any, metric: str) -> t.Any:
     """Return a value of a metric in the unit that it is read in: a fraction in percent."""
-    is_fraction = metric in _FRACTIONS and isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_fraction = in_percent(metric) and isinstance(value, (int, float)) and not isinstance(value, bool)
     return value * 100 if is_fraction else value
 
 
 def measured(value: t.Any, metric: str) -> str:
     """Return a value of a metric for reading, as `number` does, in the unit of `titled`."""
-    return number(scaled(value, metric), 3 if metric in _FRACTIONS else 4)
+    return number(scaled(value, metric), 3 if in_percent(metric) else 4)
 
 
 def with_unit(value: t.Any, metric: str) -> str:

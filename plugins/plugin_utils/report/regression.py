@@ -7,12 +7,12 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import Regression
+from ..metrics import LABELS, SPEEDS
 from ..text.changes import CHANGES, EARLIER_RUNS
 from ..text.sentences import filled
 from .history_change import REAL
-from .readable import LABELS, measured, percent, with_unit
+from .readable import measured, percent, with_unit
 
-_SPEEDS = frozenset({"tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu"})
 # Less is written as 0 %.
 _LEAST_PERCENT = 0.005
 # What a reader wants to hear first, if several metrics became worse.
@@ -72,7 +72,7 @@ def case_of(metric: str, change: Mapping[str, t.Any]) -> str:
     if by is None:
         return "from_nothing"
     is_nothing = abs(by) < _LEAST_PERCENT
-    if metric in _SPEEDS:
+    if metric in SPEEDS:
         slower = higher == (metric == "step_time_ms")
         return "as_fast" if is_nothing else "slower" if slower else "faster"
     return "same" if is_nothing else "higher" if higher else "lower"

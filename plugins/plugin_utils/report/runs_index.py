@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from ..metrics import SPEEDS
 from ..run.board import PLAN_NAME
 from ..run.whole_file import write_whole
 from .charts import deviations_from_median, polyline
@@ -34,7 +35,6 @@ _COMPARED = 20
 # Between these deviations from the median lies the edge of the trends.
 _LEAST_OFF, _MOST_OFF = 0.05, 0.25
 # The metric of a run is the first of these that it has.
-_METRICS = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 # Runs that agree in these measure the same.
 _KIND = (
     *("framework", "mode", "model", "gpu", "rehearsal", "nodes", "gpus_per_node", "precision", "global_batch_size"),
@@ -68,7 +68,7 @@ def write_index(folder: Path) -> bool:
             counts=dict(sorted(collections.Counter(row["verdict"] for row in rows).items(), key=_passes_first)),
             worse=sum(row["regression"] is not None for row in rows),
             others=_other_pages(folder),
-            units={metric: unit_in_words(metric) for metric in _METRICS},
+            units={metric: unit_in_words(metric) for metric in SPEEDS},
         )
         if page == earlier:
             return False
@@ -90,8 +90,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _run(entry: os.DirEntry[str]) -> Row:
     found = _summary_row(Path(entry.path) / SUMMARY_ROW)
-    measured = {metric: _number(found.get(f"{metric}_value")) for metric in _METRICS}
-    metric = next((metric for metric in _METRICS if measured[metric] is not None), None)
+    measured = {metric: _number(found.get(f"{metric}_value")) for metric in SPEEDS}
+    metric = next((metric for metric in SPEEDS if measured[metric] is not None), None)
     return {
         **{name: found.get(name, "") for name in (*_KIND, *_TOLD)},
         "run_id": entry.name,

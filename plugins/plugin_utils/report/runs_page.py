@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contracts import Summary
+from ..metrics import IN_SHORT, SPEEDS
 from ..run.whole_file import write_whole
 from .files import PAGE, json_text, says
 from .pages import page_of
-from .side_by_side import SHOWN, change_of, last_step, value_of
+from .side_by_side import change_of, last_step, value_of
 from .sweep import reason_of
 from .sweep_charts import bars_chart
 
 RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
-# The runs are drawn by the first of these that one of them has.
-_DRAWN = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 
 
 def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Summary]) -> bool:
@@ -37,8 +36,8 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[S
     written, page = folder / RUNS_JSON, folder / RUNS_PAGE
     if page.exists() and says(written, text):
         return False
-    metrics = [metric for metric in SHOWN if any(run["metrics"][metric] is not None for run in runs)]
-    drawn = next((metric for metric in _DRAWN if metric in metrics), None)
+    metrics = [metric for metric in IN_SHORT if any(run["metrics"][metric] is not None for run in runs)]
+    drawn = next((metric for metric in SPEEDS if metric in metrics), None)
     folder.mkdir(parents=True, exist_ok=True)
     bars = [
         (run["name"], run["verdict"], value) for run in runs if drawn and (value := run["metrics"][drawn]) is not None
@@ -57,7 +56,7 @@ def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[S
 
 
 def _run(summary: Summary, first: Summary, report: str) -> dict[str, t.Any]:
-    metrics = {metric: value_of(summary, metric) for metric in SHOWN}
+    metrics = {metric: value_of(summary, metric) for metric in IN_SHORT}
     return {
         "name": summary["run_id"],
         "report": report,
@@ -67,6 +66,6 @@ def _run(summary: Summary, first: Summary, report: str) -> dict[str, t.Any]:
         "nodes": len(summary["nodes"]),
         "last_step": last_step(summary),
         "metrics": metrics,
-        "changes": {metric: change for metric in SHOWN if (change := change_of(summary, first, metric)) is not None},
+        "changes": {metric: change for metric in IN_SHORT if (change := change_of(summary, first, metric)) is not None},
         "mfu": summary.get("mfu"),
     }

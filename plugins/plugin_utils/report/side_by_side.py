@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Summary
+from ..metrics import IN_SHORT
 from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words
-
-SHOWN = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "loss")
 
 
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
@@ -18,7 +17,7 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
 
     After a value comes by how much it differs from that of the first run (`change_of`).
     """
-    metrics = [metric for metric in SHOWN if any(value_of(summary, metric) is not None for summary in summaries)]
+    metrics = [metric for metric in IN_SHORT if any(value_of(summary, metric) is not None for summary in summaries)]
     rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
     for summary in summaries:
         last = last_step(summary)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..contracts import Summary, SweepCell, SweepFile
+from ..metrics import IN_SHORT
 from ..run.sweep import read_sweep, summary_of, write_sweep
 from ..run.whole_file import write_whole
 from .messages import messages_of
@@ -19,7 +20,6 @@ from .sweep_charts import bars_chart, heat_map
 from .sweep_text import NOT_RUN, RANKED_BY
 
 PAGE, TABLE = "sweep.html", "sweep.csv"
-METRICS = (RANKED_BY, "step_time_ms", "tflops_per_gpu", "loss")
 
 
 def write_sweep_report(sweep_dir: str | Path) -> tuple[SweepFile, bool]:
@@ -57,8 +57,8 @@ def _with_result(cell: SweepCell, run_dir: Path) -> SweepCell:
     summary = summary_of(run_dir)
     known: SweepCell = {"name": cell["name"], "values": cell["values"], "run_id": cell["run_id"]}
     if summary is None:
-        return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(METRICS), "mfu": None}
-    metrics = {metric: value_of(summary, metric) for metric in METRICS}
+        return {**known, "verdict": NOT_RUN, "reason": None, "metrics": dict.fromkeys(IN_SHORT), "mfu": None}
+    metrics = {metric: value_of(summary, metric) for metric in IN_SHORT}
     return {
         **known,
         "verdict": summary["verdict"],
@@ -118,7 +118,7 @@ def _rendered(sweep: SweepFile) -> str:
         keys=keys,
         best=best,
         ranked_by=RANKED_BY,
-        metrics=[metric for metric in METRICS if any(cell["metrics"][metric] is not None for cell in cells)],
+        metrics=[metric for metric in IN_SHORT if any(cell["metrics"][metric] is not None for cell in cells)],
         with_mfu=any(cell["mfu"] is not None for cell in cells),
         all_passed=sweep["counts"].get("PASS") == len(cells),
     )

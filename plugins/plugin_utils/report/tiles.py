@@ -7,14 +7,13 @@ import typing as t
 from collections.abc import Mapping
 
 from ..contracts import JudgedBound, Summary
+from ..metrics import FIGURES, LABELS, ROWS
 from ..text.words import counted
 from .charts import deviations_from_median, polyline
 from .history_change import NOISE, REAL
-from .readable import LABELS, in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of
+from .readable import in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of
 from .thresholds import is_missed, required
 
-FIGURES = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "mfu", "step_time_ms", "loss", "memory_fraction")
-_ONLY_WITH_A_THRESHOLD = ("memory_fraction",)
 _OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
 # A bar ends this far beyond its value or its threshold, whichever is larger.
 _ROOM = 1.35
@@ -61,7 +60,7 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
         return None
     bound = next((one for one in summary["thresholds"] if one["metric"] == metric and one["kind"] != "info"), None)
     judged = summary.get("thresholds_judged", True)
-    if metric in _ONLY_WITH_A_THRESHOLD and not bound:
+    if ROWS[metric].only_if_judged and not bound:
         return None
     lines = [required(bound)] if bound and bound["measured"] is not None else []
     lines += _origin(summary, found)
@@ -72,8 +71,7 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
         lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
     missed = bool(judged and bound and is_missed(bound))
     gauge = _bar(value, bound) if bound else None
-    unit = "%" if metric == "memory_fraction" else unit_of(metric)
-    return Tile(LABELS[metric], measured(value, metric), unit, lines, gauge, tone="bad" if missed else "")
+    return Tile(LABELS[metric], measured(value, metric), unit_of(metric), lines, gauge, tone="bad" if missed else "")
 
 
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:

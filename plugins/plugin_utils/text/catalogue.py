@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import LedgerRow
+from ..metrics import ROWS
 from .problems import UNREACHABLE
 from .sentences import Form
 
@@ -333,14 +334,7 @@ _SEVERAL_PRINT = "{nodes:count node} print steps, but in one job only the last r
 # Verbs for the value of a metric on a node.
 _DID = {
     "": "reported {bound[metric]:metric} of {value}",
-    "step_time_ms": "took {value} per step",
-    "tflops_per_gpu": "reached {value}",
-    "tokens_per_sec_per_gpu": "reached {value}",
-    "memory_fraction": "used {value} of its GPU memory",
-    "loss": "ended with a loss of {value}",
-    "steps_to_target_loss": "came to the target loss at step {value:number}",
-    "time_to_target_loss": "came to the target loss after {value}",
-    "checkpoint_save_seconds": "took up to {value} to write a checkpoint",
+    **{metric: row.did for metric, row in ROWS.items() if row.did},
 }
 
 

@@ -8,6 +8,7 @@ import typing as t
 
 from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import Quantity
+from ..metrics import ROWS, in_percent
 from .words import counted
 
 _MINUS = "\N{MINUS SIGN}"
@@ -18,18 +19,6 @@ _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
 # A smaller uncertainty, relative to the value, is that of floating point numbers.
 _ROUNDING = 1e-9
-
-_NAMES = {
-    "step_time_ms": "step time",
-    "tflops_per_gpu": "TFLOP/s per GPU",
-    "tokens_per_sec_per_gpu": "tokens/s per GPU",
-    "memory_fraction": "GPU memory in use",
-    "grad_norm": "gradient norm",
-    "nan_iterations": "NaN iterations",
-    "steps_to_target_loss": "steps to the target loss",
-    "time_to_target_loss": "time to the target loss",
-    "checkpoint_save_seconds": "longest save of a checkpoint",
-}
 
 
 def number(value: float, uncertainty: float = 0.0, digits: int = DIGITS) -> str:
@@ -93,12 +82,12 @@ def billions(value: float) -> str:
 
 def name_of(metric: str) -> str:
     """Return the name of a metric, or of another field of a step line, in a sentence."""
-    return _NAMES.get(metric, metric.replace("_", " "))
+    return ROWS[metric].name if metric in ROWS else metric.replace("_", " ")
 
 
 def unit_of(metric: str) -> str:
     """Return the unit of a metric after a number, with the space before it; nothing for a plain number."""
-    if metric == "memory_fraction":
+    if in_percent(metric):
         return " %"
     unit = ALL_METRICS[metric].unit
     return "" if unit == "1" else f" {unit}{' per GPU' if metric.endswith('_per_gpu') else ''}"
@@ -106,7 +95,7 @@ def unit_of(metric: str) -> str:
 
 def scale_of(metric: str) -> float:
     """Return what a value of a metric is multiplied by for a sentence: fractions are written in percent."""
-    return 100.0 if metric == "memory_fraction" else 1.0
+    return 100.0 if in_percent(metric) else 1.0
 
 
 def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:

@@ -11,8 +11,9 @@ import typing as t
 from collections.abc import Iterable, Sequence
 
 from ...module_utils.logs.ending import only_errors
+from ...module_utils.logs.failure_classes import BLAME
 from ...module_utils.logs.severity import ERROR
-from ...module_utils.logs.signature import BLAME, Failure
+from ...module_utils.logs.signature import Failure
 from ..contracts import EndedBy, FirstFailure, Reason, Status
 from ..text.failures import ENDS
 from .first_cause import echo_of, first_failure, is_own

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Interval, JudgedBound, Quantity
+from ..metrics import ROWS
 from ..text.numbers import quantity_of, reads_like
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 from .thresholds import is_met, margin_of, nearest_limit
@@ -13,20 +14,6 @@ from .thresholds import is_met, margin_of, nearest_limit
 if t.TYPE_CHECKING:
     from .seen import Seen
 
-# Metrics whose thresholds have a sentence of their own.
-_OWN_SENTENCE = frozenset(
-    (
-        "step_time_ms",
-        "tflops_per_gpu",
-        "tokens_per_sec_per_gpu",
-        "memory_fraction",
-        "loss",
-        "steps_to_target_loss",
-        "time_to_target_loss",
-        "checkpoint_save_seconds",
-    )
-)
-_TO_TARGET = frozenset(("steps_to_target_loss", "time_to_target_loss"))
 _OF_A_THRESHOLD = ("metric", "kind", "value", "tolerance_pct", "reference")
 
 
@@ -41,13 +28,14 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
             continue
         for node in () if bound["optional"] else bound["missing"]:
             threshold = {name: bound[name] for name in _OF_A_THRESHOLD if name in bound}  # type: ignore[literal-required]
-            case = "target_loss" if metric in _TO_TARGET else ""
-            reasons.argue(INCONCLUSIVE, "metric_missing", node, case=case, metric=metric, threshold=threshold)
+            reasons.argue(
+                INCONCLUSIVE, "metric_missing", node, case=ROWS[metric].needs or "", metric=metric, threshold=threshold
+            )
         if measured is None:
             if bound["optional"]:
                 reasons.remark("metric_missing", case="optional", metric=metric)
             continue
-        case = metric if metric in _OWN_SENTENCE else ""
+        case = metric if ROWS[metric].did else ""
         values = {"value": _value(bound), "margin": margin_of(bound), "bound": bound}
         if is_met(measured, bound["least"], bound["greatest"]):
             reasons.argue(PASS, "threshold_met", case=case, **values)

@@ -91,7 +91,8 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
     for metric in METRICS_OF_RUN:
         once = {node: found[metric] for node, found in by_node.items() if metric in found}
         if once:
-            node = max(once, key=lambda name: once[name]["value"])
+            worst = min if METRICS_OF_RUN[metric].better == "higher" else max
+            node = worst(once, key=lambda name: once[name]["value"])
             run[metric] = {**once[node], "value_node": node}
     return run
 

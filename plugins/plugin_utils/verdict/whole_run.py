@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run has once: when its loss came to the target of the plan, and how long it took to write a checkpoint."""
+"""What a run has once: when its loss came to the target of the plan, and metrics that its log prints for the run as a whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_whole_run(
         node: {
             **found,
             **_to_target(attempts[node], plan, first_line),
-            **_longest_save(settings.get(node, {}), int(attempts[node]["step"].iloc[-1])),
+            **_printed(settings.get(node, {}), int(attempts[node]["step"].iloc[-1])),
         }
         for node, found in by_node.items()
     }
@@ -67,9 +67,13 @@ def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Sta
     return found
 
 
-def _longest_save(settings: Mapping[str, Sequence[float]], last_step: int) -> dict[str, Statistics]:
-    seconds = [*settings.get("save_seconds", ()), *(value / 1000.0 for value in settings.get("save_ms", ()))]
-    return {"checkpoint_save_seconds": _once("checkpoint_save_seconds", max(seconds), last_step)} if seconds else {}
+def _printed(settings: Mapping[str, Sequence[float]], last_step: int) -> dict[str, Statistics]:
+    """Return the metrics that the log itself prints, such as the longest save of a checkpoint."""
+    values = {
+        metric: [value / units for setting, units in row.printed for value in settings.get(setting, ())]
+        for metric, row in METRICS_OF_RUN.items()
+    }
+    return {metric: _once(metric, max(said), last_step) for metric, said in values.items() if said}
 
 
 def _once(metric: str, value: float, step: int) -> Statistics:

@@ -9,17 +9,22 @@ import pytest
 from failure_texts import HARMLESS, SENTENCES, TEXTS
 from regex_texts import examples, parsed, repeats
 
+from ansible_collections.trainops.cluster.plugins.module_utils.logs import failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, end_of_training
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failure_classes import BLAME
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME, Signature
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.literals import literals_of
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import Signature, compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS, TRACEBACK
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
+    needles_of,
 )
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.text import without_digits
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import NODE_FAULTS
 
 GPU_CODES = [
@@ -36,6 +41,7 @@ GPU_CODES = [
 ]
 ROOT = Path(__file__).resolve().parents[3]
 
+LITERALS = [(signature, literals_of(signature.pattern)) for signature in SIGNATURES]
 CASES = {
     name: [entry if isinstance(entry, tuple) else (entry, None, None) for entry in texts]
     for name, texts in TEXTS.items()
@@ -179,5 +185,47 @@ def test_every_remedy_is_a_sentence_of_one_class() -> None:
 
 @pytest.mark.parametrize("signature", SIGNATURES, ids=lambda one: f"{one.failure}: {one.sample[:60]}")
 def test_the_sample_of_a_row_is_of_its_class_and_has_its_remedy(signature: Signature) -> None:
-    found = find_failures(Piece(f"noise\n{signature.sample}\nnoise\n".encode()))
-    assert [(it["class"], it["remedy"]) for it in found] == [(signature.failure, signature.remedy)]
+    text = f"noise\n{signature.sample}\nnoise\n".encode()
+    assert next(one for one in SIGNATURES if compiled(one.pattern).search(text)) is signature
+    assert [(it["class"], it["remedy"]) for it in find_failures(Piece(text))] == [(signature.failure, signature.remedy)]
+
+
+def matching_rows(text: bytes) -> list[Signature]:
+    lowered = without_digits(text.lower())
+    return [
+        one
+        for one, literals in LITERALS
+        if any(literal in lowered for literal in literals) and compiled(one.pattern).search(text)
+    ]
+
+
+def test_where_a_line_matches_several_rows_the_first_one_says_that_it_is_more_specific_than_each_other() -> None:
+    seen = set()
+    for signature in SIGNATURES:
+        alternatives = (text.encode("latin-1") for text in examples(parsed(signature.pattern)))
+        for alternative in (signature.sample.encode(), *alternatives):
+            for text in (alternative, b"SomeError: " + alternative):
+                matching = matching_rows(text)
+                others = {one.name for one in matching[1:]}
+                assert others <= set(matching[0].more_specific_than if matching else ()), (matching, text)
+                seen |= {(matching[0], name) for name in others}
+    assert {(one, name) for one in SIGNATURES for name in one.more_specific_than} == seen, "no line is of both"
+
+
+def test_a_row_has_a_name_where_another_one_is_more_specific_and_each_is_of_one_row() -> None:
+    names = [signature.name for signature in SIGNATURES if signature.name]
+    assert len(names) == len(set(names))
+    assert set(names) == {name for signature in SIGNATURES for name in signature.more_specific_than}
+
+
+def test_a_row_whose_sample_has_no_shared_needle_is_found_by_the_literals_of_its_pattern(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = Signature("container", None, rb"zyx \d{1,9} is odd|(?i:wvu gone) \(7\)", sample="zyx 12 is odd")
+    assert set(needles_of([own])) == {b" is odd", b"wvu gone"}
+    monkeypatch.setattr(failures, "SIGNATURES", (own, *SIGNATURES))
+    monkeypatch.setattr(failures, "NEEDLES", {**NEEDLES, **dict.fromkeys(needles_of([own]), 0)})
+    longest = {needle: max(needle.split(), key=len) for needle in failures.NEEDLES}
+    monkeypatch.setattr(failures, "_LONGEST_WORD", longest)
+    found = find_failures(Piece(b"noise\nzyx 12 is odd\nwvu gone (7)\n"))
+    assert [it["class"] for it in found] == ["container", "container"]

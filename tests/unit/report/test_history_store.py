@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from history_runs import run_row
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import history_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import (
     latest_rows,
     read_history,
@@ -78,14 +79,16 @@ def test_the_last_rows_of_a_key_come_first_and_only_those_before(tmp_path):
     assert newest == {name: value for name, value in own.items() if name != "framework"}
 
 
-def test_rows_from_before_a_column_was_added_are_read(tmp_path):
+@pytest.mark.parametrize("columns", [["loss_step"], ["grad_norm", "grad_norm_low", "grad_norm_high"]])
+def test_rows_from_before_a_column_or_a_metric_was_added_are_read_and_compared(tmp_path, columns):
     write_row(tmp_path, run_row("a", 1.5))
     (path,) = files(tmp_path)
-    pq.write_table(pq.read_table(path, partitioning=None).drop_columns(["loss_step"]), path)
-    left_out = []
-    (row,) = latest_rows(tmp_path, "megatron", run_row("b")["key"], None, "b", left_out)
-    assert (row["tokens_per_sec_per_gpu"], row["loss_step"]) == (1.5, None)
-    assert read_history(tmp_path, left_out)["loss_step"].isna().tolist() == [True]
+    pq.write_table(pq.read_table(path, partitioning=None).drop_columns(columns), path)
+    left_out, own = [], run_row("b", 2.0, hour=1)
+    (row,) = latest_rows(tmp_path, "megatron", own["key"], None, "b", left_out)
+    assert [row[name] for name in ("tokens_per_sec_per_gpu", *columns)] == [1.5, *(None for _ in columns)]
+    assert read_history(tmp_path, left_out)[columns].isna().to_numpy().all()
+    assert history_of(own, tmp_path)["comparison"]["tokens_per_sec_per_gpu"]["before"] == 1.5
     assert left_out == []
 
 

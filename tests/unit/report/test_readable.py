@@ -8,9 +8,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import ALL_METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.readable import (
-    LABELS,
     duration,
     exact,
     instant,
@@ -55,10 +53,6 @@ def test_a_number_can_have_fewer_digits() -> None:
 )
 def test_a_bound_keeps_the_digits_it_was_given(value: float, text: str) -> None:
     assert exact(value) == text
-
-
-def test_every_metric_has_a_label() -> None:
-    assert set(LABELS) == {*ALL_METRICS, "mfu"}
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ def test_each_run_is_a_line_with_its_difference_from_the_first() -> None:
         summary("none", "ERROR", None),
     ]
     assert side_by_side(runs) == [
-        "run     verdict  nodes  last step    step time (ms)  TFLOP/s per GPU         loss",
-        "before  PASS         2         30            10,000            400.0        2.500",
-        "after   FAIL         2         30  11,000 (+10.0 %)   380.0 (−5.0 %)  2.500 (0 %)",
-        "none    ERROR        2          –                 –                –            –",
+        "run     verdict  nodes  last step  TFLOP/s per GPU    step time (ms)         loss",
+        "before  PASS         2         30            400.0            10,000        2.500",
+        "after   FAIL         2         30   380.0 (−5.0 %)  11,000 (+10.0 %)  2.500 (0 %)",
+        "none    ERROR        2          –                –                 –            –",
     ]
 
 

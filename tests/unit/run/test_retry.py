@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import BLAME
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.failure_classes import BLAME
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import (
     NODE_FAULTS,
     beginning_of,

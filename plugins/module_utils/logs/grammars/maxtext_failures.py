@@ -10,6 +10,7 @@ SIGNATURES = (
         "nan",
         "The loss became NaN or infinite. Check data, precision and learning rate.",
         rb"Aborting training due to (?:NaN|Inf) loss",
+        more_specific_than=("any NaN",),
         sample="I0102 03:04:05.1 1 metric_logger.py:1] Aborting training due to NaN loss.",
     ),
     Signature(

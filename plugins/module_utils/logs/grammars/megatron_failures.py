@@ -11,10 +11,10 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "has it, check its GPU.",
+        None,
         rb"(?:Rank (?P<rank>\d{1,9})[:,][^\r\n]{0,300})?"
         rb"(?:found (?:NaN|Inf|unexpected large grads) in|Unexpected result (?:nan|[-+]?inf)\b)",
+        more_specific_than=("any NaN",),
         sample="ERROR:megatron.core.rerun_state_machine:Unexpected result nan on rank 0",
     ),
     Signature(
@@ -65,6 +65,7 @@ SIGNATURES = (
         "and that its format and the model's sizes match this run.",
         rb"'--exit-on-missing-checkpoint' set|[Uu]nable to load (?:optimizer|rng state|iteration) from checkpoint "
         rb"|ERROR: [Ii]nvalid metadata file ",
+        more_specific_than=("any checkpoint error",),
         sample="ERROR: Invalid metadata file /x. Exiting",
     ),
     Signature(
@@ -72,12 +73,14 @@ SIGNATURES = (
         "The trainer sees no GPU. Check the driver on the node, the devices passed in, and that no variable hides "
         "them.",
         rb"Megatron requires CUDA",
+        more_specific_than=("any refused setting",),
         sample="AssertionError: Megatron requires CUDA.",
     ),
     Signature(
         "data_cache",
         "This node cannot see the first rank's data index. Put the data cache path on storage that all nodes share.",
         rb"FileNotFoundError: [^\r\n]{0,300}_(?:index|idx)\.npy",
+        more_specific_than=("any missing file",),
         sample=(
             "FileNotFoundError: [Errno 2] No such file or directory: '/c/abc-MockGPTDataset-train-document_index.npy'"
         ),

@@ -10,6 +10,7 @@ SIGNATURES = (
         "nan",
         "The loss or the norm of the gradients became NaN or infinite. Check data, precision and learning rate.",
         rb"Loss or gradient norm is not finite on at least one rank",
+        more_specific_than=("any NaN",),
         sample="RuntimeError: Loss or gradient norm is not finite on at least one rank at step 7. Stopping training "
         "before the optimizer update.",
     ),

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
-from . import codes
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 # "amdgpu 0000:05:00.0: amdgpu: "; newer kernels leave the second name out.
 _DRIVER = rb"amdgpu(?: [\da-f:.]{7,16})?: "
@@ -33,14 +33,15 @@ SIGNATURES = (
         rb"|" + _DRIVER + rb"(?:GPU reset end with ret = -|PCI error: detected callback|IP block:\S{1,40} is hung!)"
         rb"|" + _DRIVER + rb"(?:failed to unmap legacy queue|(?:GPU mode|MODE)\d reset)|Resetting wave fronts"
         rb"|VRAM is lost due to GPU",
+        more_specific_than=("any error of amdgpu",),
         sample="[ 12.1] amdgpu 0000:05:00.0: amdgpu: MODE1 reset",
     ),
     Signature(
         "gpu_memory_fault",
-        "A kernel accessed memory that it does not own. If other nodes run the same software without errors, suspect "
-        "the GPU (kernel log, RAS counters); otherwise, suspect the container image.",
+        None,
         rb"Memory access fault by GPU|(?:\]|retry) page fault \(src_id|amdgpu: \w{0,20}PROTECTION_FAULT_STATUS"
         rb"|HSA_STATUS_ERROR_MEMORY_(?:FAULT|APERTURE_VIOLATION)",
+        more_specific_than=("any HIP error",),
         sample=("Memory access fault by GPU node-3 (Agent handle: 0x1) on address 0x7f. Reason: Page not present."),
     ),
     Signature(
@@ -50,6 +51,10 @@ SIGNATURES = (
         rb"/dev/kfd[^\r\n]{0,40}: Permission denied"
         rb"|is not member of \"[^\"\r\n]{1,60}\" group, the default DRM access group",
         nearness=BLAME["no_gpu"] - 1,
+        more_specific_than=(
+            "unusable AMD GPU",
+            "any file permission",
+        ),
         sample="Unable to open /dev/kfd read-write: Permission denied",
     ),
     Signature(
@@ -63,6 +68,7 @@ SIGNATURES = (
         rb"|hw_init of IP block <\w{1,30}> failed|Driver not initialized \(amdgpu|\b(?:AMD"
         rb"|R)SMI_STATUS_(?!SUCCESS)[A-Z_]{1,40}|Agent creation failed\.|/dev/kfd['\"]?: (?:No such file"
         rb"|Invalid argument|Operation not permitted)",
+        name="unusable AMD GPU",
         sample="[ 12.1] kfd kfd: amdgpu: skipped device 1:2, PCI rejects atomics 7<0",
     ),
     Signature(
@@ -71,28 +77,36 @@ SIGNATURES = (
         "HIP_VISIBLE_DEVICES.",
         rb"error from hipGetDeviceCount|/dev/dri[^\r\n]{0,99}: Permission denied|No HIP GPUs are available"
         rb"|failed call to hipInit|librocm reported version is: NOT_FOUND",
+        name="no AMD GPU in the container",
+        more_specific_than=("any file permission",),
         sample=("E rocm_diagnostics.cc:1] librocm reported version is: NOT_FOUND: was unable to find librocm.so"),
     ),
     Signature(
         "out_of_memory",
-        codes.OUT_OF_MEMORY,
+        None,
         rb"HIP out of memory|HSA_STATUS_ERROR_OUT_OF_RESOURCES",
+        more_specific_than=("any HIP error",),
         sample="HIP out of memory. Tried to allocate 2.00 GiB.",
     ),
     Signature(
         "driver_mismatch",
-        codes.DRIVER_MISMATCH,
+        None,
         rb"HIP (?:[Ee]rror: |failure:? ')initialization error|\bhipErrorNotInitialized\b|KFD does not support"
         rb"|Incompatible kernel and userspace",
+        more_specific_than=("any HIP error",),
         sample="RuntimeError: HIP error: initialization error",
     ),
     Signature(
         "wrong_gpu_build",
-        codes.WRONG_BUILD,
+        None,
         rb"Unable to find code object for|Cannot read \S{1,300}TensileLibrary_lazy_gfx"
         rb"|TensileLibrary[^\r\n]{0,300} for GPU arch|hipErrorSharedObjectInitFailed"
         rb"|HSA_STATUS_ERROR_INVALID_ISA|ISA \S{1,99} is not compatible with the device ISA"
         rb"|No compatible code objects found for|Cannot find CO in the bundle|Missing CO for these ISAs",
+        more_specific_than=(
+            "any ROCm library",
+            "any HIP error",
+        ),
         sample=("rocBLAS error: Cannot read /x/TensileLibrary.dat: No such file or directory for GPU arch : gfx942"),
     ),
     Signature(
@@ -116,6 +130,7 @@ SIGNATURES = (
         "MIOPEN_USER_DB_PATH and MIOPEN_CUSTOM_CACHE_DIR to a local disk of the node.",
         rb"accessing SQLite database",
         nearness=12,
+        more_specific_than=("any ROCm library",),
         sample=("MIOpen Error: /x/sqlite_odd.cpp:220: Internal error while accessing SQLite database: odd"),
     ),
     Signature(
@@ -126,6 +141,7 @@ SIGNATURES = (
         rb"|(?i:rocblas_status_)(?!(?i:success))\w{1,60}|MIOpen(?:\(HIP\))?:? Error(?! \[(?:Compile|Build))"
         rb"|\bmiopenStatus(?!Success)\w{1,60}|\b(?:HIPFFT_|ROCFFT_STATUS_)(?!SUCCESS)[A-Z_]{1,60}"
         rb"|Unable to find any suitable algorithm",
+        name="any ROCm library",
         sample="MIOpen Error: /MIOpen/src/hip/handlehip.cpp:116: Failed to allocate workspace",
     ),
     Signature(
@@ -136,16 +152,17 @@ SIGNATURES = (
         rb"|HIP [Ee]rror: |HIP error \([^ \r\n]{1,300}:\d{1,6}\): |HIP failure:? "
         rb"|(?<!Search for `)\bhipError[A-Z]\w{1,60}(?:[ '\")(:.]|$)|inactivated due to async error|HSA exception: "
         rb"|HIP runtime error: |Triton Error \[HIP\]: |\[HIP error\]\(|\bHIP_ERROR_[A-Z]\w{1,40}",
+        name="any HIP error",
         sample="HIP error (/x/odd.hip:7): invalid argument",
     ),
     Signature(
         "gpu_hang",
-        "The amdgpu driver reports an error, usually because a GPU hung. Drain the node, read its kernel log around "
-        "this line, and reset the GPU.",
+        None,
         rb"\[amdgpu\]\] \*ERROR\* |" + _DRIVER + rb"[^\r\n]{0,99}(?:\b[Ff]ailed to (?!load|find|parse)"
         rb"|\breset failed|unrecoverable"
         rb"|sq_intr: error"
         rb"|destroy queue \d{1,9} failed)",
+        name="any error of amdgpu",
         sample="[amdgpu]] *ERROR* ",
     ),
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 _PREFIXES = (b"cudaError", b"hipError", b"CUDA_ERROR_", b"HIP_ERROR_")
 _LABEL = (
@@ -20,18 +21,6 @@ XID = rb"\b(?:Xid|XID)(?: \([^)\r\n]{1,60}\):)?(?: (?:error|code|event|number))?
 FELL_OUT = (
     "The GPU fell off the PCIe bus, or its NVLink or firmware failed. Drain the node, check power, PCIe and NVLink, "
     "and reboot it; replace the GPU if it fails again."
-)
-DRIVER_MISMATCH = (
-    "The image's CUDA or ROCm and the node's driver do not match, or NVIDIA's Fabric Manager is not running. Update "
-    "or reload the driver (reboot after an update), start nvidia-fabricmanager, or use an image for this driver."
-)
-OUT_OF_MEMORY = (
-    "The GPU ran out of memory. Lower the micro batch size, recompute activations or increase model parallelism; "
-    "check (nvidia-smi, amd-smi) whether another process uses GPU memory."
-)
-WRONG_BUILD = (
-    "The software was not built for this GPU's architecture. Use an image for this GPU (TORCH_CUDA_ARCH_LIST and "
-    "PYTORCH_ROCM_ARCH list the architectures of a build)."
 )
 ASSERT = (
     "A kernel got an index that is out of range, usually a token outside the vocabulary. Compare tokenizer, data and "
@@ -50,19 +39,19 @@ def _words(texts: t.Iterable[bytes]) -> bytes:
 
 def _code(
     failure: str,
-    remedy: str,
+    remedy: str | None,
     names: tuple[bytes, ...],
     sayings: tuple[bytes, ...] = (),
     common: tuple[bytes, ...] = (),
     xids: bytes = b"",
-    sample: str = "",
+    **others: t.Any,
 ) -> Signature:
     """Return the signature of some codes: names, what is said of them, and of that what others say as well."""
     parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
     parts += sayings
     parts += [_LABEL + _words(common)] if common else []
     parts += [XID + _words(xids.split()) + rb"\b"] if xids else []
-    return Signature(failure, remedy, b"|".join(parts), sample=sample)
+    return Signature(failure, remedy, b"|".join(parts), **others)
 
 
 SIGNATURES = (
@@ -72,6 +61,7 @@ SIGNATURES = (
         "give the container more memory and a higher memlock limit.",
         rb"failed to alloc \d{1,20} bytes on host: |(?:RESOURCE_EXHAUSTED|INTERNAL): [^\r\n]{0,200}bytes of (?:host"
         rb"|pinned) memory|NVRM: failed to allocate ",
+        more_specific_than=("status INTERNAL",),
         sample="NVRM: failed to allocate vmap() page descriptor table!",
     ),
     Signature(
@@ -80,15 +70,19 @@ SIGNATURES = (
         "output or in the Xid before this one.",
         # Where the line names an Xid before it, that one is the cause.
         XID + rb"45\b(?![^\r\n]{0,300}previous Xid (?!45\b))",
+        more_specific_than=("any CUDA error",),
         sample="[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",
     ),
     _code(
         "gpu_ecc",
-        "A GPU on this node has uncorrectable memory errors. Drain the node, read its ECC counters (nvidia-smi -q, "
-        "amd-smi metric --ecc) and the kernel log, and reset the GPU; replace it if the errors return.",
+        None,
         (b"ECCUncorrectable", b"ECC_UNCORRECTABLE", b"ECCNotCorrectable"),
         (b"uncorrectable ECC error",),
         xids=b"48 63 64 92 94 95 140 156 157 160 161 171 172",
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="[ 12.1] NVRM: Xid (PCI:0000:05:00): 160, odd",
     ),
     _code(
@@ -98,11 +92,15 @@ SIGNATURES = (
         (b"uncorrectable NVLink error", b"Invalid access of peer GPU memory"),
         xids=b"54 61 62 74 79 109 110 119 120 121 122 123 136 137 142 143 144 145 146 147 148 149 150 154 155 158 166"
         b" 167",
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or odd",
     ),
     _code(
         "driver_mismatch",
-        DRIVER_MISMATCH,
+        None,
         (
             *(b"InsufficientDriver", b"SystemDriverMismatch", b"SYSTEM_DRIVER_MISMATCH", b"SystemNotReady"),
             *(b"SYSTEM_NOT_READY", b"CompatNotSupportedOnDevice", b"COMPAT_NOT_SUPPORTED_ON_DEVICE", b"StubLibrary"),
@@ -114,6 +112,10 @@ SIGNATURES = (
             b"not supported in the installed CUDA driver",
         ),
         (b"system not yet initialized",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample=("CUDA initialization: Error 803: system has unsupported display driver / cuda driver combination"),
     ),
     _code(
@@ -128,6 +130,11 @@ SIGNATURES = (
             *(b"no CUDA-capable device", b"no ROCm-capable device is detected", b"is/are busy or unavailable"),
             *(b"MPS client failed to connect", b"MPS server is not ready"),
         ),
+        more_specific_than=(
+            "any CUDA error",
+            "no AMD GPU in the container",
+            "any HIP error",
+        ),
         sample="E rocm_driver.cc:1] failed call to hipInit: HIP_ERROR_NoDevice",
     ),
     _code(
@@ -136,6 +143,10 @@ SIGNATURES = (
         "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES.",
         (b"InvalidDevice", b"INVALID_DEVICE"),
         (b"invalid device ordinal",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="RuntimeError: HIP error: invalid device ordinal",
     ),
     Signature(
@@ -145,20 +156,25 @@ SIGNATURES = (
         rb"Process \d{1,9} has (?:[2-9]|[1-9]\d{1,3})\.\d\d GiB memory in use\. (?:Process \d{1,9} has (?:[2-9]"
         rb"|[1-9]\d{1,3})\.|Including non-PyTorch memory, this process has )",
         nearness=BLAME["out_of_memory"],
+        more_specific_than=("memory of a CUDA library",),
         sample=(
             "CUDA out of memory. Process 7 has 38.44 GiB memory in use. Process 8 has 39.54 GiB memory in use. Of odd"
         ),
     ),
     _code(
         "out_of_memory",
-        OUT_OF_MEMORY,
+        None,
         (b"MemoryAllocation", b"OUT_OF_MEMORY", b"OutOfMemory"),
         common=(b"out of memory",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="RuntimeError: HIP error: out of memory",
     ),
     _code(
         "wrong_gpu_build",
-        WRONG_BUILD,
+        None,
         (
             *(b"NoKernelImageForDevice", b"NO_BINARY_FOR_GPU", b"NoBinaryForGpu", b"InvalidDeviceFunction"),
             *(b"InvalidKernelImage", b"INVALID_IMAGE", b"InvalidImage"),
@@ -168,6 +184,10 @@ SIGNATURES = (
             b"invalid kernel file",
         ),
         (b"named symbol not found",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="RuntimeError: HIP error: invalid device function",
     ),
     _code(
@@ -175,7 +195,11 @@ SIGNATURES = (
         ASSERT,
         (b"Assert", b"ASSERT"),
         (b"device-side assert triggered",),
-        sample="IndexError: index out of range in self",
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
+        sample="RuntimeError: CUDA error: device-side assert triggered",
     ),
     _code(
         "compile",
@@ -183,6 +207,10 @@ SIGNATURES = (
         "(libnvidia-ptxjitcompiler). Check what the NVIDIA container toolkit mounts.",
         (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
         (b"PTX JIT compiler library not found",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="hipErrorJitCompilerNotFound",
     ),
     _code(
@@ -190,6 +218,10 @@ SIGNATURES = (
         COMPILE,
         (b"InvalidPtx", b"INVALID_PTX", b"JitCompilationDisabled", b"JIT_COMPILATION_DISABLED"),
         (b"PTX JIT compilation",),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
+        ),
         sample="RuntimeError: CUDA error: a PTX JIT compilation failed",
     ),
     _code(
@@ -200,6 +232,10 @@ SIGNATURES = (
         (
             *(b"when stream is capturing", b"previous error during capture", b"on a capturing blocking stream"),
             *(b"on uncaptured work", b"capture was not ended in the same stream", b"capture sequence"),
+        ),
+        more_specific_than=(
+            "any CUDA error",
+            "any HIP error",
         ),
         sample="RuntimeError: CUDA error: operation not permitted when stream is capturing",
     ),

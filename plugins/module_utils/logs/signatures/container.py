@@ -11,12 +11,15 @@ SIGNATURES = (
         "The registry is rate-limiting pulls. Log in, pull from a mirror, or load the image on the nodes beforehand.",
         rb"toomanyrequests: |pull rate limit|(?:[Ff]ailed to (?:pull|copy|resolve)|pinging container registry"
         rb"|reading manifest|initializing source)[^\r\n]{0,400}429 Too Many Requests",
+        more_specific_than=(
+            "image pull",
+            "rate limit of the hub",
+        ),
         sample=('Failed to pull image "x": rpc error: code = Unknown desc = failed to copy: 429 Too Many Requests'),
     ),
     Signature(
         "image_pull",
-        "The image cannot be pulled. Check its name and tag, log in to the registry (docker login), check network, "
-        "proxy and certificates, or load the image on the nodes beforehand.",
+        None,
         rb"manifest unknown|manifest for \S{1,300} not found|reading manifest [^\r\n]{0,300}: |pull access denied"
         rb"|requested access to the (?:resource|requested resource) is (?:denied|not authorized)"
         rb"|no basic auth credentials|unauthorized: authentication required"
@@ -31,6 +34,8 @@ SIGNATURES = (
         rb"|reading blob|fetching blob|unable to copy from source"
         rb"|parsing image configuration))(?![^\r\n]{0,400}[Nn]o space left)|FATAL:   While (?:making image"
         rb"|pulling)[^\r\n]{0,300}(?:unauthorized|denied|not found|manifest|timeout|registry)",
+        name="image pull",
+        more_specific_than=("any container engine",),
         sample=("docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown"),
     ),
     Signature(
@@ -70,12 +75,14 @@ SIGNATURES = (
         "/etc/docker/daemon.json (nvidia-ctk runtime configure), or do not request a runtime.",
         rb"[Uu]nknown runtime specified|unknown or invalid runtime name: |no runtime binary found from candidate list"
         rb"|failed to create NVIDIA Container Runtime|nvidia-container-runtime: find runc path",
+        more_specific_than=("any container engine",),
         sample="docker: Error response from daemon: unknown or invalid runtime name: nvidia",
     ),
     Signature(
         "container",
         "A container with this name already exists. Find out whose it is, and remove it if it is left over.",
         rb"(?:Conflict\. The container )?name \S{1,200} is already in use by",
+        more_specific_than=("any container engine",),
         sample=(
             'docker: Error response from daemon: Conflict. The container name "/x" is already in use by container 0a.'
         ),
@@ -98,6 +105,7 @@ SIGNATURES = (
         "The container is not allowed to run its program. Make it executable (chmod +x), and check whether its folder "
         "is mounted noexec.",
         rb"\bexec: \\?\"[^\"\r\n]{1,300}\": permission denied",
+        more_specific_than=("any container engine",),
         sample='runc create failed: odd: exec: "/deps/train.sh": permission denied: unknown',
     ),
     Signature(
@@ -105,6 +113,7 @@ SIGNATURES = (
         "A program to launch or a folder to mount is missing. Compare the image and the paths with the plan.",
         rb"executable file [^\r\n]{0,200}not found in \$PATH|bind source path does not exist|Error: statfs "
         rb"|\bexec: \\?\"[^\"\r\n]{1,300}\": [^\r\n]{0,300}no such file or directory",
+        more_specific_than=("any container engine",),
         sample='OCI runtime exec failed: exec: "bash": executable file not found in $PATH: unknown',
     ),
     Signature(
@@ -113,6 +122,10 @@ SIGNATURES = (
         "uses it), or give the engine a larger data folder.",
         rb"(?:failed to register layer|rror (?:committing the finished|processing tar)|[Ww]riting blob|[Rr]eading blob"
         rb"|copying layers|failed to extract|storing blob)[^\r\n]{0,400}[Nn]o space left on device",
+        more_specific_than=(
+            "any container engine",
+            "any full disk",
+        ),
         sample="docker: failed to register layer: write /opt/x: no space left on device.",
     ),
     Signature(
@@ -120,6 +133,7 @@ SIGNATURES = (
         "apptainer or singularity could not start the container. Provide the folder to mount or the hook that the "
         "message names; it is missing on this node.",
         rb"FATAL: {1,6}container creation failed: ",
+        more_specific_than=("any container engine",),
         sample="FATAL:   container creation failed: mount /x->/y error: no such file",
     ),
     Signature(
@@ -134,6 +148,11 @@ SIGNATURES = (
         rb"|start|exec)? ?(?:failed|error)|Error: (?:unknown (?:shorthand )?flag: |OCI runtime|crun: |runc: "
         rb"|preparing container |unable to start container |netavark)|Error: failed to (?:start|create|reserve"
         rb"|generate) container(?![^\r\n]{0,900}[Nn]o space left)|runc (?:create|run) failed: ",
+        name="any container engine",
+        more_specific_than=(
+            "NCCL's settings",
+            "missing program of the launch",
+        ),
         sample='Error: "odd" is not a valid restart policy',
     ),
 )

@@ -23,7 +23,7 @@ ALONE = re.compile(
 )
 PYTHON_ERROR = Signature(
     "python_error",
-    "The trainer raised an exception. Read the traceback before this line.",
+    None,
     EXCEPTION + rb"(?:\(\w{1,60}\))?(?::[^\r\n]*)?$",
 )
 
@@ -44,7 +44,7 @@ class Topic(t.NamedTuple):
     words: bytes
 
 
-def _topic(failure: str, files: bytes, words: bytes, remedy: str) -> Topic:
+def _topic(failure: str, files: bytes, words: bytes, remedy: str | None) -> Topic:
     return Topic(Signature(failure, remedy), files or _NEVER, rb"(?i)" + (words or _NEVER))
 
 
@@ -60,16 +60,14 @@ TOPICS = (
         rb"(?<!activation )(?<!gradient )(?<!full )(?<!utils\.)\bcheckpoint(?!ing)|state[_ ]?dict\b"
         rb"|latest_checkpointed|safetensors|optimizer state|\brestor(?:e|ing)\b|tensorstore|\bzarr\b|sharded tensor"
         rb"|\borbax|\.(?:ckpt|distcp|pth?)\b|/(?:ckpts?|iter_\d{1,9}|global_step\d{1,9})/",
-        "A checkpoint could not be read or written. Read the message; check the checkpoint's folder, that it is "
-        "complete, and that its format and sizes match this run.",
+        None,
     ),
     _topic(
         "tokenizer",
         rb"/tokenization_\w{1,40}\.py$|/tokenizers?/|/\w{0,30}tokenizers?\.py$|/sentencepiece/|/tiktoken/"
         rb"|/tokenization\w{0,20}\.py$",
         rb"tokeniz|\bvocab|chat[ _]template|sentencepiece|special[ _]token|\bpad_token",
-        "The tokenizer could not be created. Check its type, name and files, and that they match the installed "
-        "version.",
+        None,
     ),
     _topic(
         "compile",
@@ -78,7 +76,7 @@ TOPICS = (
         rb"|/fused_kernels/|/torch/fx/experimental/symbolic_shapes|/jax/_src/(?:compiler\.py$|interpreters/mlir|pallas/)",
         rb"(?<![/\w])compil(?:e|ing|ation|er)\b(?!/)|\bMLIR\b|\bHLO\b|\bLLVM\b|\bptx|\btriton\b|inductor"
         rb"|\bmosaic\b|\bpallas\b|\bnvcc\b|\bhipcc\b|\bJIT load\b",
-        "A kernel or graph could not be compiled. Try another image, or disable torch.compile or the fused kernel.",
+        None,
     ),
     _topic(
         "settings_refused",
@@ -88,7 +86,7 @@ TOPICS = (
         rb"|(?<!/gin)/\w{0,30}config\w{0,30}\.py$"
         rb"|/configuration_\w{1,40}\.py$|/num_microbatches_calculator\.py$|/Config\w{0,20}Error$|/elasticity/config/|/exp_manager/|/\w{1,60}ConfigError$",
         b"",
-        "The program rejects its settings. Correct the one that the message names, or use an image that supports it.",
+        None,
     ),
     _topic(
         "hub_unreachable",
@@ -96,7 +94,7 @@ TOPICS = (
         rb"|/google/(?:api_core|cloud|auth)/|/http/client",
         rb"max retries exceeded|\bdownload(?:ing)?\b|\bhttps?://\S{1,200} (?:failed|timed out)|ssl: certificate"
         rb"|internet connection|(?:couldn't reach|failed to (?:connect to|fetch|open|load|get)) https?://",
-        "A download failed. Check network, proxy and token, or use a local copy or a cache that the nodes share.",
+        None,
     ),
     _topic(
         "data",
@@ -106,23 +104,20 @@ TOPICS = (
         rb"\bdata ?(?:set|loader|_path|_prefix|_dir|_files?| path| files?)s?\b|\bparquet\b|\barrow\b|\btfrecord"
         rb"|\bjsonl\b|array_record|\bsplit '|\bcolumns?\b(?!-| tensor| parallel| scale)|\bsampler\b|^stopiteration\b"
         rb"|\b(?:number of|training|valid) samples|\bepochs?\b|jsondecodeerror|unicodedecodeerror",
-        "The training data could not be read or prepared. Read the message; check paths, mounts, columns and format "
-        "of the dataset on each node.",
+        None,
     ),
     _topic(
         "watchdog",
         b"",
         rb"(?:barrier|collective|all[_-]?(?:reduce|gather)|broadcast)\b.{0,200}tim(?:ed ?|e)out"
         rb"|tim(?:ed ?|e)out.{0,200}(?:barrier|collective|all[_-]?(?:reduce|gather)|broadcast)",
-        "A collective or barrier timed out. Find the rank that did not arrive; its log has the cause.",
+        None,
     ),
     _topic(
         "jax_start",
         rb"/jax/_src/clusters/",
         b"",
-        "JAX could not get the number of processes and the address of the first one from Slurm, MPI, Kubernetes or "
-        "the cloud. Provide what the message says is missing, or set the coordinator's address and the process "
-        "numbers by hand.",
+        None,
     ),
     _topic(
         "rendezvous_timeout",
@@ -130,31 +125,28 @@ TOPICS = (
         rb"|/torch/distributed/DistStoreError",
         rb"\brendezvous|(?:connect|join|master|coordinator|store)\b.{0,200}(?:tim(?:ed ?|e)out|refused)"
         rb"|tim(?:ed ?|e)out.{0,200}(?:connect|join|master|coordinator|store)\b",
-        "The processes did not find each other. Look for a node that did not start or failed earlier, then check "
-        "master address, port and firewall.",
+        None,
     ),
     _topic(
         "peer_died",
         rb"/torch/distributed/Dist\w{0,20}Error$|/ray/exceptions/(?:\w{0,20}Died|Worker|\w{0,20}Unavailable)",
         rb"(?:connection|socket) (?:was |is )?(?:lost|closed|reset|broken|aborted)|\b(?:worker|actor|peer|rank"
         rb"|process)\b.{0,60} (?:died|has failed|went away|crashed)",
-        "Another process went away. Look for the cause in its log or its earlier output.",
+        None,
     ),
     _topic(
         "nccl",
         rb"/cupy/cuda/nccl|/cupy_backends/cuda/libs/nccl",
         rb"\b[NR]CCL\b(?!['\"]| (?:backend|allocator|EP|UBR)\b)|libfabric|\bEFA\b|ibverbs|\bRDMA\b|\bInfiniBand\b"
         rb"|\bucx\b|\bibv_\w|\bIB failure",
-        "The network between the GPUs failed or could not be set up. Read the message, run again with "
-        "NCCL_DEBUG=INFO, and compare with a node that works.",
+        None,
     ),
     _topic(
         "wrong_rank",
         b"",
         rb"\bprocess\w{0,3}\b.{0,60}\bsame rank\b|\bduplicate rank|\brank \d{1,9} (?:is |has )?already"
         rb"|\brank \d{1,9} (?:does not match|is not part of group)\b|mismatch in local rank",
-        "Two processes have the same rank. Compare the node ranks and the number of nodes, and stop processes left "
-        "over from an earlier run.",
+        None,
     ),
     _topic(
         "no_gpu",
@@ -163,7 +155,7 @@ TOPICS = (
         rb"|visible|detected)|\bno visible (?:\w{1,12} )?(?:gpus?|devices?)\b|registered platform"
         rb"|\bbackend\b.{0,60}(?:failed to initiali[sz]e|not found)|(?:gpus?|accelerators?|tpus?|cuda|rocm) (?:is"
         rb"|are) not (?:available|found|visible|detected)",
-        "The program sees no accelerator. Check the driver, the devices passed in, and that no variable hides them.",
+        None,
     ),
     _topic(
         "sizes",
@@ -175,21 +167,20 @@ TOPICS = (
         rb"|parallel(?:ism)? (?:size|degree)|\bnum_\w{0,20}(?:heads|layers|experts|devices|groups)"
         rb"|number of (?:\w{1,20} )?(?:layers|heads|experts|devices|slices|processes)\b|\bbroadcast|\bdimensions?\b"
         rb"|sequence length|batch size|batch_size",
-        "The sizes do not match. Compare the model's sizes, the sequence and batch size and the parallel sizes with "
-        "those in the message.",
+        None,
     ),
     _topic(
         "access_denied",
         b"",
         rb"unauthori[sz]ed|forbidden(?! to)|\bcredentials?\b|access(?: is| was)? denied|permission denied|authenticat",
-        "A service or a file denies access. Give this node a token or credentials for what the message names.",
+        None,
     ),
     _topic(
         "not_found",
         b"",
         rb"no such file|does not exist|doesn't exist|(?<!\bkey)(?<!\bkeys)\b(?:files?|path|folder|director(?:y|ies)"
         rb"|program|script|binary)\b.{0,200} not found\b|(?:can ?not|could ?n[o']t) find|file not found",
-        "This node does not have what the message names. Check the path and the mounts, and that every node sees it.",
+        None,
     ),
     _topic(
         "import_error",
@@ -200,14 +191,13 @@ TOPICS = (
         rb"|\bnot available in this .{1,40} version|\bupgrade \w{1,30} to\b|\btorch version does not\b"
         rb"|could not find (?:shared object|`?transformer.engine|te core)|\bfailed to import\b|\b(?:is )?not installed"
         rb"|\bpip install|\brequired to (?:use|run)\b|(?:built|compiled) without\b",
-        "Packages in the image do not match or are missing. Install what the message asks for, or use another image.",
+        None,
     ),
     _topic(
         "gpu_error",
         rb"/torch/AcceleratorError$|/pynvml|/amdsmi/|/hip/HIP",
         b"",
-        "The GPU or one of its libraries failed. Read the message, the lines before it and this node's kernel log, "
-        "and compare with another node.",
+        None,
     ),
     _topic(
         "settings_refused",
@@ -230,7 +220,7 @@ TOPICS = (
         rb"|be (?:used|combined|enabled|set))\b|\binvalid \w{1,40}:|\b(?:is|are) (?:required|not available)\b"
         rb"|\bcurrently only\b|\bplease (?:set|specify|use|provide)\b|\bshould (?:not )?be\b|\benvironment variable"
         rb"|\b(?:is|are|was|were) not set\b)|(?-i:KeyError: '[A-Z][A-Z_]{3,30}'$)",
-        "The program rejects its settings. Correct the one that the message names, or use an image that supports it.",
+        None,
     ),
 )
 

@@ -9,10 +9,10 @@ from .linux import ENDED
 SIGNATURES = (
     Signature(
         "scheduler",
-        "Slurm reports an error. Read the text that follows; check the job (scontrol show job), the nodes (sinfo -R) "
-        "and slurmd's log.",
+        None,
         rb"(?:srun|slurmstepd|slurmd): error: (?![^\r\n]{0,200}(?:[Ii]gnor|[Dd]uplicate|Setting TMPDIR|ropagate"
         rb"|getpeername|xauth|X11|x11|[Ww]arning|_get_pss|cgroup))[^\r\n*]",
+        name="any error of Slurm",
         sample="srun: error: Job allocation 77 has been revoked",
     ),
     Signature(
@@ -25,8 +25,9 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "A program that the training runs ended with an error. Look for the cause in its earlier output.",
+        None,
         ENDED + rb"(?P<exit_code>-\d{1,9}|[1-9]\d{0,8})\b",
+        name="any exit code",
         sample="Exit code -1",
     ),
     Signature(

@@ -8,9 +8,9 @@ from ..signature import Signature
 SIGNATURES = (
     Signature(
         "hub_rate_limit",
-        "Hugging Face is rate-limiting requests. Set a token (HF_TOKEN), wait and retry, or use a local copy or a "
-        "cache that the nodes share (HF_HOME, HF_HUB_OFFLINE=1).",
+        None,
         rb"429 Client Error|Error: [^\r\n]{0,300}429[^\r\n]{0,60}Too Many Requests|429 Too Many Requests: ",
+        name="rate limit of the hub",
         sample=("huggingface_hub.errors.HfHubHTTPError: 429 Too Many Requests: you have reached your odd rate limit."),
     ),
     Signature(
@@ -41,8 +41,7 @@ SIGNATURES = (
     ),
     Signature(
         "data_cache",
-        "The dataset is not in this node's cache, and the hub cannot be reached. Fetch it beforehand, or use a cache "
-        "that the nodes share (HF_HOME, HF_DATASETS_CACHE).",
+        None,
         rb"Couldn't find cache for |dataset cached in a |on the Hub \(OfflineMode"
         rb"|Hub for dataset '[^\r\n]{0,400}: offline mode is enabled",
         sample="ValueError: Couldn't find cache for odd for config 'en'",
@@ -65,6 +64,7 @@ SIGNATURES = (
         "Hugging Face has no model or file under this name, or the token has no access to it. Check name, revision "
         "and HF_TOKEN, or use a local copy.",
         rb"404 Client Error|(?<!registered\.)DatasetNotFoundError: |Error: Couldn't find (?:a |any (?!data file))",
+        name="missing file of the hub",
         sample="requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://huggingface.co/meta/none/resolve/main/config.json",
     ),
     Signature(
@@ -75,6 +75,10 @@ SIGNATURES = (
         rb"|Unauthorized: 401|does not have storage\.[\w.]{1,40} access"
         rb"|: Could not (?:locate|find) the credentials file|(?:PERMISSION_DENIED|UNAUTHENTICATED): Error "
         rb"(?:read|writ)ing (?!local file)|PermissionDeniedError: |HTTP response code 40[13]\b",
+        more_specific_than=(
+            "checkpoint under XLA",
+            "status PERMISSION_DENIED",
+        ),
         sample=(
             'ValueError: PERMISSION_DENIED: Error writing "odd" in gcs driver: Permission '
             "denied: HTTP response code: 403"
@@ -84,6 +88,7 @@ SIGNATURES = (
         "not_found",
         "The storage bucket has no such object. Check bucket, path and project.",
         rb"\(NoSuch(?:Bucket|Key)\)|exceptions\.NotFound: 404|operation: Not Found|specified bucket does not exist",
+        more_specific_than=("checkpoint under XLA",),
         sample="ValueError: NOT_FOUND: Error writing gs://x/7: The specified bucket does not exist.",
     ),
     Signature(
@@ -92,6 +97,10 @@ SIGNATURES = (
         rb"EndpointConnectionError: |exceptions\.ConnectTimeoutError: |google\.auth\.exceptions\.TransportError"
         rb"|TooManyRequests: 429|ServiceUnavailable: 503|\(SlowDown\)|All \d{1,9} retry attempts failed"
         rb"|exceeded the rate limit for object mutation|: CURL error |api_core\.exceptions\.RetryError: ",
+        more_specific_than=(
+            "checkpoint under XLA",
+            "status UNAVAILABLE",
+        ),
         sample=("ValueError: UNAVAILABLE: Error reading gs://x/7: All 9 retry attempts failed: Service Unavailable"),
     ),
     Signature(

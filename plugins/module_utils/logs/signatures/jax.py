@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
 # How a status of absl and gRPC is printed, in front of its code: by exceptions, absl::Status, glog, gRPC for Python.
@@ -51,6 +52,7 @@ SIGNATURES = (
         "/dev/accel open), and remove /tmp/libtpu_lockfile if it is left over.",
         rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
         rb"|/dev/(?:vfio|accel)[^\r\n]{0,60}Device or resource busy",
+        more_specific_than=("no device of JAX",),
         sample=(
             "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in "
             "use by process with pid 7."
@@ -82,6 +84,7 @@ SIGNATURES = (
         rb"SLICE_FAILURE_CHIP_[A-Z_]{1,40}|Session master detected TPU session error|: RuntimeUnexpectedCoreHalt\b"
         rb"|halted (?:unexpectedly|prematurely)|Halt is unexpected|Fatal error occurred during TPU execution"
         rb"|!!!! FATAL ERROR !!!!|all pending programs will fail",
+        more_specific_than=("status INTERNAL",),
         sample="JaxRuntimeError: INTERNAL: E0200: RuntimeUnexpectedCoreHalt:",
     ),
     Signature(
@@ -94,8 +97,7 @@ SIGNATURES = (
     ),
     Signature(
         "xla_flags",
-        "XLA rejects a flag. Check that this jaxlib supports it, put TPU flags in LIBTPU_INIT_ARGS, and begin each "
-        "flag with --.",
+        None,
         rb"Unknown flags? in XLA_FLAGS: |Unknown command line flag '(?:xla|tpu|megascale)_"
         rb"|Couldn't interpret value \S{0,300} ?for flag|Illegal value for --xla"
         rb"|: (?:No such compile option: '|While setting option )"
@@ -112,6 +114,10 @@ SIGNATURES = (
         rb"|Unexpected (?:task re(?:gistered|quest)|disconnect request with task=|heartbeat request from task: )"
         rb"|Error: (?:process_id|num_processes) must be a |distributed\.initialize should only"
         rb"|FAILED_PRECONDITION: \w{1,40} platform already registered|a request from a newer incarnation",
+        more_specific_than=(
+            "status INTERNAL",
+            "any refused setting",
+        ),
         sample="ValueError: Number of processes must be defined.",
     ),
     Signature(
@@ -120,12 +126,19 @@ SIGNATURES = (
         "Use smaller block sizes for it, or raise xla_tpu_scoped_vmem_limit_kib in LIBTPU_INIT_ARGS.",
         rb"\bCompileTime(?:ScopedVmemOom|SparseCoreAllocationFailure)\b|exceeded scoped vmem limit"
         rb"|Ran out of memory in memory space (?:[vs]mem|cmem|sflag|tile_?spmem)",
+        more_specific_than=(
+            "any compilation of XLA",
+            "memory of a GPU under XLA",
+            "status RESOURCE_EXHAUSTED",
+        ),
         sample="JaxRuntimeError: RESOURCE_EXHAUSTED: E1001: CompileTimeScopedVmemOom:",
     ),
     Signature(
         "compile",
         _COMPILE,
         rb"\bE\d{4}: CompileTime(?!HbmOom)\w{1,60}",
+        name="any compilation of XLA",
+        more_specific_than=("status INVALID_ARGUMENT",),
         sample=("JaxRuntimeError: INVALID_ARGUMENT: E2003: CompileTimeMosaicUnprovenMemoryAccessAlignment:"),
     ),
     Signature(
@@ -133,6 +146,7 @@ SIGNATURES = (
         "The program was compiled for other shapes or another number of devices. Compare batch, mesh and parallel "
         "sizes with those in the message.",
         rb"\bRuntimeProgramInputMismatch\b|Invalid number of devices in device assignment: ",
+        more_specific_than=("status INVALID_ARGUMENT",),
         sample="JaxRuntimeError: INVALID_ARGUMENT: E0102: RuntimeProgramInputMismatch:",
     ),
     Signature(
@@ -142,6 +156,11 @@ SIGNATURES = (
         rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
         rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
         rb"|Ran out of memory (?:in memory space|trying to allocate)",
+        name="memory of a GPU under XLA",
+        more_specific_than=(
+            "status INTERNAL",
+            "status RESOURCE_EXHAUSTED",
+        ),
         sample="BufferAssignment OOM Debugging.",
     ),
     Signature(
@@ -165,6 +184,7 @@ SIGNATURES = (
         rb"waiting for `?(?:initialize clique|[^\r\n]{0,300}) for \d{1,9} seconds and may be stuck"
         rb"|Termination timeout (?:for|of) |threads to join the rendezvous|\] Rendezvous timed out"
         rb"|Barrier timed out\. Id: (?!Shutdown::|\[Init\]|PjRT_|WaitForAllTasks)",
+        more_specific_than=("status DEADLINE_EXCEEDED",),
         sample="JaxRuntimeError: DEADLINE_EXCEEDED: [id=7] Rendezvous timed out: Expected 8 threads",
     ),
     Signature(
@@ -178,14 +198,16 @@ SIGNATURES = (
         rb"|Task with incarnation id \d{1,20} is not connected"
         rb"|Barrier failed (?:because|from) a task"
         rb"|Shutdown barrier[^\r\n]{0,99}(?:failed|timed out)|Barrier timed out\. Id: Shutdown::",
+        more_specific_than=("status UNAVAILABLE",),
         sample="XlaRuntimeError: UNAVAILABLE: BarrierError: a task has failed",
     ),
     # Only who has met the others says so.
     Signature(
         "coordinator_died",
-        _COORDINATOR_DIED,
+        None,
         rb"(?:is set to ERROR|detected fatal errors|Failed to disconnect|WatchTasksAsync failed)"
         rb"[^\r\n]{0,400}UNAVAILABLE: ?failed to connect to all addresses",
+        more_specific_than=("registration with the coordinator",),
         sample=("agent.cc:9] Coordination agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses"),
     ),
     Signature(
@@ -199,14 +221,20 @@ SIGNATURES = (
         rb"|Getting local topologies failed|Failed to establish SliceBuilder grpc channel"
         rb"|connections to all backends failing|errors_impl\.(?:DeadlineExceeded|Unavailable)Error: "
         rb"|Failed to connect to remote server at address: ",
+        name="registration with the coordinator",
+        more_specific_than=(
+            "status DEADLINE_EXCEEDED",
+            "status UNAVAILABLE",
+        ),
         sample="Stopping coordination service as cluster registration failed.",
     ),
     Signature(
         "stale_process",
-        "A process from an earlier start still takes part. Stop leftover processes on all nodes, then start again.",
+        None,
         rb"Different local topology for node \d{1,9} has been set previously"
         rb"|(?:(?:/task:|(?<=\] ))(?P<rank>\d{1,9}) )?unexpectedly tried to connect with a different incarnation"
         rb"|unexpectedly tried to connect while it is already in error",
+        more_specific_than=("status INTERNAL",),
         sample=("XlaRuntimeError: INTERNAL: Different local topology for node 1 has been set previously, odd"),
     ),
     Signature(
@@ -215,16 +243,18 @@ SIGNATURES = (
         "NCCL_DEBUG=WARN shows more.",
         rb"NCCL operation \w{1,60}\([^\r\n]{0,400}\) failed|INTERNAL: [^\r\n]{0,400}"
         rb"(?:\b[NR]CCL\b|\ball[-_](?:reduce|gather|to[-_]all)\b|\breduce[-_]scatter\b|[Cc]ommunicator\b)",
+        more_specific_than=("status INTERNAL",),
         sample="JaxRuntimeError: INTERNAL: custom call of all-reduce is odd",
     ),
     Signature(
         "coordinator_died",
-        _COORDINATOR_DIED,
+        None,
         rb"Leader incarnation ID mismatch|requested after coordination service has shut down"
         rb"|Barrier failed because service is shutting down|must be registered before sending heartbeat"
         rb"|Failed to send RPC to coordination service|Coordination service has stopped"
         rb"|Failed to disconnect from coordination service"
         rb'|Error received from peer[^\r\n]{0,400}grpc_message:"Socket closed"',
+        more_specific_than=("status UNAVAILABLE",),
         sample="ABORTED: Leader incarnation ID mismatch: odd",
     ),
     Signature(
@@ -239,6 +269,10 @@ SIGNATURES = (
         "XLA could not link a kernel for this GPU. The lines before this one say what is missing; use an image whose "
         "ROCm and jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
+        more_specific_than=(
+            "status INTERNAL",
+            "any kernel compilation",
+        ),
         sample="ld.lld: error: undefined hidden symbol: __odd",
     ),
 )
@@ -250,13 +284,15 @@ STATUSES = (
         _NO_DEVICE,
         rb"RuntimeError: Unable to initialize backend|TPU initialization failed: |no supported devices found for",
         BLAME["wrong_rank"] + 1,
+        name="no device of JAX",
         sample="XlaRuntimeError: UNKNOWN: TPU initialization failed: No x device found.",
     ),
     Signature(
         "checkpoint",
-        "A checkpoint could not be read or written. Read the message; check the checkpoint's folder, that it is "
-        "complete, and that its format and sizes match this run.",
+        None,
         _STATUS + rb"(?!DATA_LOSS)[A-Z_]{5,20}: (?:Error (?:opening|reading|writing) |[^\r\n]{0,900}='tensorstore/)",
+        name="checkpoint under XLA",
+        more_specific_than=("status OUT_OF_RANGE",),
         sample="ValueError: OUT_OF_RANGE: Odd bounds [source locations='tensorstore/x.cc:7']",
     ),
     Signature(
@@ -267,6 +303,10 @@ STATUSES = (
         rb"|RET_CHECK failure|hlo verifier|\blibdevice\b|\bLLVM\b|Failed to load in-memory))|"
         + _STATUS
         + rb"UNIMPLEMENTED\b",
+        more_specific_than=(
+            "status INTERNAL",
+            "status INVALID_ARGUMENT",
+        ),
         sample="JaxRuntimeError: NOT_FOUND: No valid config found!",
     ),
     Signature(
@@ -276,6 +316,7 @@ STATUSES = (
         _STATUS + rb"(?:INTERNAL: (?!From /job:)|INTERNAL\b(?!:)|FAILED_PRECONDITION\b)"
         rb"|\bInternalError: "
         rb"|Non-OK-status: [^\r\n]{0,99}INTERNAL: ",
+        name="status INTERNAL",
         sample="jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to execute XLA Runtime executable",
     ),
     Signature(
@@ -283,12 +324,14 @@ STATUSES = (
         _OUT_OF_MEMORY,
         _STATUS + rb"RESOURCE_EXHAUSTED(?![^\r\n]{0,900}(?:[Qq]uota|larger than max|requests|[Cc]annot allocate memory"
         rb"|host memory|pinned))",
+        name="status RESOURCE_EXHAUSTED",
         sample="RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED",
     ),
     Signature(
         "rendezvous_timeout",
         _NOT_MET,
         _STATUS + rb"DEADLINE_EXCEEDED\b|DEADLINE_EXCEEDED: ",
+        name="status DEADLINE_EXCEEDED",
         sample="DEADLINE_EXCEEDED: Deadline Exceeded",
     ),
     Signature(
@@ -296,12 +339,14 @@ STATUSES = (
         "A service or another process of the job no longer answers. Check its log for the cause.",
         _STATUS + rb"(?:ABORTED|UNAVAILABLE|CANCELLED|(?:Aborted|Unavailable|Cancelled):)|\b(?:Aborted"
         rb"|Cancelled)Error: ",
+        name="status UNAVAILABLE",
         sample="        status = StatusCode.UNAVAILABLE",
     ),
     Signature(
         "access_denied",
         "A service denies access. Give this node credentials for what the message names.",
         _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
+        name="status PERMISSION_DENIED",
         sample="PERMISSION_DENIED",
     ),
     Signature(
@@ -310,6 +355,7 @@ STATUSES = (
         "those in the message.",
         _STATUS + rb"INVALID_ARGUMENT: [^\r\n]{0,300}(?:\b[Ss]hap|\b[Ss]ize|[Dd]imension|[Ss]hard|divi|\b[Rr]anks?\b"
         rb"|mismatch)",
+        more_specific_than=("status INVALID_ARGUMENT",),
         sample="XlaRuntimeError: INVALID_ARGUMENT: the shape of it is odd",
     ),
     Signature(
@@ -317,6 +363,7 @@ STATUSES = (
         "XLA or a service rejects its input. Read the text after the code; correct the config, or use an image that "
         "supports it.",
         _STATUS + rb"INVALID_ARGUMENT\b|\b(?:InvalidArgument|FailedPrecondition|Unimplemented)Error: ",
+        name="status INVALID_ARGUMENT",
         sample="INVALID_ARGUMENT",
     ),
     Signature(
@@ -324,6 +371,7 @@ STATUSES = (
         "The training data ended, or a record is shorter than its index says. Check that all files are complete and "
         "enough for the steps.",
         _STATUS + rb"OUT_OF_RANGE\b|\bOutOfRangeError: ",
+        name="status OUT_OF_RANGE",
         sample="OUT_OF_RANGE",
     ),
     Signature(

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+
 from ..grammars.known import GRAMMARS
+from ..literals import literals_as_written
+from ..signature import Signature
 from . import (
     amd,
     codes,
@@ -26,6 +31,7 @@ from . import (
 )
 
 # Where two match in one line, the first one here counts: what is of one program alone goes before what any may print.
+# It lists the others in ``more_specific_than``.
 PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (
     tuple(
@@ -40,10 +46,11 @@ SIGNATURES = (
 )
 
 
+_DIGITS = re.compile(rb"[0-9]+")
 # By these the lines are found that may report a failure. They are without digits, and many texts share them: "rror" is
 # in every Python exception, "ABORT" in ABORTED. They had better begin with two bytes that are rare in logs, as "hdog"
-# of "watchdog" does: strstr goes by these.
-_IN_LINE = (
+# of "watchdog" does: strstr goes by these. A signature whose sample has none of them gets the literals of its pattern.
+_SHARED = (
     b"rror|RROR|ailed|xception|WARN |by GPU|amdgpu|kfd|neuron-cc|low on resource|docker: |Tensile host|NVRM|Xid|XID"
     b"|NRT_|nrt_|neuronx-cc|visible GPU|Duplicate |ncorrect|NOT_FOUND|emapping|s not member of|bad TPU"
     b"|st be compiling|OOM |oom_|oom-|of memory|Killed|pace left|xceed|tale |nexpected|NaN in|Aborting training"
@@ -81,5 +88,18 @@ _WITH_NEXT_LINES = {
     b"Root Cause (first": 1000,
     b"tbeat": 200,
 }
+_IN_LINE = (*_SHARED.split(b"|"), exceptions.TRACEBACK)
+
+
+def needles_of(signatures: Iterable[Signature]) -> Iterator[bytes]:
+    """Yield the literals, without digits, of those signatures whose sample has no shared needle."""
+    others = [(signature.sample.encode(), signature) for signature in signatures]
+    for text in (*_IN_LINE, *_WITH_NEXT_LINES):
+        others = [one for one in others if text not in one[0]]
+    for _sample, signature in others:
+        for literal in literals_as_written(signature.pattern):
+            yield max(_DIGITS.split(literal), key=len)
+
+
 # text -> how many of the bytes that follow its line may belong to it
-NEEDLES = {**dict.fromkeys([*_IN_LINE.split(b"|"), exceptions.TRACEBACK], 0), **_WITH_NEXT_LINES}
+NEEDLES = {**dict.fromkeys((*_IN_LINE, *needles_of(SIGNATURES)), 0), **_WITH_NEXT_LINES}

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 # A job that was taken away is the cause of what its processes say as they go, and a node that was, of its silence.
 _TAKEN_AWAY = BLAME["access_denied"] - 1
@@ -123,6 +124,7 @@ SIGNATURES = (
         "The storage denies the pod access. Give its service account, or the node, permission to use the volume.",
         rb"(?:Mount|Attach)Volume\.\w{1,20} failed [^\r\n]{0,600}(?:PermissionDenied|Unauthenticated|AccessDenied"
         rb"|[Aa]ccess denied|Error 40[13]\b)",
+        more_specific_than=("volume of a pod",),
         sample=(
             'Warning  FailedMount  pod/w-0  MountVolume.SetUp failed for volume "d" : rpc error: '
             "code = PermissionDenied"
@@ -134,6 +136,7 @@ SIGNATURES = (
         "and the file server.",
         rb"(?:Mount|Attach)Volume\.\w{1,20} failed|\bFailed(?:Mount|AttachVolume)\b|Multi-Attach error for volume"
         rb"|\bProvisioningFailed\b",
+        name="volume of a pod",
         sample=('Warning  FailedAttachVolume  Multi-Attach error for volume "odd" Volume is already used'),
     ),
     Signature(
@@ -158,6 +161,7 @@ SIGNATURES = (
         "kubectl cannot find its credential plugin. Install the program that the message names (for GKE, "
         "gke-gcloud-auth-plugin).",
         rb"getting credentials: exec: executable ",
+        more_specific_than=("Kubernetes API",),
         sample=(
             "Unable to connect to the server: getting credentials: exec: executable gke-gcloud-auth-plugin not found"
         ),
@@ -167,6 +171,7 @@ SIGNATURES = (
         "The Kubernetes API server does not answer. Check the context (kubectl config current-context), the network "
         "to the server and the control plane.",
         rb"The connection to the server \S{1,200} was refused|Unable to connect to the server: ",
+        name="Kubernetes API",
         sample=("The connection to the server 1.2.3.4:7 was refused - did you specify the right host or port?"),
     ),
     Signature(
@@ -181,6 +186,7 @@ SIGNATURES = (
         "The container exceeded its memory limit and was killed. Raise the limit, or use fewer data workers or a "
         "smaller cache.",
         rb"OOMKilled|container init was OOM-killed",
+        more_specific_than=("any container engine",),
         sample=("runc create failed: unable to start odd: container init was OOM-killed (memory limit too low?)"),
     ),
     Signature(

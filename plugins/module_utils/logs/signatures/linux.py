@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 # How launchers print the exit code of a process: torchrun, DeepSpeed, subprocess, docker, Kubernetes.
 ENDED = (
@@ -31,18 +32,19 @@ SIGNATURES = (
         "The compiler was killed, usually because host memory ran out. Run fewer compile jobs in parallel (MAX_JOBS), "
         "or request more memory.",
         rb"\bunable to execute command: Killed|: fatal error: Killed signal terminated program",
+        more_specific_than=("any kernel compilation",),
         sample="clang++: error: unable to execute command: Killed",
     ),
     Signature(
         "node_failure",
-        "The hardware or the kernel of this node failed. Drain the node, and read its kernel log, BMC event log and "
-        "ECC counters.",
+        None,
         rb"Machine Check Exception|\[Hardware Error\]: [^\r\n]{0,200}(?:[Uu]ncorrected|Machine Check|fatal)"
         rb"|Kernel panic - not syncing|BUG: soft lockup|AER: (?:Multiple )?Uncorrect\w{1,9} \((?:Non-)?Fatal\)"
         rb"|detected stall on CPU|detected hard LOCKUP on cpu|DPC: containment event"
         rb"|PCIe Bus Error: severity=Uncorrected|\bEDAC [^\r\n]{0,60} UE |BUG: unable to handle |kernel BUG at "
         rb"|Memory failure: 0x|\] general protection fault(?:, probably for [^\r\n]{1,60})?: [\da-f]{4} \[#"
         rb"|AER: (?:can't recover|device recovery failed)",
+        more_specific_than=("any SIGSEGV",),
         sample="[ 12.1] Kernel panic - not syncing: Fatal exception",
     ),
     Signature(
@@ -72,6 +74,11 @@ SIGNATURES = (
         rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
         rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
         rb"|Floating point exception|\bSIGFPE\b",
+        name="any SIGSEGV",
+        more_specific_than=(
+            "crash of Python",
+            "any exit code",
+        ),
         sample="Fatal Python error: Segmentation fault",
     ),
     Signature(
@@ -80,6 +87,7 @@ SIGNATURES = (
         "(--shm-size, or ipc=host).",
         rb"insufficient shared memory \(shm\)|workers are out of shared memory",
         nearness=BLAME["bus_error"],
+        more_specific_than=("any SIGBUS",),
         sample=(
             "ERROR: Unexpected bus error encountered in worker. This might be caused by "
             "insufficient shared memory (shm)."
@@ -87,11 +95,12 @@ SIGNATURES = (
     ),
     Signature(
         "bus_error",
-        "A process got SIGBUS, usually because the container's shared memory (/dev/shm) is too small or a mapped file "
-        "was truncated. Enlarge --shm-size, and check the file.",
+        None,
         rb"\bBus error\b(?! \()|Unexpected bus error encountered|Bus error {1,60}\((?:core|\d)|\bSIGBUS\b|"
         + ENDED
         + rb"(?P<exit_code>-7|135)\b",
+        name="any SIGBUS",
+        more_specific_than=("any exit code",),
         sample="  traceback : Signal 7 (SIGBUS) received by PID 77",
     ),
     Signature(
@@ -101,13 +110,19 @@ SIGNATURES = (
         ENDED + rb"(?P<exit_code>-9|137)\b|Signal 9 \(SIGKILL\) received|died with <Signals\.SIGKILL"
         rb"|terminated by signal (?:9|KILL)\b|terminated with signal SIGKILL|signal: killed\b"
         rb"|\*\*\* \[[^\r\n]{1,200}\] Error 137\b",
+        name="any SIGKILL",
+        more_specific_than=(
+            "any failed child",
+            "any exit code",
+        ),
         sample="ProcessExitedException: process 7 terminated with signal SIGKILL",
     ),
     Signature(
         "illegal_instruction",
-        "A program or library was built for another CPU. Use one built for this node's.",
+        None,
         rb"\bIllegal instruction\b(?! \()|Illegal instruction {1,60}\(core|\bSIGILL\b|\] trap invalid opcode"
         rb"|" + ENDED + rb"(?P<exit_code>-4|132)\b",
+        more_specific_than=("any exit code",),
         sample="train.sh: line 7:   77 Illegal instruction     (core dumped) python3 x.py",
     ),
     Signature(
@@ -117,6 +132,7 @@ SIGNATURES = (
         rb"|relocation) error: |\.so[.\d]{0,12}: (?:file too short|invalid ELF header|failed to map segment"
         rb"|wrong ELF class|cannot allocate memory in)|Could not load library lib|Cannot load symbol cu"
         rb"|Unable to load any of \{lib",
+        more_specific_than=("any import",),
         sample="python3: symbol lookup error: /x.so: undefined symbol: ncclCommSplit",
     ),
     Signature(
@@ -126,6 +142,7 @@ SIGNATURES = (
         rb"sh: (?:line \d{1,9}: )?cd: [^\r\n]{0,300}: Permission denied"
         rb"|: line \d{1,9}: [^:\r\n]{1,300}: Permission denied(?=\r?(?m:$))"
         rb"|(?:^|(?<=[\s/-]))(?:ba|da|z)?sh: (?:line \d{1,9}: )?[^:\r\n]{1,300}: Permission denied",
+        name="denied program of the launch",
         sample="bash: ./train.sh: Permission denied",
     ),
     Signature(
@@ -139,29 +156,31 @@ SIGNATURES = (
         rb"|g\+\+): (?:command )?not found|\bsh: \d{1,9}: cannot open [^\r\n]{0,300}: No such file"
         rb"|: exec: [^\r\n]{1,200}: (?:not found|cannot execute)|can't open file '[^'\r\n]{0,300}': \[Errno 2\]"
         rb"|/env: [^\r\n]{0,300}: No such file or directory",
+        name="missing program of the launch",
         sample="train_llama3.sh: line 212: torchrun: command not found",
     ),
     Signature(
         "child_failed",
         "A training process aborted. Look for the cause in its earlier output.",
         rb"\bAborted {1,60}\(core dumped\)|Signal: Aborted|\bSIGABRT\b|" + ENDED + rb"(?P<exit_code>-6|134)\b",
+        more_specific_than=("any exit code",),
         sample="train.sh: line 7:   77 Aborted                 (core dumped) python3 x.py",
     ),
     Signature(
         "process_limit",
-        "The limit on processes or threads is reached. Raise it (ulimit -u, --pids-limit=-1), or use fewer data "
-        "workers and OMP_NUM_THREADS=1.",
+        None,
         rb"Error: (?:[^\r\n]{1,60}: )?can't start new thread|pthread_create[^\r\n]{0,60} failed"
         rb"|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)"
         rb"|\[Errno 11\] Resource|BlockingIOError: \[Errno 11\]|what\(\): {1,4}Resource temporarily unavailable"
         rb"|Thread creation failed: (?:Resource|Invalid)",
+        more_specific_than=("any host memory",),
         sample="RuntimeError: can't start new thread",
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read its node's kernel "
-        "log.",
+        None,
         rb"mpirun noticed that process rank (?P<rank>\d{1,9}) with [^\r\n]{0,200} exited on signal 9 ",
+        more_specific_than=("any abort of MPI",),
         sample="mpirun noticed that process rank 1 with  exited on signal 9 ",
     ),
     Signature(
@@ -174,6 +193,7 @@ SIGNATURES = (
         rb"|process(?:es)? returned a non-zero exit code"
         rb"|BAD TERMINATION OF ONE OF|MPI_ERRORS_ARE_FATAL|Fatal error in P?MPI_\w|error occurred in MPI_\w"
         rb"|application called MPI_Abort\(|\bAbort\(\d{1,12}\) on node \d",
+        name="any abort of MPI",
         sample="a non-zero exit code. Per user-direction, the job has been aborted.",
     ),
     Signature(
@@ -203,6 +223,7 @@ SIGNATURES = (
         "name_resolution",
         "A node's name cannot be resolved here. Check DNS, /etc/hosts and the inventory.",
         rb"ssh: Could not resolve hostname",
+        more_specific_than=("any name resolution",),
         sample="ssh: Could not resolve hostname gpu07: Name or service not known",
     ),
     Signature(
@@ -216,13 +237,16 @@ SIGNATURES = (
         "permission_denied",
         "A node refused a launcher's SSH login. Check the user, the key and known_hosts on the launcher's node.",
         rb"Permission denied \(publickey|Host key verification failed",
+        name="refused login of a launcher",
         sample="amd@gpu07: Permission denied (publickey,password).",
     ),
     Signature(
         "host_memory",
-        "The host ran out of memory. Use fewer data workers or a smaller cache, or give the container more memory.",
+        None,
         rb"(?m:^(?:\[\w{1,20}\]: ?)?MemoryError\b)|(?:numpy[\w.]{0,40}\._?ArrayMemoryError|\[Errno 12\])|(?:: "
         rb"|ENOMEM )Cannot allocate memory|can't allocate memory: you tried to allocate|instance of 'std::bad_alloc'",
+        name="any host memory",
+        more_specific_than=("any native exception",),
         sample="terminate called after throwing an instance of 'std::bad_alloc'",
     ),
 )

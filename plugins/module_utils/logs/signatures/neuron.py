@@ -7,12 +7,9 @@ that hangs, 1201 to 1205 (but 1204) that the hardware failed; 1, 2 and 101 say n
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
-_RUNTIME = (
-    "The Neuron runtime or a NeuronCore failed. Read the kernel log, check the device's health (neuron-top, "
-    "neuron-monitor), and check that runtime, driver and compiler are from one release."
-)
 # How a number of the runtime is printed that no other program has: "status=1003", "with status 1006", "err: 1201".
 _NUMBER = rb"\b(?:status[= ]|completed with err: )"
 _LINE = rb"(?!(?:nrt_close|nrt_infodump|notification_destroy)|[^\r\n]{0,99}\(NON-FATAL"
@@ -24,12 +21,14 @@ SIGNATURES = (
         "The Neuron compiler was killed, mostly because the host's memory ran out. Compile fewer graphs at once, give "
         "the container more memory, or compile on a larger instance and share the cache.",
         rb"neuronx?-cc failed with -9\b",
+        more_specific_than=("Neuron compiler",),
         sample="neuron-cc failed with -9",
     ),
     Signature(
         "nan",
         "A NeuronCore computed NaN. Check data, precision (stochastic rounding) and learning rate.",
         rb"NRT_EXEC_COMPLETED_WITH_NUM_ERR|" + _NUMBER + rb"1003\b",
+        more_specific_than=("any error of Neuron's runtime",),
         sample="RuntimeError: Failed to execute the model status=1003 message=Numerical Error",
     ),
     Signature(
@@ -40,6 +39,7 @@ SIGNATURES = (
         rb"|[Uu]ncorrectable (?:HBM )?memory error (?:is detected|on Neuron Device)"
         rb"|DMA [RT]X engine \d{1,4} is in an abort state"
         rb"|Total Uncorrected ecc err count is [1-9]|\bNeuronHasError_\w",
+        more_specific_than=("any error of Neuron's runtime",),
         sample="NeuronHealth  False  NeuronHasError_ODD_UNCORRECTABLE_ERROR",
     ),
     Signature(
@@ -50,6 +50,7 @@ SIGNATURES = (
         rb"|Attempting to load an incompatible model|NEFF version mismatch|NRT_UNSUPPORTED_NEFF_VERSION"
         rb"|nrt_\w{1,40}:? status=10\b|Unsupported hardware operator code|upgrade to latest aws-neuronx-"
         rb"|aws_hal_tpb_pooling_write_profile {1,40}failed|NEFF version: [^\r\n]{1,99} not supported|NEFF is invalid",
+        more_specific_than=("any error of Neuron's runtime",),
         sample='RuntimeError: nrt_load status=10 message="odd"',
     ),
     Signature(
@@ -71,6 +72,7 @@ SIGNATURES = (
         "(neuron-ls), and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
         nearness=11,
+        more_specific_than=("any error of Neuron's runtime",),
         sample=("2026-Jan-02 03:04:05 7:7 ERROR  NRT:nrt_allocate_neuron_cores  Logical Neuron Core(s) not available"),
     ),
     Signature(
@@ -79,6 +81,7 @@ SIGNATURES = (
         "(rmmod neuron, modprobe neuron).",
         rb"Timestamp program stop timeout|engines are running\. Please restart",
         nearness=11,
+        more_specific_than=("any error of Neuron's runtime",),
         sample=("2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd nd7 nc1 Timestamp program stop timeout (1000 ms)"),
     ),
     Signature(
@@ -93,6 +96,7 @@ SIGNATURES = (
         "Set NEURON_LOGICAL_NC_CONFIG and the compiler's --lnc to the same value, and empty the compile cache.",
         rb"Mismatch detected between Runtime configuration and NEFF",
         nearness=BLAME["neuron"] - 1,
+        more_specific_than=("any error of Neuron's runtime",),
         sample=("2026-Jan-02 03:04:05.6 7:8 ERROR NRT:odd Mismatch detected between Runtime configuration and NEFF."),
     ),
     Signature(
@@ -110,6 +114,7 @@ SIGNATURES = (
         rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"
         rb"|ERROR {1,4}NRT:[^\r\n]{1,99} cores are not contiguous|Could not find VNC id|modprobe: (?:FATAL"
         rb"|ERROR): Module neuron not found",
+        more_specific_than=("any error of Neuron's runtime",),
         sample="modprobe: FATAL: Module neuron not found in directory /lib/modules/7.1",
     ),
     Signature(
@@ -120,6 +125,7 @@ SIGNATURES = (
         rb"|peak HBM usage [^\r\n]{0,60}exceeds|Neff won't be able to load"
         rb"|Failed to allocate [\d.]{1,20}[KMGT]?B \(alignment: |\bNCC_EOOM\d{1,5}\b|\bNCC_EVRF009\b"
         rb"|TMPBUF pages requested exceeded|Failed to allocate nrt tensor",
+        more_specific_than=("Neuron compiler",),
         sample="ERROR: [NCC_EOOM001] the odd tensors exceed the limit",
     ),
     Signature(
@@ -128,6 +134,10 @@ SIGNATURES = (
         "data and vocabulary size.",
         rb"NRT_EXEC_OOB|" + _NUMBER + rb"1006\b|due to out-of-bound access|Out of bounds access on model",
         nearness=30,
+        more_specific_than=(
+            "status of Neuron's runtime",
+            "any error of Neuron's runtime",
+        ),
         sample=("2026-Jan-02 03:04:05.000006 7:8 ERROR  NMGR:odd Inference completed with err: 1006. mode->h_nn=7"),
     ),
     Signature(
@@ -137,6 +147,11 @@ SIGNATURES = (
         rb"MPMD (?:execution is not supported|detected but)|replica groups? [^\r\n]{0,60}does not have myself"
         rb"|mismatched collectives between the peers",
         nearness=30,
+        more_specific_than=(
+            "status of Neuron's runtime",
+            "any error of Neuron's runtime",
+            "different collectives",
+        ),
         sample=(
             "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:odd [nec_dev 7] replica groups (0/1) does not have myself 7"
         ),
@@ -147,6 +162,10 @@ SIGNATURES = (
         "fit the instance's links, such as 8, 32 or 64.",
         rb"failed \(2\) to init a collective algorithm for",
         nearness=30,
+        more_specific_than=(
+            "status of Neuron's runtime",
+            "any error of Neuron's runtime",
+        ),
         sample=(
             "2026-Jan-02 03:04:05.000006 7:8 ERROR  ENC:enc_odd  [rank 7] failed (2) to init a "
             "collective algorithm for provided replica group."
@@ -158,6 +177,7 @@ SIGNATURES = (
         "NEURON_RT_EXEC_TIMEOUT (seconds); if other nodes did not hang, replace the instance.",
         rb"timeout \(\d{1,9} ms\) [^\r\n]{0,400}waiting for execution completion"
         rb"|Suspected hang after successful execution of collectives",
+        more_specific_than=("any error of Neuron's runtime",),
         sample=(
             "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd  Suspected hang after successful "
             "execution of collectives operation 0 (ODD)"
@@ -167,6 +187,7 @@ SIGNATURES = (
         "neuron",
         "A NeuronCore's notification queue overflowed. Set NEURON_RT_ENABLE_DGE_NOTIFICATIONS=0.",
         rb"NRT_EXEC_SW_NQ_OVERFLOW|" + _NUMBER + rb"1204\b|is stuck after all collectives|caused by DGE notifications",
+        more_specific_than=("any error of Neuron's runtime",),
         sample=(
             "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_infodump   Failure: "
             "NRT_EXEC_SW_NQ_OVERFLOW in nrt_execute()"
@@ -185,6 +206,10 @@ SIGNATURES = (
         "graphs at a time.",
         rb"neuronx?-cc was forcibly killed|Backend exited with code -9|neuronx?-cc[^\r\n]{0,600}exit status -9"
         rb"|RunNeuronCC[^\r\n]{0,900}Signals\.SIGKILL",
+        more_specific_than=(
+            "any SIGKILL",
+            "any exit code",
+        ),
         sample="neuron-ccexit status -9",
     ),
     Signature(
@@ -198,6 +223,7 @@ SIGNATURES = (
         rb"|Failed compilation with (?![^\r\n]{0,900}[Nn]o space left)|Got a cached failed neff"
         rb"|RunNeuronCC\w{0,20}: error|\[[A-Z]{3}\d{3}\] {1,4}Unhandled exception with message"
         rb"|=== BIR verification failed|Too many instructions after unroll",
+        name="Neuron compiler",
         sample="  what():  === BIR verification failed ===",
     ),
     Signature(
@@ -206,6 +232,7 @@ SIGNATURES = (
         "the interfaces and NEURON_RT_ROOT_COMM_ID.",
         rb"CCOM WARN [^\r\n]{0,300}(?:[Tt]imeout waiting for|[Tt]imed out|Connect to|Connection refused"
         rb"|[Nn]o route)|NEURON_RT_ROOT_COMM_ID[^\r\n]{0,200}(?:invalid|not set|[Ff]ailed)",
+        more_specific_than=("any CCOM warning",),
         sample="CCOM WARN No route",
     ),
     # With it the runtime says that the graph was not finished, and may say no more.
@@ -216,6 +243,10 @@ SIGNATURES = (
         rb"|Unexpected number of CC notifications|\(FATAL-RT-[A-Z-]{1,40}\)|completed with err: 5\b"
         rb"|nrt_\w{1,40}:? status=5 message=|NRT_EXEC_HW_ERR_COLLECTIVES|" + _NUMBER + rb"1200\b"
         rb"|TDRV:[^\r\n]{1,99} execution timeout \(|Timeout exceeded: Waiting on [\w ]{0,20}proxy task",
+        more_specific_than=(
+            "any error of Neuron's runtime",
+            "status INTERNAL",
+        ),
         sample="INTERNAL: nrt_execute status=5 message=Timeout Exceeded",
     ),
     Signature(
@@ -224,12 +255,16 @@ SIGNATURES = (
         "the security group, and the other nodes' logs.",
         _NUMBER + rb"1206\b|NETWORK_PROXY_FAIL|Proxy failed to execute task"
         rb"|ERROR {1,4}ENC:\w{0,40}(?:[Bb]ootstrap|connect|ncclNet)",
+        more_specific_than=(
+            "status of Neuron's runtime",
+            "any error of Neuron's runtime",
+        ),
         sample='RuntimeError: odd: nrt_execute status=1206 message="odd"',
     ),
     # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
     Signature(
         "neuron",
-        _RUNTIME,
+        None,
         rb"Failed to load NEFF with collectives|nrt_(?:\w{1,40}:? )?status=(?:1|2|101)\b|nrt_init failed"
         rb"|\bNRT_(?:FAILURE|INVALID|EXEC_UNIT_UNRECOVERABLE)\b"
         rb"|Nrt::\w{1,30} failed(?![^\r\n]{0,200}status=(?!(?:1|2|101)\b))"
@@ -240,11 +275,13 @@ SIGNATURES = (
         rb"|TDRV not initialized"
         rb"|Failed to initialize devices, error",
         BLAME["watchdog"] + 1,
+        name="status of Neuron's runtime",
+        more_specific_than=("any error of Neuron's runtime",),
         sample="RuntimeError: INTERNAL: From /job:c_localservice/replica:0/task:0:",
     ),
     Signature(
         "neuron",
-        _RUNTIME,
+        None,
         rb"nrt_(?:execute|load|init|barrier|tensor|build|all)\w{0,40}[:(]? ?(?:status=|failed|\(\) failed)"
         rb"|\bNRT_(?:INVALID_HANDLE|TIMEOUT|HW_ERROR|QUEUE_FULL|FAIL_HOST_MEM_ALLOC"
         rb"|UNINITIALIZED|EXEC_[A-Z_]{1,50})\b|\bNERR_[A-Z_]{1,40}|ERROR {1,4}(?:TDRV|NRT|KBL|NEFF):"
@@ -253,6 +290,7 @@ SIGNATURES = (
         rb"|Nrt::\w{1,30} failed|\bstatus=\d{1,4} message="
         rb"|\.\d{6} {1,4}\d{1,9}:\d{1,9} {1,4}(?:ERROR|FATAL) {1,4}[A-Z]{2,12}:" + _LINE + rb"|\] neuron:\w{1,60}: "
         rb"[^\r\n]{0,160}(?:[Ff]ailed|[Tt]imeout|[Ee]rror|[Ii]nvalid)",
+        name="any error of Neuron's runtime",
         sample="2026-Jan-02 03:04:05.000331  77:88  ERROR  HAL:aws_hal_q_init  cannot start",
     ),
 )

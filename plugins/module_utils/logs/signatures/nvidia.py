@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 from . import codes
 
 SIGNATURES = (
@@ -11,11 +12,11 @@ SIGNATURES = (
         "gpu_error",
         codes.FELL_OUT,
         rb"fallen off the bus|GPU is lost|Unable to determine the device handle for GPU",
-        sample="RuntimeError: CUDA error: Invalid access of peer GPU memory over nvlink or odd",
+        sample="Unable to determine the device handle for GPU 0000:3B:00.0: Unknown Error",
     ),
     Signature(
         "driver_mismatch",
-        codes.DRIVER_MISMATCH,
+        None,
         rb"Driver/library version mismatch|driver on your system is too old|Error 802: system not yet initialized"
         rb"|NVRM: API mismatch: |CUDA Driver version found is|kernel driver does not match"
         rb"|[Ff]abric [Mm]anager [^\r\n]{0,99} do(?:es)?n't match |RM has detected an NVML/RM version mismatch"
@@ -39,26 +40,31 @@ SIGNATURES = (
         rb"|No supported gpu backend found|can not run on your system since the accelerator is not available"
         rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
         rb"|Error: [^\r\n]{0,200}torch\.cuda\.is_available\(\) is False",
+        more_specific_than=("any error of NVIDIA's driver",),
         sample="odd: nvml error: driver not loaded",
     ),
     Signature(
         "out_of_memory",
-        codes.OUT_OF_MEMORY,
+        None,
         rb"CUDA out of memory|\b(?:CU[A-Z]{1,12}_STATUS|CUFFT)_(?:ALLOC_FAILED|INSUFFICIENT_RESOURCES"
         rb"|INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)\b",
+        name="memory of a CUDA library",
+        more_specific_than=("any CUDA error",),
         sample="RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
     ),
     Signature(
         "wrong_gpu_build",
-        codes.WRONG_BUILD,
+        None,
         rb"\bCU\w{1,30}_ARCH_MISMATCH\b|Value '\w{1,20}' is not defined for option 'gpu-name'"
         rb"|\bfatal {1,4}: Unsupported gpu architecture",
+        more_specific_than=("any kernel compilation",),
         sample="nvcc fatal   : Unsupported gpu architecture 'compute_120'",
     ),
     Signature(
         "import_error",
         "A library is missing or older than the program needs. Use the image that the program was built for.",
         rb"\bCUDNN_STATUS_\w{0,30}(?:VERSION_MISMATCH|LOADING_FAILED|PREREQUISITE_MISSING)\b",
+        more_specific_than=("any CUDA error",),
         sample="RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
     ),
     Signature(
@@ -87,6 +93,10 @@ SIGNATURES = (
         "A GPU library could not start, usually because GPU memory is full. Lower the micro batch size; check "
         "(nvidia-smi, amd-smi) whether another process uses GPU memory, and whether the library matches the driver.",
         rb"\b(?:CUBLAS|CUDNN|HIPBLAS|CUSOLVER)_STATUS_NOT_INITIALIZED\b",
+        more_specific_than=(
+            "any CUDA error",
+            "any ROCm library",
+        ),
         sample="RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
     ),
     Signature(
@@ -105,6 +115,8 @@ SIGNATURES = (
         rb"|GPUassert: |cuDNN Frontend error|INTERNAL ASSERT FAILED at \"[^\"\r\n]{0,200}c10/(?:cuda|hip)/"
         rb"|(?<!Search for `)\bcudaError[A-Z]\w{1,40}(?:[ '\")(:.]|$)|\bCUFFT_(?!SUCCESS)[A-Z_]{1,60}"
         rb"|\bSXid \([^)\r\n]{1,60}\): \d{1,6}",
+        name="any CUDA error",
+        more_specific_than=("status INTERNAL",),
         sample="Error odd argument at line 7 in file /x/ops.cu",
     ),
     Signature(
@@ -120,6 +132,7 @@ SIGNATURES = (
         "returns after a reset.",
         rb"NVRM: (?!failed to allocate )[^\r\n]{0,160}(?:\b[Ff]ail|\b[Ee]rror|[Tt]imed? ?out)|\bNVML: ?Unable to "
         rb"|\bNVMLError_(?:Unknown|ResetRequired|IrqIssue|NoPermission|OperatingSystem|Timeout)\b",
+        name="any error of NVIDIA's driver",
         sample="pynvml.NVMLError_ResetRequired: odd",
     ),
 )

@@ -46,15 +46,14 @@ SIGNATURES = (
     ),
     Signature(
         "network_interface",
-        "This node has no such network interface, or it has no address. Set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME "
-        "to the interface's name on this node (gloo accepts one name, no list and no ^).",
+        None,
         rb"there is no network interface '[^'\r\n]{0,99}' on "
         rb"|the network interface '[^'\r\n]{0,99}' has no IPv4 address",
         sample="OSError: the network interface 'ib0' has no IPv4 address (Cannot assign)",
     ),
     Signature(
         "address_in_use",
-        "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
+        None,
         rb"is no rank 0 of this trainer",
         sample="ConnectionError: what rank 1 found at 10.0.0.1:6000 is no rank 0 of this trainer: x",
     ),
@@ -73,15 +72,15 @@ SIGNATURES = (
     ),
     Signature(
         "training_script",
-        "The launch script reports that the trainer failed. Look for the cause in the trainer's earlier output.",
+        None,
         rb"ERROR: training \([^)\r\n]{0,300}\) failed with exit code (?P<exit_code>\d{1,9})"
         rb"|There was an error in the training script",
+        more_specific_than=("any exit code",),
         sample="ERROR: training (torchrun pretrain_gpt.py) failed with exit code 7",
     ),
     Signature(
         "sigterm",
-        "The process was told to stop by the launcher (because another process failed), by a person or by the "
-        "scheduler.",
+        None,
         rb"after receiving SIGTERM",
         sample="exiting program after receiving SIGTERM.",
     ),

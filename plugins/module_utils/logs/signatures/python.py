@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 SIGNATURES = (
     Signature(
@@ -13,6 +14,7 @@ SIGNATURES = (
         rb"|/python[\d.]{0,9}: No module named |(?:Error: [^\r\n]{0,300}|\.so[.\d]{0,12}: )undefined symbol: "
         rb"|OSError: \S{1,200}: cannot open shared object file"
         rb"|Error: Distributed package doesn't have \w{1,9} built in",
+        name="any import",
         sample="/usr/bin/python3: No module named flash_attn",
     ),
     Signature(
@@ -48,6 +50,8 @@ SIGNATURES = (
         rb"(?:Error|Exception): [^\r\n]{0,300}(?:[Pp]lease (?:pip )?install |pip install |is not installed"
         rb"|module is not found|requires cuda extensions|Could not find shared object file for "
         rb"|ou have installed [`'\"]?\w|library was not found\.|[Ii]nstall (?:it|`|\w{1,30} (?:with|using|from)))",
+        name="missing package",
+        more_specific_than=("any refused setting",),
         sample="RuntimeError: apex.odd requires cuda extensions",
     ),
     Signature(
@@ -65,12 +69,14 @@ SIGNATURES = (
         rb"|Error: Not a \.npy file|is truncated: its header|ReadError: [(']{0,2}unexpected end of data"
         rb"|Error: Expected to (?:be able to read|read) \d{1,20} (?:bytes for message body|metadata bytes)"
         rb"|Error: Failed to interpret file|items requested but only \d",
+        more_specific_than=("sizes of the parallelism",),
         sample="ValueError: mmap length is greater than file size",
     ),
     Signature(
         "child_failed",
         "A training process aborted. Look for the cause in its earlier output; the stack below shows where it was.",
         rb"Fatal Python error: Aborted",
+        more_specific_than=("crash of Python",),
         sample="Fatal Python error: Aborted",
     ),
     Signature(
@@ -78,6 +84,7 @@ SIGNATURES = (
         "Python itself crashed in native code, usually because libraries in the image do not match each other or the "
         "driver. The stack below this line names the library.",
         rb"Fatal Python error: ",
+        name="crash of Python",
         sample="Fatal Python error: _PyEval_EvalFrameDefault: invalid frame",
     ),
     Signature(
@@ -86,6 +93,7 @@ SIGNATURES = (
         "reaches (MASTER_ADDR, JAX_COORDINATOR_IP).",
         rb"gaierror: \[Errno|NameResolutionError|(?:Error"
         rb"|failed)[^\r\n]{0,300}(?:[Tt]emporary failure in name resolution|Name or service not known)",
+        name="any name resolution",
         sample="socket.gaierror: [Errno -2] Name or service not known",
     ),
     Signature(
@@ -94,6 +102,7 @@ SIGNATURES = (
         "node, and check which group the message names.",
         rb"Error: (?:[^\r\n]{0,200}(?:[Ii]nvalid rank \d|rank should be in the interval)"
         rb"|[^\r\n]{0,60}\brank \d{1,9} must be less than world|[^\r\n]{0,99}with process_id < num_processes)",
+        more_specific_than=("any refused setting",),
         sample="ValueError: Invalid rank 8, rank should be in the interval [0, 7]",
     ),
     Signature(
@@ -102,6 +111,7 @@ SIGNATURES = (
         "and the global batch size a multiple of micro batch size × data parallel size.",
         rb"(?:Error|Exception): (?!\w{1,60} value from checkpoint )[^\r\n]{0,400}(?:divisi?ble by"
         rb"|must be a whole number|invalid implied data parallel degree|multiple of|is not equal to )",
+        name="sizes of the parallelism",
         sample="RuntimeError: invalid implied data parallel degree: 8 / 3",
     ),
     Signature(
@@ -111,13 +121,15 @@ SIGNATURES = (
         rb"Error: [^\r\n]{0,300}(?:must match the (?:existing )?size|shapes cannot be multiplied"
         rb"|is invalid for input of size|expects each tensor to be equal size|must equal the product of"
         rb"|\b[Dd]imension \d|[Ii]ncompatible devices for jitted)",
+        more_specific_than=("any refused setting",),
         sample="ValueError: Dimension 0 of the odd array should be 7",
     ),
     Signature(
         "peer_died",
-        "Another process went away. Look for the cause in its log or its earlier output.",
+        None,
         # An EOFError with a message is of a file.
         rb"(?:ConnectionResetError|BrokenPipeError): |(?<!raise )\bEOFError(?=\s{0,99}(?m:$))",
+        name="any lost connection",
         sample="BrokenPipeError: [Errno 32] Broken pipe",
     ),
     Signature(
@@ -125,6 +137,7 @@ SIGNATURES = (
         "Nothing is listening where this rank connects, or there is no route to it. Look for a node that did not "
         "start or failed earlier, then check address, port and firewall.",
         rb"ConnectionRefusedError: |Error: \[Errno 1(?:01|10|11|13)\]|Error: [^\r\n]{0,200}Network is unreachable",
+        name="any refused connection",
         sample="OSError: [Errno 101] Network is unreachable",
     ),
     Signature(
@@ -135,6 +148,7 @@ SIGNATURES = (
         rb"|Error: [^\r\n]{0,300} not in the dataset|DataFilesNotFoundError: |FileNotFoundError: (?:Unable to find '"
         rb"|Couldn't find any data file)|Error: Dataset scripts are no longer supported"
         rb"|Training stopped: `next\(self\.data_iterator\)` failed",
+        more_specific_than=("any missing file",),
         sample="AssertionError: no sample to consume: 0",
     ),
     Signature(
@@ -143,15 +157,16 @@ SIGNATURES = (
         rb"FileNotFoundError: (?![^\r\n]{0,300}(?:[Cc]heckpoint|/ckpts?/|/iter_\d|/global_step))(?:\[Errno 2\]"
         rb"|(?![^\r\n]{0,300}(?:\.ckpt|\.distcp|\.pth?\b|[Rr]estore|[Ss]teps? |[Mm]etadata|[Dd]ataset|[Tt]okenizer)))"
         rb"|errors_impl\.NotFoundError: |NotADirectoryError: ",
+        name="any missing file",
         sample="FileNotFoundError: [Errno 2] No such file or directory: '/data/c4_text_document.idx'",
     ),
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "has it, check its GPU.",
+        None,
         rb"FloatingPointError: [Ii]nvalid value \(|(?:Error"
         rb"|Exception): (?:[^\r\n]{0,60}(?:loss scale already at minimum|Minimum loss scale reached)"
         rb"|(?!could not convert)[^\r\n]{0,200}\b(?:NaNs?|nan|[Nn]on-finite|not finite|[Ii]nfinite loss|Inf)\b)",
+        name="any NaN",
         sample="Exception: Current loss scale already at minimum - odd.",
     ),
     Signature(
@@ -171,6 +186,7 @@ SIGNATURES = (
         rb"|for restore does not exist|No steps found in|[Mm]etadata (?:path|file|not found)|Step directory "
         rb"|waiting for async_|NOT_FOUND: Error (?:opening|reading)|save timeout exceeded|while reading array index: "
         rb"|compatible with the stored shape)|Training stopped: Checkpointing failed",
+        name="any checkpoint error",
         sample="I0102 x.py:7] Training stopped: Checkpointing failed. Odd",
     ),
     Signature(
@@ -200,6 +216,7 @@ SIGNATURES = (
         rb"|environment variable|mutually exclusive|is not supported|only supports?\b|not implemented"
         rb"|spawn' start method|in yaml)|\byaml\.\w{1,40}\.\w{1,40}Error\b|Error: [^\r\n]{0,300}trust_remote_code"
         rb"|MisconfigurationException: ",
+        name="any refused setting",
         sample="ValueError: The rendezvous backend 'odd' is odd",
     ),
     Signature(
@@ -221,6 +238,7 @@ SIGNATURES = (
         "An exception in native code ended a process. The next line, what(), names it; look for the cause in the "
         "earlier output.",
         rb"terminate called after throwing an instance of",
+        name="any native exception",
         sample="terminate called after throwing an instance of",
     ),
 )

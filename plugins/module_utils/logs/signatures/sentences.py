@@ -38,8 +38,7 @@ SOURCES = (
     ),
     Signature(
         "container",
-        "The container engine or its tools failed. The line says where; look for a mount, path, hook or image that is "
-        "missing on this node.",
+        None,
         rb"^(?:enroot-\w{1,30}|nvidia-container-\w{1,30}|docker|dockerd|podman|containerd|conmon|crun|runc|buildah"
         rb"|apptainer|singularity|kubelet|mount|umount)(?:\[\d{1,9}\])?: |^Error from server \("
         rb"|^\[ERROR\] (?:[Ff]ailed to |Could not |Invalid (?:image|arg)"
@@ -47,8 +46,7 @@ SOURCES = (
     ),
     Signature(
         "scheduler",
-        "Slurm reports an error. Read the text that follows; check the job (scontrol show job), the nodes (sinfo -R) "
-        "and slurmd's log.",
+        None,
         rb"\b(?:slurmstepd|srun|slurmd|sbatch|salloc)(?:\.service|\[\d{1,9}\]|-[\w.-]{1,60})?: "
         rb"|\bslurm_load_\w{1,20} error",
     ),
@@ -63,16 +61,14 @@ SOURCES = (
     ),
     Signature(
         "io_error",
-        "A disk, a file system or its server failed. Read the kernel log; check the mount (findmnt), the disk and the "
-        "file server.",
+        None,
         _KERNEL + rb"(?:nvme\d|sd[a-z]|EXT4|XFS|BTRFS|nfs4?|NFS|Lustre|LNet|ceph|libceph|beegfs|FS-Cache|fuse|mmfs"
         rb"|blk_update_request|md\d|device-mapper)\b"
         rb"|^(?:gcsfuse|s3fs|goofys|mount-s3|mmfsd|blobfuse2?|juicefs|mount\.\w{2,9})(?:\[\d{1,9}\])?: ",
     ),
     Signature(
         "rendezvous_timeout",
-        "The processes did not find each other. Look for a node that did not start or failed earlier, then check "
-        "master address, port and firewall.",
+        None,
         rb"\b(?:TCPStore|socket|FileStore|HashStore|dynamic_rendezvous|distributed_runtime_client)" + _FILE,
     ),
     Signature(
@@ -102,7 +98,7 @@ SOURCES = (
 WORDS = (
     Signature(
         "name_resolution",
-        "This node cannot resolve a name. Check DNS, /etc/hosts and the name itself.",
+        None,
         rb"(?i)(?:could ?n[o']t|unable to|failed to|cannot) resolve|name or service not known"
         rb"|failure in name resolution|no such host|unknown host",
     ),
@@ -114,7 +110,7 @@ WORDS = (
     ),
     Signature(
         "hub_unreachable",
-        "A download failed. Check network, proxy and token, or use a local copy or a cache that the nodes share.",
+        None,
         rb"(?i)(?:connection broken|retrying|failed|error|unable|timed? ?out|refused).{0,200}(?:\bhttps?://|/simple/)"
         rb"|\bhttps?://.{0,300}(?:failed|error|time[d-]? ?out|refused|unreachable|reset)|internet connection",
     ),
@@ -128,19 +124,18 @@ WORDS = (
     ),
     Signature(
         "preempted",
-        "The machine or job was preempted. Resume from a checkpoint, or use capacity that is not preempted.",
+        None,
         rb"(?i)\bpreempted\b|maintenance event|\bspot\b.{0,40}(?:interrupt|terminat|reclaim)",
     ),
     Signature(
         "nan",
-        "The loss or the gradients became NaN or infinite. Check data, precision and learning rate; if only one rank "
-        "has it, check its GPU.",
+        None,
         rb"(?i)\b(?:loss|grad\w{0,10}|norm)\b.{0,60}\b(?:nan|inf|infinite|not finite|non-finite)\b"
         rb"|\b(?:nan|inf|infinite|non-finite)\b.{0,60}\b(?:loss|grad)",
     ),
     Signature(
         "data_corrupt",
-        "A file is truncated or damaged. Copy or fetch it again, and check whether the disk is full.",
+        None,
         rb"(?i)unexpected (?:end of file|eof)|checksum|\bcrc\b.{0,40}(?:error|mismatch)|(?:file|archive|record) is "
         rb"(?:corrupt|truncated|damaged)",
     ),
@@ -163,30 +158,27 @@ WORDS = (
     ),
     Signature(
         "not_found",
-        "This node does not have what the message names. Check the path and the mounts, and that every node sees it.",
+        None,
         rb"module\(s\) are unknown|(?:environment|interpreter) [^\r\n]{0,99}not found|No such file or directory",
     ),
     Signature(
         "killed",
-        "A process was killed with SIGKILL, usually by the kernel because host memory ran out. Read its node's kernel "
-        "log.",
+        None,
         _ENDED + rb"(?:137|-9)\b|(?i:\bsignal)[\s`'\":=(]{1,4}9\b",
     ),
     Signature(
         "segmentation_fault",
-        "A process crashed in native code, usually because libraries in the image do not match each other or the "
-        "driver.",
+        None,
         _ENDED + rb"(?:139|-11)\b|(?i:\bsignal)[\s`'\":=(]{1,4}11\b",
     ),
     Signature(
         "sigterm",
-        "The process was told to stop by the launcher (because another process failed), by a person or by the "
-        "scheduler.",
+        None,
         _ENDED + rb"(?:143|-15)\b|(?i:\bsignal)[\s`'\":=(]{1,4}15\b",
     ),
     Signature(
         "child_failed",
-        "A program that the training runs ended with an error. Look for the cause in its earlier output.",
+        None,
         rb"(?i)(?:exit ?code|error code|with code|raising signal)[\s`'\":=(]{1,4}-?[1-9]",
     ),
     Signature(

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 
 _TASK = rb"srun: error: \S{1,300}: tasks? [\d,-]{1,300}: "
 
@@ -15,6 +16,7 @@ SIGNATURES = (
         rb"Detected \d{1,9} oom[-_]kill event|OOM Killed|cgroup out-of-memory handler|TERM_MEMLIMIT"
         rb"|slurmstepd: error: [^\r\n]{0,200}[Ee]xceeded (?:job |step )?memory limit"
         rb"|" + _TASK + rb"Out Of Memory",
+        more_specific_than=("any error of Slurm",),
         sample="srun: error: n3: task 0: Out Of Memory",
     ),
     Signature(
@@ -23,14 +25,15 @@ SIGNATURES = (
         "task fails or the job ends; if neither happened, check the node's kernel log for the OOM killer.",
         _TASK + rb"Killed",
         BLAME["child_failed"] + 1,
+        more_specific_than=("any error of Slurm",),
         sample="srun: error: n3: tasks 2-3,7: Killed",
     ),
     Signature(
         "time_limit",
-        "The scheduler ended the job at its time limit. Request more time (--time), or resume from a checkpoint; if "
-        "the steps had stopped earlier, the log before this line has the cause.",
+        None,
         rb"DUE TO TIME LIMIT|killed: walltime [^\r\n]{0,60}exceeded|TERM_RUNLIMIT"
         rb"|job killed after reaching LSF run time",
+        more_specific_than=("cancelled step",),
         sample=("slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***"),
     ),
     Signature(
@@ -40,6 +43,7 @@ SIGNATURES = (
         rb"DUE TO NODE FAILURE|srun: error: Node failure on |srun: error: [^\r\n]{0,60}[Aa]borting, (?:io error"
         rb"|step missing)|srun: error: (?:Nodes \S{1,300} are still not ready|Something is wrong with the boot)"
         rb"|(?:Cannot communicate with|can not test connection to) node \d|DUE TO JOB NOT ENDING WITH SIGNALS",
+        more_specific_than=("any error of Slurm",),
         sample="srun: error: Node failure on n3",
     ),
     Signature(
@@ -47,6 +51,7 @@ SIGNATURES = (
         "Slurm preempted the job for another one or requeued it. Resume from a checkpoint, or use a partition or QOS "
         "that is not preempted.",
         rb"DUE TO (?:PREEMPTION|JOB REQUEUE)|this job is preempted",
+        more_specific_than=("cancelled step",),
         sample=("slurmstepd: error: *** STEP 7.0 ON n3 CANCELLED AT 2026-01-02T03:04:05 DUE TO PREEMPTION ***"),
     ),
     Signature(
@@ -55,6 +60,10 @@ SIGNATURES = (
         "login (enroot's .credentials) and the network, or import it beforehand.",
         rb"pyxis: (?:failed to import docker image|couldn't import )"
         rb"|\[ERROR\] (?:URL https?://\S{1,300} returned error code: |Could not (?:resolve|find) )",
+        more_specific_than=(
+            "container step of Slurm",
+            "any error of Slurm",
+        ),
         sample="slurmstepd: error: pyxis: failed to import docker image",
     ),
     Signature(
@@ -63,6 +72,11 @@ SIGNATURES = (
         "in enroot.conf to folders that the job's user can write.",
         rb"pyxis:\s{1,9}mkdir: cannot create directory",
         nearness=BLAME["image_pull"] - 1,
+        more_specific_than=(
+            "container step of Slurm",
+            "any file permission",
+            "any error of Slurm",
+        ),
         sample="slurmstepd: error: pyxis:     mkdir: cannot create directory '/run/enroot': Permission denied",
     ),
     Signature(
@@ -72,12 +86,13 @@ SIGNATURES = (
         rb"error: pyxis: (?!child \d|couldn't start container|\s{0,9}(?:\[INFO\]|printing "
         rb"|if the image))(?![^\r\n]{0,300}(?:No space left|nvidia-container-cli: ))"
         rb"|enroot-\w{1,30}: failed to |spank: required plugin \S{0,60}pyxis",
+        name="container step of Slurm",
+        more_specific_than=("any error of Slurm",),
         sample="slurmstepd: error: pyxis: container start failed with error code: 1",
     ),
     Signature(
         "slurm_start",
-        "Slurm did not start the job's tasks. Read the message; check account, partition, node state (sinfo -R), and "
-        "that the working folder and the program are on every node.",
+        None,
         rb"srun: error: (?:MPI: |Munge |[Cc]ouldn't find the specified plugin|cannot find |slurm_receive_msg"
         rb"|Unable to (?:allocate resources|create (?:job )?step)|Task launch for |Application launch |Only |No "
         rb"|Can(?: ?not|'t) |Access denied|Too few |Hostlist |You asked for |--|Plug-?in |Failed to |srun prolog "
@@ -98,6 +113,7 @@ SIGNATURES = (
         rb"|User requested launch of zero|Program for task rank "
         rb"|[^\r\n]{0,40}batch script setup failed(?![^\r\n]{0,200}(?:quota|No space))|[^\r\n]{0,60}(?:Slingshot"
         rb"|CXI) [^\r\n]{0,60}failed|Failed mpi_g_)",
+        more_specific_than=("any error of Slurm",),
         sample="srun: error: cannot find odd plugin for mpi/odd",
     ),
     Signature(
@@ -111,9 +127,12 @@ SIGNATURES = (
     ),
     Signature(
         "segmentation_fault",
-        "A process crashed in native code, usually because libraries in the image do not match each other or the "
-        "driver.",
+        None,
         _TASK + rb"Segmentation fault",
+        more_specific_than=(
+            "any SIGSEGV",
+            "any error of Slurm",
+        ),
         sample="srun: error: x: task 1: Segmentation fault",
     ),
     Signature(
@@ -121,6 +140,10 @@ SIGNATURES = (
         "A process got SIGBUS, usually because shared memory (/dev/shm) is too small or a mapped file was truncated. "
         "Enlarge --shm-size, and check the disk with the data.",
         _TASK + rb"Bus error",
+        more_specific_than=(
+            "any SIGBUS",
+            "any error of Slurm",
+        ),
         sample="srun: error: x: task 1: Bus error",
     ),
     Signature(
@@ -128,6 +151,10 @@ SIGNATURES = (
         "A task of the job failed. Look for the cause in its earlier output.",
         _TASK + rb"(?:Exited with exit code (?P<exit_code>\d{1,9})|Aborted|Floating point|Illegal instr)"
         rb"|srun: First task exited \d|FAILED \(non-zero exit code or other failure mode\)",
+        more_specific_than=(
+            "any error of Slurm",
+            "any exit code",
+        ),
         sample="srun: First task exited 1",
     ),
     Signature(
@@ -135,6 +162,7 @@ SIGNATURES = (
         "The training did not fail: the job was cancelled by a person (scancel; sacct -j JOB --format=State says who) "
         "or because of a job that it depends on.",
         rb"\*\*\* JOB \d{1,12} ON \S{1,200} CANCELLED AT \S{1,40} (?:\*\*\*|DUE to SIGNAL Terminated)",
+        more_specific_than=("cancelled step",),
         sample="slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***",
     ),
     Signature(
@@ -142,6 +170,8 @@ SIGNATURES = (
         "The job was told to stop by Slurm (because a task failed), by a person (scancel) or by a limit.",
         rb"\*\*\* (?:JOB|STEP) [^\r\n]{1,200} CANCELLED AT |srun: Force Terminated "
         rb"|srun: Job step aborted: Waiting |srun: error: Timed out waiting for job step|" + _TASK + rb"Terminated",
+        name="cancelled step",
+        more_specific_than=("any error of Slurm",),
         sample="slurmstepd: error: *** STEP 4242.0 ON gpu07 CANCELLED AT 2026-01-02T03:04:05 ***",
     ),
 )

@@ -14,15 +14,20 @@ SIGNATURES = (
         rb"|[Uu]nable to allocate shared memory\(shm\)|file </torch_[^\r\n]{0,99}: (?:No space left"
         rb"|Cannot allocate memory)"
         rb"|(?:No space left on device|[Uu]nable to (?:open|write|allocate|create) )[^\r\n]{0,200}/dev/shm",
+        name="full shared memory",
+        more_specific_than=(
+            "any full disk",
+            "any host memory",
+        ),
         sample=("[1.1] [n1:7:0] mm_odd.c:123 UCX  ERROR failed to allocate odd in /dev/shm: No space left on device"),
     ),
     Signature(
         "disk_full",
-        "A disk on this node is full, or a quota is used up. Free space, or put logs, caches and checkpoints "
-        "elsewhere.",
+        None,
         rb"(?i:no space left)|(?i:quota exceeded)(?! for (?:quota )?metric)|\bENOSPC\b|\bEDQUOT\b|\bStorageFull\b"
         rb"|unexpected pos \d{1,20} vs \d{1,20}|PytorchStreamWriter failed writing|Not enough (?:space left in"
         rb"|disk space\b)|Error: \d{1,20} requested and \d{1,20} written",
+        name="any full disk",
         sample="OSError: Not enough disk space. Needed: 7.5 GiB (odd)",
     ),
     Signature(
@@ -44,17 +49,23 @@ SIGNATURES = (
     ),
     Signature(
         "open_files",
-        "A process reached its limit on open files. Raise it (ulimit -n, --ulimit nofile), or use fewer data workers.",
+        None,
         rb"(?i:too many open files)|received 0 items of ancdata|\[Errno 24\]",
         sample="RuntimeError: received 0 items of ancdata",
     ),
     Signature(
         "permission_denied",
-        "The training is denied access to a file or folder. Check its owner and mode for the container's user, and "
-        "root_squash on NFS.",
+        None,
         rb"\[Errno 13\] Permission denied|\[Errno 1\] Operation not permitted|PermissionError: |\b(?:mkdir|touch"
         rb"|cp|mv|rm|tee|ls): [^\r\n]{0,300}: Permission denied|\b(?:EACCES|EPERM)\b"
         rb"|(?:PERMISSION_DENIED|Error): [^\r\n]{0,900}: Permission denied(?!: HTTP)",
+        name="any file permission",
+        more_specific_than=(
+            "denied program of the launch",
+            "refused login of a launcher",
+            "status PERMISSION_DENIED",
+            "any checkpoint error",
+        ),
         sample="PermissionError: [Errno 13] Permission denied: '/out/checkpoints'",
     ),
 )

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ..signature import BLAME, Signature
+from ..failure_classes import BLAME
+from ..signature import Signature
 from . import codes
 
 SIGNATURES = (
@@ -48,12 +49,14 @@ SIGNATURES = (
         rb"|Checkpoint(?:ing)?Exception: |Missing key\(s\) in state_dict"
         rb"|Weights only load failed|could not load the checkpoint|Error: \w{1,60} value from checkpoint "
         rb"|Error: Size mismatch between saved |KeyError: MetadataIndex\(",
+        more_specific_than=("any checkpoint error",),
         sample="_pickle.UnpicklingError: Weights only load failed.",
     ),
     Signature(
         "checkpoint",
         "A checkpoint cannot be written. Check that its folder exists on this node, is writable and has space.",
         rb"RuntimeError: File [^\r\n]{1,300} cannot be opened\.",
+        more_specific_than=("any checkpoint error",),
         sample="RuntimeError: File out/checkpoints/checkpoint_0.pt cannot be opened.",
     ),
     Signature(
@@ -72,6 +75,7 @@ SIGNATURES = (
         rb"|c):\d{1,6}:(?:\d{1,6}:)? (?:fatal )?error: |failed to execute: ?\S{0,200}(?:clang|gcc|nvcc|hipcc|ptxas)"
         rb"|\bmake(?:\[\d\])?: \*\*\* \[|CMake Error|CalledProcessError: Command '\['[^'\r\n]{0,200}(?:gcc|g\+\+"
         rb"|nvcc|hipcc|ninja|clang|ptxas|make)['\d.]",
+        name="any kernel compilation",
         sample="RuntimeError: odd: NVJITLINK_ERROR_ODD",
     ),
     Signature(
@@ -124,7 +128,7 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
+        None,
         rb"[Aa]ddress already in use|\bEADDRINUSE\b|failed to listen on any local network address",
         sample="OSError: [Errno 98] Address already in use",
     ),
@@ -144,7 +148,7 @@ SIGNATURES = (
     ),
     Signature(
         "elastic",
-        "torchrun names the rank that failed first on this node. Look for the cause in that rank's earlier output.",
+        None,
         rb"Root Cause \(first observed failure\):(?s:.{0,400}?)rank\s{1,9}: (?P<rank>\d{1,9})(?s:.{0,200}?)"
         rb"exitcode\s{1,9}: (?P<exit_code>-?\d{1,9})",
         sample=("Root Cause (first observed failure): [0]: rank      : 6 (local_rank: 6) exitcode  : 1 (pid: 9)"),
@@ -154,6 +158,8 @@ SIGNATURES = (
         "A training process failed. Look for the cause in its earlier output.",
         rb"failed \(exitcode: (?P<exit_code>-?\d{1,9})\)|Rank \d{1,6} crashed with exit code"
         rb"|errors\.ChildFailedError|Process(?:Exited|Raised)Exception: ",
+        name="any failed child",
+        more_specific_than=("any exit code",),
         sample="torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
     ),
     Signature(
@@ -169,8 +175,7 @@ SIGNATURES = (
     ),
     Signature(
         "sigterm",
-        "The process was told to stop by the launcher (because another process failed), by a person or by the "
-        "scheduler.",
+        None,
         rb"Received \S{1,30} death signal, shutting down workers|got signal: (?:1|2|15)\b|closing signal SIGTERM"
         rb"|Signal (?:15 \(SIGTERM\)|1 \(SIGHUP\)) received by PID|SIGTERM caught|[Rr]eceived SIGTERM\b"
         rb"|\*\*\* SIGTERM received |Caught signal SIGTERM|Bypassing signal SIGTERM|died with <Signals\.SIGTERM"

@@ -19,15 +19,16 @@ missing.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from ....module_utils.logs.record import METRICS, canonical_metric
+from ....module_utils.logs.record import METRICS
 from ...contracts import Bound, Workload
+from ...metrics import ROWS, canonical_metric
 from ...text.bounds import wanted
-from ...text.numbers import exact, name_of, number
+from ...text.numbers import exact, name_of, number, unit_of
 from ...text.words import key_path
 from ..config.findings import Findings
-from ..config.key_tables import read_tables, with_keys
+from ..config.key_tables import Row, with_keys
 from ..config.model import ConfigSection
 from .reading import ConfigReading
 
@@ -62,7 +63,17 @@ def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
     return f"{name} {sign}{wanted(bound)}"
 
 
-@with_keys(read_tables(__file__)["result_dict"])
+def _keys() -> Iterator[tuple[str, Row]]:
+    for metric, row in ROWS.items():
+        if row.expected:
+            unit = "fraction of the whole, 0 to 1" if row.as_percent else unit_of(metric).strip()
+            common = {"kind": "Fraction" if row.as_percent else "Number", **({"unit": unit} if unit else {})}
+            first, *others = (*row.aliases, metric)
+            yield first, {**common, "description": row.expected}
+            yield from ((other, {**common, "description": f"The same as {first}."}) for other in others)
+
+
+@with_keys(dict(_keys()))
 class ExpectedResults(ConfigSection):
     """Thresholds of the verdict. Each metric has CVS's name, and the collection's own."""
 

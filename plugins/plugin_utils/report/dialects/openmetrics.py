@@ -14,35 +14,13 @@ from prometheus_client.core import CollectorRegistry, GaugeMetricFamily
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from ....module_utils.logs.record import ALL_METRICS
+from ...metrics import ROWS, Family
+
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
 
 VERDICTS = ("PASS", "FAIL", "INCONCLUSIVE", "ERROR")
-
-
-class Family(t.NamedTuple):
-    """The family of a canonical metric: its name without the unit, and by what values are multiplied."""
-
-    name: str
-    help: str
-    unit: str = ""
-    factor: float = 1.0
-
-
-FAMILIES = {
-    "step_time_ms": Family("training_step_time", "Time of a training step.", "seconds", 0.001),
-    "tflops_per_gpu": Family("training_gpu_tflops", "TFLOP/s of a GPU as the trainer counts them."),
-    "tokens_per_sec_per_gpu": Family("training_gpu_tokens_per_second", "Tokens per second that a GPU trains on."),
-    "memory_fraction": Family("training_gpu_memory", "GPU memory in use, a fraction of all.", "ratio"),
-    "loss": Family("training_loss", "Loss at the last step."),
-    "grad_norm": Family("training_gradient_norm", "Norm of the gradient."),
-    "learning_rate": Family("training_learning_rate", "Learning rate at the last step."),
-    "skipped_iterations": Family("training_skipped_iterations", "Iterations that the trainer skipped."),
-    "nan_iterations": Family("training_nan_iterations", "Iterations that the trainer counts as NaN."),
-    "steps_to_target_loss": Family("training_steps_to_target_loss", "First step at or below the target loss."),
-    "time_to_target_loss": Family("training_time_to_target_loss", "Time of the steps up to that one.", "seconds"),
-    "checkpoint_save_seconds": Family("training_checkpoint_save", "Longest save of a checkpoint.", "seconds"),
-}
 
 
 def openmetrics(run: JudgedRun) -> str:
@@ -73,10 +51,11 @@ class _Run(Collector):
             (Family("training_run_duration", "How long the run took.", "seconds"), run.seconds),
             (Family("training_run_end_timestamp", "When the run ended, since the epoch.", "seconds"), run.ended),
             (Family("training_run_nodes", "Nodes of the run."), len(summary["nodes"])),
-            (Family("training_mfu", "Model FLOPs utilization.", "ratio"), summary["mfu"]),
+            (ROWS["mfu"].family, summary["mfu"]),
         ):
             yield self._family(family, [({}, value)])
-        for metric, family in FAMILIES.items():
+        for metric in ALL_METRICS:
+            family = ROWS[metric].family
             nodes = [node for node in summary["nodes"] if metric in node["metrics"]]
             yield self._family(family, [({"node": node["node"]}, node["metrics"][metric]["value"]) for node in nodes])
             limits = family._replace(name=f"{family.name}_threshold", help=f"Limit of {family.name}.")
