@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def open_run(run_dir: str, plan: Plan, known_dir: str, *, adopts: bool) -> str:
-    """Write a plan to the folder of its run, unless it is there, and return what to tell of that, or nothing.
+    """Write a plan to the folder of its run, unless it is there, and return a message about that, or nothing.
 
     ``known_dir`` is where a run of this name would be; the two differ in check mode. ``adopts`` takes up the run that
     the nodes hold. ValueError where the folder has another run or cannot adopt one, OSError where it cannot be written.

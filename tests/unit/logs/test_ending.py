@@ -42,7 +42,7 @@ def test_a_line_that_its_program_calls_a_warning_is_no_failure_whatever_it_says(
         ("[rank0]:[E1103 02:07:08.4 ProcessGroupNCCL.cpp:7] Watchdog caught collective operation timeout", "watchdog"),
         ("[ 8123.1] NVRM: Xid (PCI:0000:4e:00): 79, pid=7, GPU has fallen off the bus.", "gpu_hang"),
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB", "out_of_memory"),
-        ("slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "killed"),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "host_memory"),
     ],
 )
 def test_a_line_of_a_known_class_is_a_failure(text: str, failure: str, tmp_path: Path) -> None:

@@ -51,17 +51,20 @@ def test_each_wrong_source_is_named_with_what_fixes_it(tmp_path: Path) -> None:
         mount("/dev/infiniband-not-there", "/dev/infiniband"),
         mount("/dev/null", target),
     ]
-    assert mount_problems(mounts) == [
-        f"{made_by_docker} must be a library, but is a folder, which container engines create for a missing source; "
-        f"to fix it: rmdir {made_by_docker}",
-        f"the library {missing} does not exist; to fix it: put the driver vendor's library there; "
-        "to find it: find / -xdev -name libionic-rdmav34.so",
-        f"{tmp_path}/a b does not exist, and a container engine would create an empty folder there, owned by root; "
-        f"to fix it: mount what belongs at '{tmp_path}/a b', or remove it from volume_dict in the config",
-        "/dev/infiniband-not-there does not exist, and a container engine would create an empty folder there, owned by "
-        "root; to fix it: modprobe -a ib_uverbs rdma_ucm",
-        "/dev/null must be a library, but is not a regular file; to fix it: put the library there; "
-        "to check: ls -l /dev/null",
+    assert [(one["code"], one["values"]["source"], one["values"]["command"]) for one in mount_problems(mounts)] == [
+        ("mount_wrong", str(made_by_docker), f"rmdir {made_by_docker}"),
+        (
+            "mount_wrong",
+            str(missing),
+            "put the driver vendor's library there; to find it: find / -xdev -name libionic-rdmav34.so",
+        ),
+        (
+            "mount_wrong",
+            f"{tmp_path}/a b",
+            f"mount what belongs at '{tmp_path}/a b', or remove it from volume_dict in the config",
+        ),
+        ("mount_wrong", "/dev/infiniband-not-there", "modprobe -a ib_uverbs rdma_ucm"),
+        ("mount_wrong", "/dev/null", "put the library there; to check: ls -l /dev/null"),
     ]
 
 

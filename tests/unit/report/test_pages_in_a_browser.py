@@ -10,7 +10,7 @@ from browser import Browser
 from history_runs import plan_of, run_row, statuses_of, summary_of
 from not_run import need
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import SUMMARY
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
@@ -40,7 +40,7 @@ def page(request, tmp_path):
         (board.run_dir / SUMMARY).write_text(json.dumps(summaries[place]))
         row = run_row(names[place], 100.0 - place, place, nodes=place + 1, global_batch_size=64 * (place + 1))
         write_row(tmp_path / "history", row)
-    write_comparison(tmp_path, compared(names, tmp_path, tmp_path / "history"))
+    write_comparison(tmp_path, comparison_of(names, tmp_path, tmp_path / "history"))
     return tmp_path / request.param
 
 

@@ -14,7 +14,7 @@ from training_logs import STARTED_AT, Node, lines, plan_of, status_of
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import EVIDENCE, METRICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import SETTINGS
 from ansible_collections.trainops.cluster.plugins.module_utils.node.contracts import Reading
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import compared
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index import write_index
@@ -91,7 +91,7 @@ def report(runs: Path, *run_dirs: Path) -> None:
         assert verdict_lines(str(run_dir / "report.html"), verbose=True)
         summaries.append(summary)
     for run_dir in run_dirs:
-        write_comparison(runs / "comparison", compared(["usual", run_dir.name], runs, runs / "history"))
+        write_comparison(runs / "comparison", comparison_of(["usual", run_dir.name], runs, runs / "history"))
     assert side_by_side(summaries)
     write_index(runs)
 
