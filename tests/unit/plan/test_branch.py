@@ -173,6 +173,8 @@ def test_the_mode_of_a_file_that_has_both(asked: str, distributed: str | None, h
 
 def test_a_file_with_one_mode_decides_by_itself() -> None:
     assert planned(filled(SINGLE))["mode"] == "single_node"
+    one_host = {"config/nnodes": "1", "config/distributed_training": None}
+    assert planned(filled(DISTRIBUTED, one_host), 1)["mode"] == "multi_node"
     assert planned(filled(DISTRIBUTED, {"config/nnodes": "1"}), 1)["mode"] == "multi_node"
 
 

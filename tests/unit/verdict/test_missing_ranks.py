@@ -106,6 +106,7 @@ def test_the_rank_that_others_wait_for_and_that_waits_for_nobody_is_named(
     late = missing_ranks(run(ranks)).late
     assert late is not None
     assert (late.node, late.rank) == named
+    assert not late.evidence.startswith("they are")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,7 @@ def test_several_ranks_of_a_node_are_named_together_with_their_gpus() -> None:
     late = missing_ranks(run({0: inside, 1: inside, 2: behind, 3: behind, 4: inside, 5: inside})).late
     assert late is not None
     assert late.who == "Ranks 2, 3 on gpu1 (GPU 0, 1)"
+    assert late.evidence.startswith("they are not in ")
 
 
 @pytest.mark.parametrize(("silent", "named"), [((3,), True), ((2, 3), False)])
