@@ -32,9 +32,12 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "all": FOLDERS,
     "cluster": ("tests/integration", "--ignore=tests/integration/slurm"),
     "slurm": ("tests/integration/slurm",),
-    # All but those of `test` in one process of pytest: who waits for Slurm or SSH leaves the cores to the others.
-    "rest": ("tests/integration", *FOLDERS, "-m", "slow"),
+    # All but those of `test` in one process of pytest: who waits for Slurm or SSH leaves the cores to the others. Those
+    # that find a slow node by measuring come last, one after the other.
+    "rest": ("tests/integration", *FOLDERS, "-m", "slow and not measures"),
+    "alone": ("tests/integration", *FOLDERS, "-m", "measures", "-n0"),
 }
+_OF_SEVERAL: t.Final = ("rest", "alone")
 # Exit statuses of pytest: tests failed; interrupted, as by a file that cannot be imported; no test was there.
 _FAILED, _INTERRUPTED, _NOTHING_COLLECTED = 1, 2, 5
 # pytest-xdist adds the group of a test to its name.
@@ -57,7 +60,7 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """Every failure in a line that names the tier, in order; the fault of the whole run is the last."""
-        failed = [f"{tier_of(test) if self.tier == 'rest' else self.tier}: {test}" for test in self.failed]
+        failed = [f"{tier_of(test) if self.tier in _OF_SEVERAL else self.tier}: {test}" for test in self.failed]
         return failed + ([f"{self.tier}: {self.fault}"] if self.fault else [])
 
 

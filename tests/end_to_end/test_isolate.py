@@ -42,7 +42,9 @@ def folder(bench: Bench) -> Path:
 
 
 # Among few nodes only a large difference is proof, beside whatever else this machine does.
-@pytest.mark.parametrize(("nodes", "times"), [(4, 4.0), pytest.param(8, 1.5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("nodes", "times"), [(4, 4.0), pytest.param(8, 1.5, marks=(pytest.mark.slow, pytest.mark.measures))]
+)
 def test_one_slow_node_is_named_and_is_the_only_red_host(bench: Bench, nodes: int, times: float) -> None:
     slow = f"node{nodes - 3}"
     done = isolated(bench, {slow: times}, nodes=nodes, isolate_quarantine_days=7)
@@ -65,6 +67,7 @@ def test_one_slow_node_is_named_and_is_the_only_red_host(bench: Bench, nodes: in
 
 
 @pytest.mark.slow
+@pytest.mark.measures
 def test_a_node_that_makes_each_of_its_groups_slow_is_named_and_the_page_shows_the_groups(bench: Bench) -> None:
     done = isolated(bench, {"node5": 2.0}, isolate_probes=["tcp_groups"])
     found = json.loads((folder(bench) / "isolation.json").read_text())

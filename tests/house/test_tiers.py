@@ -167,7 +167,7 @@ def test_make_and_both_checks_run_every_tier() -> None:
     makefile, check = (ROOT / "Makefile").read_text(), (ROOT / ".ci/run").read_text()
     for tier in ("test", "all", "cluster", "slurm"):
         assert f"\n\t@$(TIERS) {tier}" in makefile
-    assert set(check.splitlines()[-1].partition("tiers.py ")[2].split()) == {"test", "rest"}
+    assert set(check.splitlines()[-1].partition("tiers.py ")[2].split()) == {"test", "rest", "alone"}
     workflow = (ROOT / ".github/workflows/ci.yml").read_text()
     jobs = yaml.safe_load(workflow)["jobs"]
     assert jobs["tests"]["strategy"]["matrix"]["tier"] == ["test", "slow"]

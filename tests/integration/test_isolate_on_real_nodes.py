@@ -18,6 +18,7 @@ from cluster_command import COMMAND, nodes_up
 from cluster_of_nodes import Cluster
 from not_run import need
 
+pytestmark = pytest.mark.measures
 NODES = 6
 # SHARE is of one processor, RATE in Mbit/s.
 SHARE, RATE = 0.02, 20

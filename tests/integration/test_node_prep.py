@@ -314,8 +314,7 @@ class TestPreflight:
         assert found.status == 2
         for red in (
             "numa on node2",
-            "mtu on node1",
-            "mtu on node2",
+            "mtu on node[1-2]",
             "port on node1",
             "mounts on node2",
             "cache on node2",
