@@ -42,7 +42,8 @@ def is_whole(config: pytest.Config) -> bool:
     """Return whether all unit tests run, less the slow ones maybe."""
     option = config.option
     folders = [Path(path).resolve() for path in config.args]
-    chosen = any(getattr(option, name, None) for name in ("keyword", "deselect", "ignore", "ignore_glob", "lf"))
+    choices = ("keyword", "deselect", "ignore", "ignore_glob", "lf", "only_ansible")
+    chosen = any(getattr(option, name, None) for name in choices)
     return not chosen and option.markexpr in ("", "not slow") and any(UNIT.is_relative_to(path) for path in folders)
 
 

@@ -92,6 +92,8 @@ released:
 rows:
   description:
     - The cells of the table. None of them is red, because a red cell fails the task.
+    - Each also has C(values), the values in its sentence by their names (C(row['values']) in Jinja). Sizes are bytes,
+      and times seconds, unless the name says otherwise.
   returned: success
   type: list
   elements: dict
@@ -116,11 +118,6 @@ rows:
       description: Which of the sentences of its code the cell has; empty for a code that has only one.
       type: str
       sample: ""
-    values:
-      description:
-        - The values in the sentence by their names. Sizes are bytes, and times seconds, unless the name says otherwise.
-      type: dict
-      sample: {}
     found:
       description: What the node has, or for a grey cell why it is not judged.
       type: str

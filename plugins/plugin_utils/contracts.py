@@ -634,7 +634,7 @@ versions have the message alone.
 """
 
 
-class FirstFailure(Echo):
+class FirstFailure(Echo):  # pylint: disable=inherit-non-class
     """What a run failed of, and on which node; see `verdict.first_cause.first_failure`."""
 
     node_rank: int | None

@@ -66,9 +66,10 @@ def test_a_check_that_the_verdict_never_makes_fails_the_run_in_one_process_and_i
         (["tests/unit/verdict"], {}, False),
         (["tests/unit"], {"keyword": "loss"}, False),
         (["tests/unit"], {"markexpr": "slow"}, False),
+        (["tests/unit"], {"only_ansible": True}, False),
     ],
 )
-def test_a_part_of_the_tests_need_not_reach_all(paths: list[str], chosen: dict[str, str], whole: bool) -> None:
+def test_a_part_of_the_tests_need_not_reach_all(paths: list[str], chosen: dict[str, object], whole: bool) -> None:
     config = SimpleNamespace(
         args=[str(ROOT / path) for path in paths], option=SimpleNamespace(**{"markexpr": "", **chosen})
     )

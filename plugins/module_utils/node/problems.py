@@ -91,9 +91,10 @@ def file_problem(error: OSError, code: str, path: str = "") -> Problem:
     return problem(code, path=path or str(error.filename), why=error.strerror)
 
 
-def in_words(problems: t.Iterable[Problem], sentences: t.Mapping[str, str] = SENTENCES) -> str:
-    """Return problems as one sentence without a full stop."""
-    return "; ".join(sentences[one["code"]].format(**_listed(one["values"])) for one in problems)
+def in_words(problems: t.Iterable[Problem], sentences: t.Optional[t.Mapping[str, str]] = None) -> str:
+    """Return problems as one sentence without a full stop, of `SENTENCES` or of others."""
+    known = SENTENCES if sentences is None else sentences
+    return "; ".join(known[one["code"]].format(**_listed(one["values"])) for one in problems)
 
 
 def _listed(values: t.Mapping[str, t.Any]) -> t.Dict[str, t.Any]:
