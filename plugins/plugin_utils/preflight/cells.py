@@ -19,7 +19,7 @@ GREEN, RED, GREY = "green", "red", "grey"
 
 
 class Cell(t.NamedTuple):
-    """What a check found out about a node; ``remedy`` decides what is told to do, see `text.preflight.CellForm`."""
+    """What a check found out about a node; ``remedy`` selects the advice, see `text.preflight.CellForm`."""
 
     status: str
     code: str

@@ -17,7 +17,7 @@ from .check_network import SOCKET_VARIABLES, proposed_interface
 from .check_processors import models_of
 from .look import Look
 
-# What a node has of a property, by name: a number of things, or the values in order.
+# The values of a property on a node, by name: a count, or a list in order.
 Values: t.TypeAlias = dict[str, t.Any]
 
 
@@ -25,7 +25,7 @@ Values: t.TypeAlias = dict[str, t.Any]
 class Property:
     """Something that nodes have in common: ``values`` returns it, empty where it is not known.
 
-    ``remedy`` is given a node that differs, and the values that it should have, and decides what is told to do.
+    ``remedy`` selects the advice from a node that differs and the values that it should have.
     ``more`` returns further values of the node for that.
     """
 

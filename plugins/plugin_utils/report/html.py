@@ -146,7 +146,7 @@ def render(
         heat_colours=COLOURS,
         plots=plots,
         traces=traces,
-        # What a line of any run shows every log has.
+        # Every log has the metrics of the short line, so a missing plot has to be explained.
         not_plotted=[LABELS[one] for one in PLOTTED if one in IN_SHORT and one not in {plot.metric for plot in plots}],
         history=history,
         history_metrics=list(of_history),

@@ -13,7 +13,7 @@ from ..text.catalogue import VERDICT
 from ..text.folding import Told, told
 from ..text.nodes import folded
 
-# What a program needs to react, and what AWX can keep of each run.
+# Limits of a finding for programs: AWX keeps these with each job.
 _MOST_NODES, _MOST_CHARACTERS = 16, 800
 
 

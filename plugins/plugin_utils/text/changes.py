@@ -8,7 +8,7 @@ import typing as t
 from .sentences import Form
 
 _FROM_TO = ": {after} against {before}"
-# What is compared with is ``{than}``. The speed of a run is not named.
+# ``{than}`` is the other side of the comparison. Sentences about speed do not repeat the name of the metric.
 CHANGES: t.Final[dict[str, Form]] = {
     "slower": Form("{size} slower than {than}" + _FROM_TO),
     "faster": Form("{size} faster than {than}" + _FROM_TO),

@@ -29,7 +29,7 @@ COMPARISON: t.Final[dict[str, dict[str, Form]]] = {
         ),
         "models": Form("The two trained different models, {models:and}: their numbers cannot be compared."),
     },
-    # What has to be known of numbers that can.
+    # Two runs can be compared, but a reader has to know this about their numbers.
     "rehearsals": {"": Form("Both are rehearsals, in which a toy model trains on CPUs.")},
     "recorded_only": {"": Form("{run_ids:and} had no thresholds: the speed was recorded, not judged.")},
     "sizes_differ": {"": Form("The two differ in {sizes:size_pairs}.")},

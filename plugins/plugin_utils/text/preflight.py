@@ -73,7 +73,7 @@ _REACHED: dict[str, dict[str, CellForm]] = {
         ),
     },
 }
-# What is not judged, of any check.
+# Grey cells, the same for every check.
 _NOT_JUDGED = {
     "unknown": {"": CellForm("unknown"), "said": CellForm("{said}"), "all_said": CellForm("{said:texts_listed}")},
     "no_config": {"": CellForm("no training config (set -e training_config=FILE)")},
@@ -578,7 +578,7 @@ REASONS: t.Final[dict[str, dict[str, Form]]] = {
 def cell_in_words(code: str, case: str, values: Mapping[str, t.Any], remedy: str = "") -> tuple[str, str, str]:
     """Return what the node has, and if the cell is red why that is wrong and what to do about it.
 
-    ``remedy`` decides which of the remedies of the form is told; one that the form does not know, the general one.
+    ``remedy`` selects one of the remedies of the form; if the form has none of that name, the general one is used.
     """
     form = CELLS[code][case]
     known = form.remedies.get(remedy) or form.remedies.get("")

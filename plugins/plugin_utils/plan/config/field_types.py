@@ -60,7 +60,7 @@ def is_found(searched: str, text: str) -> bool:
 
 USER_FIELD = "{user-id}"
 
-# What a shell, a container engine's option or the training scripts' unquoted words could parse as syntax.
+# A shell, a container engine or the unquoted words of the training scripts could take these characters as syntax.
 _UNSAFE = re.compile(r"[^A-Za-z0-9_./:@%+=,~^-]")
 
 

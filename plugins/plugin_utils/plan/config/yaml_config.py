@@ -23,7 +23,7 @@ from .overrides import fault_no_place, within_depth
 from .secret_names import line_without_secrets
 
 _UNREADABLE = object()
-# That of libyaml is some 20 times as fast, where PyYAML was built with it.
+# PyYAML may be built with libyaml, whose parser is much faster than the one in Python.
 _QUICK_LOADER: type[t.Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SHOWN = 500
 # In YAML keys are nodes as well as values.
