@@ -44,7 +44,7 @@ def occupied(login: Login) -> str:
 def start(login: Login, playbook: str, *arguments: str, **variables: Any) -> subprocess.Popen[str]:
     """Start a playbook in a process group of its own; a host has the name of the node that is made slow."""
     hosts = login.folder / "hosts"
-    slow = {"gpu02": {"isolate_rehearsal_slowdown": 9}}
+    slow = {"gpu02": {"isolate_rehearsal_slowdown": 1.5}}
     hosts.write_text(json.dumps({"all": {"hosts": {"login": {"ansible_connection": "local"}, **slow}}}))
     everything = {
         "training_launcher": "slurm",

@@ -4,19 +4,18 @@
 So all nodes of a group send and receive at once, which pairs do not. No node goes on before its block has arrived: the
 ring is as fast as its slowest link or node.
 
-In a rehearsal each node works on its block instead, and the processor time of the slowest one is measured.
+In a rehearsal a block goes around, and each node states its seconds, of which the longest count.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import struct
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ..face import SAMPLES, Reading
+from ..face import SAMPLES, Reading, rehearsed_seconds
 from ..known import PROBES
 from ..meeting import met, received, unbroken
 
@@ -31,7 +30,6 @@ _BLOCK = 4 << 20
 _BLOCKS = 6
 # A rehearsal needs no more than this.
 _SMALL_BLOCK = 64 << 10
-_WORK = 32
 _SECONDS = struct.Struct(f"!{SAMPLES}d")
 
 
@@ -79,18 +77,8 @@ def _timed(passed_on: t.Callable[[bytes], bytes], _asked: Asked) -> list[float]:
 
 
 def _rehearsed(passed_on: t.Callable[[bytes], bytes], asked: Asked) -> list[float]:
-    block = bytes(_SMALL_BLOCK)
-    times = round(_WORK * asked["slowdown"] * asked["group"]["before"]["slowdown"])
-    found = []
-    for _block in range(SAMPLES * _BLOCKS):
-        block = passed_on(block)
-        began = time.thread_time()
-        digest = hashlib.sha256()
-        for _time in range(times):
-            digest.update(block)
-        found.append(time.thread_time() - began)
-    # The least of each, as other processes of the machine only add to it.
-    return [min(found[part::SAMPLES]) for part in range(SAMPLES)]
+    passed_on(bytes(_SMALL_BLOCK))
+    return rehearsed_seconds(asked["slowdown"], asked["group"]["before"]["slowdown"])
 
 
 def _slowest(own: list[float], passed_on: t.Callable[[bytes], bytes], size: int) -> list[float]:

@@ -4,18 +4,16 @@
 Single bytes go to and fro, then blocks, each of which is answered with a byte. Who connects closes the connection after
 enough of them, sooner on a slow link.
 
-In a rehearsal nodes share a machine, and time says more about who else uses it. So both ends work on each block,
-and the processor time of both is what is measured.
+In a rehearsal a block goes over, and both ends state their seconds, which are added.
 """
 
 from __future__ import annotations
 
-import hashlib
 import struct
 import time
 import typing as t
 
-from ..face import Reading
+from ..face import SAMPLES, Reading, rehearsed_seconds
 from ..meeting import met, received
 
 if t.TYPE_CHECKING:
@@ -27,13 +25,11 @@ if t.TYPE_CHECKING:
 _BLOCK = 4 << 20
 _BLOCKS = 32
 _BYTES_TO_AND_FRO = 200
-_SAMPLES = 5
 # On a slow link fewer blocks are sent, so that the test lasts no longer.
 _ENOUGH_SECONDS = 5.0
 # A rehearsal needs no more than this.
 _SMALL_BLOCK = 64 << 10
-_WORK = 32
-_SECONDS = struct.Struct("!d")
+_SECONDS = struct.Struct(f"!{SAMPLES}d")
 
 
 def measure(asked: Asked, _programs: Programs) -> list[Reading]:
@@ -54,7 +50,7 @@ def _timed(stream: socket.socket, asked: Asked, partner: Partner) -> list[Readin
     latencies = [_seconds(stream, b".") for _byte in range(_BYTES_TO_AND_FRO)]
     throughput: list[float] = []
     began = time.perf_counter()
-    while len(throughput) < _SAMPLES or (len(throughput) < _BLOCKS and time.perf_counter() - began < _ENOUGH_SECONDS):
+    while len(throughput) < SAMPLES or (len(throughput) < _BLOCKS and time.perf_counter() - began < _ENOUGH_SECONDS):
         throughput.append(_seconds(stream, block))
     return [
         Reading("tcp_latency", "link", _least_of_parts(latencies)),
@@ -81,29 +77,16 @@ def _seconds(stream: socket.socket, data: bytes) -> float:
 
 
 def _rehearsed(stream: socket.socket, asked: Asked, partner: Partner) -> list[Reading]:
-    block = bytes(_SMALL_BLOCK)
-    times = round(_WORK * asked["slowdown"] * partner["slowdown"])
-    own, others = [], []
-    for _block in range(_SAMPLES * 6):
-        if partner["serves"]:
-            block = received(stream, _SMALL_BLOCK)
-        else:
-            stream.sendall(block)
-        began = time.thread_time()
-        digest = hashlib.sha256()
-        for _time in range(times):
-            digest.update(block)
-        own.append(time.thread_time() - began)
-        if partner["serves"]:
-            stream.sendall(_SECONDS.pack(own[-1]))
-        else:
-            others.append(_SECONDS.unpack(received(stream, _SECONDS.size))[0])
+    own = rehearsed_seconds(asked["slowdown"], partner["slowdown"])
     if partner["serves"]:
+        received(stream, _SMALL_BLOCK)
+        stream.sendall(_SECONDS.pack(*own))
         return []
-    both = [one + other for one, other in zip(_least_of_parts(own), _least_of_parts(others))]
-    return [Reading("tcp_throughput", "link", both)]
+    stream.sendall(bytes(_SMALL_BLOCK))
+    others = _SECONDS.unpack(received(stream, _SECONDS.size))
+    return [Reading("tcp_throughput", "link", [sum(both) for both in zip(own, others)])]
 
 
 def _least_of_parts(found: list[float]) -> list[float]:
     """Return the least of each of some parts of what was found, as other traffic only adds to it."""
-    return [min(found[part::_SAMPLES]) for part in range(_SAMPLES)]
+    return [min(found[part::SAMPLES]) for part in range(SAMPLES)]
