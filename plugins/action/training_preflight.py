@@ -12,8 +12,7 @@ from ansible.utils.color import stringc
 from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
 
 with needed_packages(__name__):
-    from ..module_utils.node.problems import problem
-    from ..plugin_utils.preflight.cells import RED
+    from ..plugin_utils.preflight.cells import RED, problems_of_red
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
@@ -46,10 +45,8 @@ class ActionModule(ControllerAction):
         on, judged = ({row["node"] for row in rows} for rows in (red, result["rows"]))
         released = self._release(arguments["quarantine"], sorted(judged - on))
         if arguments["run_dir"] and not self._task.check_mode:
-            for node in sorted(on):
-                reasons = "; ".join(str(row["reason"]) for row in red if row["node"] == node)
-                said = said_of(problem("preflight_red", reasons=reasons))
-                Board(arguments["run_dir"]).update(node, unfit=True, **said)
+            for node, found in problems_of_red(red).items():
+                Board(arguments["run_dir"]).update(node, unfit=True, **said_of(found))
         if red:
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
             raise AnsibleActionFail(f"The preflight found {count}. See above for what to do about each.")

@@ -10,8 +10,9 @@ judged, or does not apply; ``found`` says why.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from ...module_utils.node.problems import Problem, problem
 from ..contracts import PreflightRow
 from ..text.preflight import cell_in_words
 
@@ -41,6 +42,22 @@ class Cell(t.NamedTuple):
             "reason": reason,
             "command": command,
         }
+
+
+def problems_of_red(rows: Iterable[PreflightRow]) -> dict[str, Problem]:
+    """Return the problem of each node with a red cell: ``checks`` has the code of each such check by its name."""
+    red: dict[str, list[PreflightRow]] = {}
+    for row in rows:
+        if row["status"] == RED:
+            red.setdefault(row["node"], []).append(row)
+    return {
+        node: problem(
+            "preflight_red",
+            checks={row["check"]: row["code"] for row in of_node},
+            reasons="; ".join(f"{row['check']}: {row['reason']}" for row in of_node),
+        )
+        for node, of_node in red.items()
+    }
 
 
 def green(code: str, case: str = "", **values: t.Any) -> Cell:

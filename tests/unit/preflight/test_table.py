@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from preflight_cases import PROBE
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells import problems_of_red
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.table import preflight_text
@@ -148,3 +149,12 @@ def test_a_node_without_a_gpu_is_never_ready_where_nothing_is_expected(bench) ->
     text = without_gpus(bench)
     assert "no GPU was found on gpu" in text
     assert "Ready" not in text
+
+
+def test_the_problem_of_a_red_node_has_the_code_of_each_red_check(bench) -> None:
+    nodes = bench(count=3)
+    nodes[2]["numa"]["auto_balancing"] = 1
+    nodes[2]["gpus"]["devices"].pop()
+    (node, found), *others = problems_of_red(nodes.result()["rows"]).items()
+    assert (node, others, found["code"]) == ("gpu02", [], "preflight_red")
+    assert found["values"]["checks"] == {"gpus": "gpus_missing", "numa": "numa_on"}

@@ -7,13 +7,12 @@ import json
 import time
 import typing as t
 
-from ....module_utils.node.problems import problem
 from ....module_utils.slurm.desk import STOP, WORD_NAME
 from ....module_utils.slurm.task import GO, LOOK, LOOKS_NAME
 from ...contracts import Plan, Preflight
 from ...plain_text import one_line
 from ...plan.slurm.script import SCRIPT_NAME
-from ...preflight.cells import RED
+from ...preflight.cells import problems_of_red
 from ...preflight.checks import preflight
 from ...preflight.needs import needs_of
 from ..board import Board
@@ -54,12 +53,9 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
             said = told.get("message") if isinstance(told, dict) else None
             problems[node["node"]] = str(said or "its answer is invalid")
     table = preflight(plan, facts, problems=problems)
-    red: dict[str, list[str]] = {}
-    for row in table["rows"]:
-        if row["status"] == RED:
-            red.setdefault(row["node"], []).append(f"{row['check']}: {row['reason']}")
-    for name, reasons in red.items():
-        board.update(name, unfit=True, **said_of(problem("preflight_red", reasons="; ".join(reasons))))
+    red = problems_of_red(table["rows"])
+    for name, found in red.items():
+        board.update(name, unfit=True, **said_of(found))
     places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
     ends = bool(red) and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"]))
     word.write_text(STOP if ends else " ".join([GO, *places]))
