@@ -26,8 +26,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.slurm import task
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal import JOURNAL_NAME, Sieve, Teller, gather
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience, interval_for
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.phases import Phases
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job import SlurmJob
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import JobNode, Journal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.job import SlurmJob
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.journal import JobNode, Journal
 
 _SCONTROL = "#!/bin/sh\necho JobId=1 JobState=RUNNING Reason=None Restarts=0\n"
 

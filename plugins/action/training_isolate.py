@@ -28,21 +28,20 @@ with needed_packages(__name__):
     from ..module_utils.node.probes.known import PROBES
     from ..plugin_utils.asked_nodes import LOST_SECONDS, AskedNodes
     from ..plugin_utils.node_links import ENVIRONMENT, end_with_the_controller, environment_of
-    from ..plugin_utils.plan.slurm.options import SSH
+    from ..plugin_utils.plan.job.options import SSH
     from ..plugin_utils.report.files import ISOLATIONS
     from ..plugin_utils.run.answers import Ask
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
-    from ..plugin_utils.run.slurm.cluster import has_pyxis
-    from ..plugin_utils.run.slurm.job import SlurmError
+    from ..plugin_utils.slurm.commands import SlurmError, has_pyxis
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
     from ..plugin_utils.isolate.isolation import Isolation
     from ..plugin_utils.isolate.left_behind import LeftBehind
     from ..plugin_utils.isolate.planned import PlannedTests
-    from ..plugin_utils.isolate.slurm.asking import UnderSlurm
+    from ..plugin_utils.slurm.isolation import UnderSlurm
 
     Asks: t.TypeAlias = Mapping[str, Ask]
     Late: t.TypeAlias = Callable[[], Mapping[str, NodeError]]
@@ -119,9 +118,9 @@ class ActionModule(ControllerAction):
 
     def _under_slurm(self, arguments: dict[str, t.Any], left: LeftBehind) -> tuple[UnderSlurm, list[str]]:
         """Return which nodes of Slurm are tested and how, and what is wrong with that; fail where it says nothing."""
-        from ..plugin_utils.isolate.slurm.wanted import under_slurm
         from ..plugin_utils.plan.config.findings import Findings
         from ..plugin_utils.plan.plan import typed_options
+        from ..plugin_utils.slurm.isolation import under_slurm
 
         found = Findings()
         settings = typed_options(self._plan_options(), found)
@@ -145,16 +144,14 @@ class ActionModule(ControllerAction):
     def _training(self, config: str | None) -> Plan | None:
         """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""
         from ..plugin_utils.isolate.training import training_plan
+        from ..plugin_utils.slurm.plan_run import plan_run
 
         if not config:
             return None
         path, text, unreadable = self.file(config)
         hosts = [self.node(host) for host in self.variables["groups"]["all"]]
-        if self._slurm:
-            return self._slurm.training(
-                training_plan(text, path, unreadable, self._plan_options(), hosts, by_slurm=True)
-            )
-        return training_plan(text, path, unreadable, self._plan_options(), hosts)
+        plan = training_plan(text, path, unreadable, self._plan_options(), hosts, plan_run)
+        return self._slurm.training(plan) if self._slurm else plan
 
     def _isolated(self, options: t.Any, tests: PlannedTests, left: LeftBehind) -> dict[str, t.Any]:
         from ..plugin_utils.isolate.holding import held_nodes

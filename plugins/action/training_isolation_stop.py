@@ -18,7 +18,7 @@ with needed_packages(__name__):
     from ..plugin_utils.asked_nodes import LOST_SECONDS, AskedNodes
     from ..plugin_utils.report.files import ISOLATIONS
     from ..plugin_utils.run.board import Board
-    from ..plugin_utils.run.slurm.job import SlurmJob
+    from ..plugin_utils.slurm.job import SlurmJob
     from ..plugin_utils.text.words import counted
 
 

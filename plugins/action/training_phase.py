@@ -47,7 +47,7 @@ with needed_packages(__name__):
     from ..plugin_utils.text.nodes import folded
 
 if t.TYPE_CHECKING:
-    from ..plugin_utils.run.slurm.launch import Needs
+    from ..plugin_utils.slurm.launch import Needs
 
 PROGRESS_SECONDS = 3.0
 _TRAINER = Path(__file__).parents[2] / "roles" / "training" / "files" / "trainer"
@@ -126,7 +126,7 @@ class ActionModule(ControllerAction):
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
         """Do a phase through the job of the run, which is submitted first where there is none yet."""
         # Most runs have no job.
-        from ..plugin_utils.run.slurm.job_phases import JobPhases
+        from ..plugin_utils.slurm.phases import JobPhases
 
         job = JobPhases(self._board, show)
         if phase == "stage" and not self._task.check_mode:

@@ -20,10 +20,10 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 
 with needed_packages(__name__):
     from ..plugin_utils.inventory.unknown_variables import ignored_variables, misspelled_variables, unknown_variables
+    from ..plugin_utils.plan.job.options import SSH
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
-    from ..plugin_utils.plan.plan import make_plan, thresholds_of_config
+    from ..plugin_utils.plan.plan import thresholds_of_config
     from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
-    from ..plugin_utils.plan.slurm.options import SSH
     from ..plugin_utils.plan.sweep_plan import SweepPlan, plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.report.asked import DIALECTS_OPTION, QUERY, dialect_faults, query_faults
@@ -31,10 +31,12 @@ with needed_packages(__name__):
     from ..plugin_utils.run.open_run import open_run
     from ..plugin_utils.run.plan_again import NotJudgedError, plan_again
     from ..plugin_utils.run.quarantine import Quarantine
-    from ..plugin_utils.run.slurm.cluster import has_pyxis, refused
     from ..plugin_utils.run.sweep import FINISHED, Sweep
     from ..plugin_utils.run.token import FILE, VALUE, source_of_token
     from ..plugin_utils.run.whole_file import write_whole
+    from ..plugin_utils.slurm.cluster import refused
+    from ..plugin_utils.slurm.commands import has_pyxis
+    from ..plugin_utils.slurm.plan_run import next_job, plan_run
     from ..plugin_utils.text.words import counted
 
 
@@ -85,9 +87,9 @@ class ActionModule(ControllerAction):
         if arguments["sweep"]:
             sweep = Sweep(os.path.abspath(arguments["output_dir"]), arguments["sweep_id"] or f"{now}-sweep")
             given = (config.text, config.path, options, arguments["matrix"], nodes, sweep.run_id_of)
-            plan_cells = partial(plan_sweep, *given, config.unreadable, config.thresholds)
+            plan_cells = partial(plan_sweep, *given, config.unreadable, config.thresholds, plan_run)
             return self._sweep(sweep, config.path, plan_cells, problems)
-        plan = make_plan(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
+        plan = plan_run(config.text, config.path, options, nodes, now, config.unreadable, config.thresholds)
         plan["warnings"] = [*misspelled_variables(variables), *chosen.warnings, *plan["warnings"]]
         if problems:
             plan |= {"faults": [*problems, *plan["faults"]], "nodes": []}
@@ -137,11 +139,11 @@ class ActionModule(ControllerAction):
 
         def make(given: Mapping[str, t.Any], hosts: Sequence[str]) -> Plan:
             nodes = [self.node(name) for name in hosts or arguments["hosts"]]
-            return make_plan(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
+            return plan_run(config.text, config.path, given, nodes, "", config.unreadable, config.thresholds)
 
         run_dir = arguments["retry_of"]
         try:
-            plan = plan_again(run_dir, options, spares, quarantine, make)
+            plan = plan_again(run_dir, options, spares, quarantine, make, next_job)
         except NotJudgedError as error:
             raise AnsibleActionFail(str(error)) from None
         except (ValueError, OSError) as error:

@@ -69,10 +69,10 @@ import typing as t
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 
-from ..plugin_utils.inventory.hostlist import expand_hostlist
 from ..plugin_utils.inventory.hosts import Host
-from ..plugin_utils.inventory.slurm import nodes_of, switches
 from ..plugin_utils.inventory_plugin import fill
+from ..plugin_utils.slurm.commands import nodes_of, switches
+from ..plugin_utils.slurm.hostlist import expand_hostlist
 
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData

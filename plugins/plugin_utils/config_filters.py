@@ -18,7 +18,7 @@ from .controller_action import node_from, plain, reason_of
 from .plan.config.budget import text_of
 from .plan.job.ranks import Node
 from .plan.options import PLAN_ARGUMENTS
-from .plan.plan import make_plan
+from .slurm.plan_run import plan_run
 from .text.words import nearest
 
 
@@ -37,7 +37,7 @@ def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.An
             raise AnsibleFilterError("the plan has no nodes: it has errors, or it is for another platform")
         return plan
     text, path = _text_of(source)
-    plan = make_plan(text, path, _named(plain(options)), [_node(node) for node in nodes or ["localhost"]])
+    plan = plan_run(text, path, _named(plain(options)), [_node(node) for node in nodes or ["localhost"]])
     if plan["faults"]:
         faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]
         raise AnsibleFilterError("\n".join(["the training config has errors:", *faults]))

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Plan
 from ..plan.job.ranks import Node
 from ..plan.plan import asked_by, make_plan
 
-# Which hosts would train and what starts them does not matter here.
-_LEFT_OUT = ("training_exclude", "training_hosts", "training_launcher", "training_rank_order", "training_spares")
+# Which hosts would train does not matter here.
+_LEFT_OUT = ("training_exclude", "training_hosts", "training_rank_order", "training_spares")
 
 
 def training_plan(
@@ -20,18 +20,15 @@ def training_plan(
     unreadable: str | None,
     options: Mapping[str, t.Any],
     hosts: Sequence[Node],
-    *,
-    by_slurm: bool = False,
+    make: Callable[..., Plan] = make_plan,
 ) -> Plan:
     """Return the plan of a training config on as many of some hosts as it asks for; ValueError says each fault of it.
 
-    ``options`` are the variables of a run. ``by_slurm``, its nodes are stand-ins for those that Slurm would choose.
+    ``options`` are the variables of a run, and ``make`` is `make_plan` or another function that plans one.
     """
     kept = {name: value for name, value in options.items() if name not in _LEFT_OUT}
-    if by_slurm:
-        kept["training_launcher"] = options["training_launcher"]
     asked = None if unreadable else asked_by(text, source, kept, len(hosts)).nodes
-    plan = make_plan(text, source, kept, hosts[: asked or None], "", unreadable)
+    plan = make(text, source, kept, hosts[: asked or None], "", unreadable)
     faults = [f"{fault['key']}: {fault['message']} {fault['remedy']}" for fault in plan["faults"]]
     if not faults and not plan["nodes"]:
         faults = ["It does not train on hosts, so there is no image to test them with."]

@@ -9,8 +9,7 @@ from pydantic import create_model
 
 from ...module_utils.logs.grammars.known import GRAMMARS
 from .config.kinds import OneOf
-from .job.options import ON_HOSTS, ConfigOptions, RunOptions
-from .slurm.options import LaunchOptions
+from .job.options import ON_HOSTS, ConfigOptions, LaunchOptions, RunOptions
 from .trainers.known import OF_FRAMEWORK, TRAINERS
 
 FRAMEWORK_NAMES = ("auto", *OF_FRAMEWORK)

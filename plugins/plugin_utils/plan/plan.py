@@ -20,16 +20,13 @@ from .job.container import note_profile
 from .job.gpu_checks import warn_of_gpu
 from .job.job import Job, launch_of
 from .job.memory import warn_of_memory
-from .job.options import ON_HOSTS, ConfigOptions, RunOptions, part_of
+from .job.options import APPTAINER, ON_HOSTS, PYXIS, SSH, ConfigOptions, LaunchOptions, RunOptions, part_of
 from .job.ranks import Node, in_rank_order
 from .job.rdma import warn_of_rdma
 from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_impossible, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .slurm.around import APPTAINER, PYXIS
-from .slurm.options import SSH, LaunchOptions, SlurmOptions
-from .slurm.script import nodes_to_come, slurm_job
 from .threshold_files import BASELINE, OPTION, TARGET, ThresholdsFile, thresholds_of, warn_of_other_names
 from .trainers.known import TRAINERS
 
@@ -57,7 +54,7 @@ def make_plan(
     ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
     ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
     ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
-    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``slurm`` (see `slurm/script`), ``expected``,
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``expected``,
     ``target_loss`` (where there is one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and
     ``nodes``. ``chosen`` says which format, trainer and grammar of the log it is, and why. Where the grammar is not
     that of the framework, as in a rehearsal, ``log_grammar`` names it. It never holds a secret.
@@ -68,9 +65,6 @@ def make_plan(
     text = "" if unreadable else text
     if settings.training_rehearsal:
         settings.training_record_only = True
-    if settings.training_launcher != SSH:
-        count = asked_by(text, source, options, 0).nodes
-        nodes = nodes_to_come(settings, count, nodes[0].user if nodes else "", findings)
     ordered: list[Node] = []
     # Another platform has its own hosts, so no inventory host takes part.
     if settings.training_platform == ON_HOSTS:
@@ -294,9 +288,6 @@ def _assembled(
         optional["checkpoints"] = job.checkpoints
     if job and job.gke:
         optional["gke"] = launch_of(run_id, job.gke)
-    if planned and job and settings.training_launcher != SSH:
-        of_slurm = part_of(SlurmOptions, settings)
-        optional["slurm"] = slurm_job(run_id, planned, job.branch.mode, settings.container_engine, of_slurm)
     return {
         "schema_version": SCHEMA_VERSION,
         "framework": settings.training_framework,

@@ -7,7 +7,7 @@ import json
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from ..contracts import Finding, PlannedCell
+from ..contracts import Finding, Plan, PlannedCell
 from ..text.words import counted, listed, printable
 from .choice import way_for
 from .config.budget import too_long
@@ -44,12 +44,14 @@ def plan_sweep(
     run_id_of: Callable[[str], str],
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
+    make: Callable[..., Plan] = make_plan,
 ) -> SweepPlan:
     """Return the cells of a sweep with their plans, and the findings of all of them.
 
-    The first arguments are those of `make_plan`; ``matrix`` is that of `_sweep.cells_of`, ``run_id_of`` names the run
-    of a cell by the cell's name. The answer has ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults``
-    and ``warnings``: findings with ``cells``, the names of the cells that have them.
+    ``make`` plans the run of a cell: `make_plan`, or another function with its arguments, which come first here.
+    ``matrix`` is that of `sweep.cells_of`, ``run_id_of`` names the run of a cell by the cell's name. The answer has
+    ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults`` and ``warnings``: findings with ``cells``,
+    the names of the cells that have them.
     """
     findings = Findings()
     unreadable = unreadable or too_long(text)
@@ -63,11 +65,11 @@ def plan_sweep(
     for cell in cells:
         overrides = {**given, **cell.values} if isinstance(given, dict) else given
         own = {**options, "training_overrides": overrides, "training_run_id": run_id_of(cell.name)}
-        plan = make_plan(text, source, own, nodes, unreadable=unreadable, thresholds=thresholds)
+        plan = make(text, source, own, nodes, unreadable=unreadable, thresholds=thresholds)
         planned.append({"name": cell.name, "values": cell.values, "plan": plan})
     if data is None:
         # Without cells there is no plan that reports why the file cannot be read.
-        faults = make_plan(text, source, options, nodes, unreadable=unreadable)["faults"]
+        faults = make(text, source, options, nodes, unreadable=unreadable)["faults"]
     else:
         faults = findings.as_dict()["faults"]
     of_sweep: list[CellsFinding] = [{**fault, "cells": []} for fault in faults]

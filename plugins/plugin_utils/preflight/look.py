@@ -11,8 +11,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..contracts import NodePlan, Plan
+from ..plan.job.options import APPTAINER, PYXIS
 from ..plan.job.rdma import NIC_TYPES, NicRule, device_names, nic_type_of, number_of_nccl
-from ..plan.slurm.around import APPTAINER, PYXIS
 from ..plan.trainers.known import OF_FRAMEWORK
 from .facts import Facts, Gid, Path, Port, RdmaDevice
 from .needs import MACHINE

@@ -7,16 +7,15 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Plan
-from ..plan.slurm.script import excluding
 from .board import Board
 from .retry import faults_of, next_attempt, node_faults, why_not_again
-from .slurm.cluster import nodes_for
 from .sweep import summary_of
 
 if t.TYPE_CHECKING:
     from .quarantine import Quarantine
 
-    MakePlan = Callable[[Mapping[str, t.Any], Sequence[str]], Plan]
+    MakePlan: t.TypeAlias = Callable[[Mapping[str, t.Any], Sequence[str]], Plan]
+    NextJob: t.TypeAlias = Callable[[Plan, Mapping[str, str], Mapping[str, t.Any], MakePlan], Plan]
 
 
 class NotJudgedError(ValueError):
@@ -24,12 +23,17 @@ class NotJudgedError(ValueError):
 
 
 def plan_again(
-    run_dir: str, options: Mapping[str, t.Any], spares: Sequence[str], quarantine: Quarantine | None, make: MakePlan
+    run_dir: str,
+    options: Mapping[str, t.Any],
+    spares: Sequence[str],
+    quarantine: Quarantine | None,
+    make: MakePlan,
+    next_job: NextJob,
 ) -> Plan:
     """Return the plan of the next attempt at the run in a folder; ValueError or OSError where there is none.
 
-    ``options`` are the variables of a plan. ``make`` returns the plan of such variables on hosts in rank order; under
-    Slurm, which chooses the nodes, the hosts are none.
+    ``options`` are the variables of a plan. ``make`` returns the plan of such variables on hosts in rank order,
+    which are none where Slurm chooses the nodes; then ``next_job`` makes the attempt, given the nodes at fault.
     """
     board = Board(run_dir)
     try:
@@ -47,7 +51,7 @@ def plan_again(
     if reason:
         raise ValueError(reason)
     if "slurm" in plan:
-        return _under_slurm(plan, faults, options, make)
+        return next_job(plan, faults, options, make)
     held = quarantine.hosts() if quarantine else {}
 
     def make_on(run_id: str, hosts: list[str]) -> Plan:
@@ -55,18 +59,3 @@ def plan_again(
         return make({**options, **given}, hosts)
 
     return next_attempt(plan, {host: one.reason for host, one in held.items()} | faults, spares, make_on)
-
-
-def _under_slurm(plan: Plan, faults: dict[str, str], options: Mapping[str, t.Any], make: MakePlan) -> Plan:
-    """Return the next plan of a Slurm job, on other nodes than those at fault now and before."""
-    before = plan["retry"]["left_out"] if "retry" in plan else []
-    names = [*(one["node"] for one in before), *faults]
-    excluded = excluding(options.get("training_slurm_exclude") or "", names)
-    left, used = nodes_for(plan["slurm"], excluded), len(plan["nodes"]) - len(faults)
-    spares = ["another node"] * (len(faults) if left is None else left - used)
-
-    def make_on(run_id: str, hosts: list[str]) -> Plan:
-        given = {"training_slurm_exclude": excluded, "training_slurm_nodes": len(hosts)}
-        return make({**options, "training_run_id": run_id, **given}, ())
-
-    return next_attempt(plan, faults, spares, make_on)

@@ -16,7 +16,7 @@ from slurm_bench import NoSlurmError, Slurm, unpacked
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "collections"))
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.hostlist import expand_hostlist
 
 
 @pytest.fixture(scope="module")

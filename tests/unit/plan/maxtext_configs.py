@@ -9,7 +9,7 @@ import typing as t
 from training_configs import ROOT, change, nodes
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import plan_run
 
 TWO_NODES = "2_nodes_mi300x_llama_3_1_70b"
 FOUR_NODES = "4_nodes_mi300x_llama_3_1_405b"
@@ -62,4 +62,4 @@ def script(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
 def planned(config: t.Any, hosts: int | list[Node] = 2, **options: t.Any) -> dict[str, t.Any]:
     """Return the plan, for the framework that the file tells."""
     text = config if isinstance(config, str) else json.dumps(config)
-    return make_plan(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")
+    return plan_run(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from training_configs import ROOT
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import plan_run
 
 FOLDER = ROOT / "examples/nxdt"
 MEGATRON = "megatron_llama2_7b_pretraining"
@@ -57,4 +57,4 @@ def planned_nxdt(
     """Return the plan of an example with changes, on as many hosts as it is for, without a container."""
     text = changed(name, changes) if changes else text_of(name)
     nodes = trn(EXAMPLES[name] if hosts is None else hosts)
-    return make_plan(text, "config.yaml", {"container_engine": "none", **options}, nodes, "now")
+    return plan_run(text, "config.yaml", {"container_engine": "none", **options}, nodes, "now")

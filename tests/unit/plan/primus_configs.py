@@ -11,7 +11,7 @@ from training_configs import ROOT
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.primus_yaml.reading import merged
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import plan_run
 
 FOLDER = ROOT / "examples/primus"
 # The nodes that each example is for.
@@ -52,7 +52,7 @@ def planned_primus(
 ) -> dict[str, t.Any]:
     """Return the plan of an example by its name, or of an experiment."""
     text = text_of(config) if isinstance(config, str) else yaml.safe_dump(config, sort_keys=False)
-    return make_plan(text, source, {"training_image": IMAGE, **options}, mi300(hosts), "now")
+    return plan_run(text, source, {"training_image": IMAGE, **options}, mi300(hosts), "now")
 
 
 def changed(name: str, changes: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -17,12 +17,12 @@ from maxtext_configs import filled as maxtext
 from nxdt_configs import HF, text_of
 from training_configs import BRANCH, DISTRIBUTED, ROOT, filled, nodes, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.budget import text_of as text_of_file
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.threshold_files import ThresholdsFile
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.hostlist import expand_hostlist
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import plan_run
 
 MEGATRON = json.dumps(filled(DISTRIBUTED))
 NXDT = text_of(HF)
@@ -121,7 +121,7 @@ def first_fault(name: str) -> str:
     options = {"training_model": "llama3_1_8b", "training_gpu": "mi300x", **options} if not is_yaml else options
     if "training_framework" in options:
         options = {"training_framework": "maxtext"}
-    plan = make_plan(text or MEGATRON, "c.yaml" if is_yaml else "c.json", options, nodes(4), "now")
+    plan = plan_run(text or MEGATRON, "c.yaml" if is_yaml else "c.json", options, nodes(4), "now")
     assert len(plan["faults"]) + len(plan["warnings"]) <= 2 * 201
     assert plan_text(plan)
     return "\n".join(fault["message"] for fault in plan["faults"])
@@ -142,7 +142,7 @@ def told_by_all() -> dict[str, str]:
             told[what] = str(error)
     text = json.dumps({"MBS=1": many("tokens", {"kind": "min", "value": 1}, 10**5)})
     options = {"training_model": "llama3_1_8b", "training_gpu": "mi300x", "training_thresholds": "t.json"}
-    plan = make_plan(MEGATRON, "c.json", options, nodes(4), "now", thresholds=ThresholdsFile("t.json", text))
+    plan = plan_run(MEGATRON, "c.json", options, nodes(4), "now", thresholds=ThresholdsFile("t.json", text))
     told["thresholds"] = plan["faults"][0]["message"]
     return told
 
@@ -194,7 +194,7 @@ def test_only_files_are_read_and_none_is_waited_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{}, {"training_overrides": {"run_name": "a\ud83d"}}])
 def test_half_of_a_character_is_no_text(options: dict[str, t.Any]) -> None:
     text = json.dumps(maxtext(changes={} if options else {f"{MAXTEXT_BRANCH}/run_name": "a\ud83d"}))
-    plan = make_plan(text, "c.json", options, nodes(2), "now")
+    plan = plan_run(text, "c.json", options, nodes(2), "now")
     assert "it has half a character" in plan["faults"][0]["message"]
     assert plan_text(plan).encode()
 
@@ -207,7 +207,7 @@ def test_what_a_terminal_obeys_never_reaches_it(evil: str) -> None:
         planned(filled(DISTRIBUTED, {"config/container_config": {"env_dict": {"A": f"b{evil}c"}}})),
         planned("{" + evil),
         planned(filled(DISTRIBUTED), training_model=f"a{evil}"),
-        make_plan(MEGATRON, f"{evil}.json", {}, nodes(1), unreadable=evil),
+        plan_run(MEGATRON, f"{evil}.json", {}, nodes(1), unreadable=evil),
     ):
         assert plan["faults"]
         assert not {char for char in plan_text(plan) if not char.isprintable()} - {"\n"}

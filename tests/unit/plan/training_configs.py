@@ -8,7 +8,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import plan_run
 
 ROOT = Path(__file__).resolve().parents[3]
 TINY = ROOT / "inventories/local/tiny_llama.json"
@@ -86,7 +86,7 @@ def planned(config: t.Any, hosts: int | list[Node] = 4, **options: t.Any) -> dic
     """Return the plan for Llama 3.1 8B on MI300X, unless other options are given."""
     text = config if isinstance(config, str) else json.dumps(config)
     options = {"training_model": "llama3_1_8b", "training_gpu": "mi300x", **options}
-    return make_plan(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")
+    return plan_run(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")
 
 
 def only(findings: list[dict[str, t.Any]]) -> dict[str, t.Any]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run import plan_again as module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.plan_again import NotJudgedError, plan_again
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Quarantine
@@ -34,12 +33,16 @@ def maker(asked: list[Made]) -> t.Any:
     return make
 
 
+def no_job(*_: t.Any) -> t.Any:
+    raise AssertionError("no node of these runs was chosen by Slurm")
+
+
 RETRIES = {"training_retries": 1, "training_exclude": ["x"]}
 
 
 def test_the_node_at_fault_is_quarantined_and_a_spare_takes_its_place(tmp_path: Path) -> None:
     quarantine, asked = Quarantine(tmp_path / "quarantine.json", "hosts"), []
-    plan = plan_again(run_of(tmp_path), RETRIES, ["s"], quarantine, maker(asked))
+    plan = plan_again(run_of(tmp_path), RETRIES, ["s"], quarantine, maker(asked), no_job)
     assert list(quarantine.hosts()) == ["b"]
     [(options, hosts)] = asked
     assert hosts == options["training_rank_order"] == ["a", "s", "c"]
@@ -50,7 +53,7 @@ def test_the_node_at_fault_is_quarantined_and_a_spare_takes_its_place(tmp_path: 
 def test_who_was_quarantined_before_is_left_out_as_well(tmp_path: Path) -> None:
     quarantine, asked = Quarantine(tmp_path / "quarantine.json", "hosts"), []
     quarantine.add({"c": "killed: y"}, "before")
-    plan_again(run_of(tmp_path), RETRIES, [], quarantine, maker(asked))
+    plan_again(run_of(tmp_path), RETRIES, [], quarantine, maker(asked), no_job)
     assert [hosts for _options, hosts in asked] == [["a"]]
 
 
@@ -65,7 +68,7 @@ def test_what_is_not_retried_makes_no_plan_and_is_not_quarantined_if_it_was_stop
     if interrupted:
         Board(run_dir).update("a", interrupted=True)
     with pytest.raises(ValueError):  # noqa: PT011 - the reasons are those of why_not_again
-        plan_again(run_dir, options, [], quarantine, maker(asked))
+        plan_again(run_dir, options, [], quarantine, maker(asked), no_job)
     assert asked == []
     assert list(quarantine.hosts()) == (["b"] if failure == "gpu_ecc" and not interrupted else [])
 
@@ -75,17 +78,13 @@ def test_a_run_without_a_plan_or_a_summary_cannot_be_retried(tmp_path: Path) -> 
     (tmp_path / "r/summary.json").unlink()
     for folder in (run_dir, str(tmp_path / "none")):
         with pytest.raises(NotJudgedError):
-            plan_again(folder, RETRIES, [], None, maker([]))
+            plan_again(folder, RETRIES, [], None, maker([]), no_job)
 
 
-@pytest.mark.parametrize(("left", "nodes"), [(3, "3"), (2, "2"), (None, "3")])
-def test_under_slurm_the_node_at_fault_is_excluded_and_another_one_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int | None, nodes: str
-) -> None:
-    monkeypatch.setattr(module, "nodes_for", lambda _job, _excluded: left)
-    quarantine, asked = Quarantine(tmp_path / "quarantine.json", "hosts"), []
-    options = {**RETRIES, "training_slurm_exclude": "old"}
-    plan_again(run_of(tmp_path, slurm={}), options, ["s"], quarantine, maker(asked))
-    [(given, hosts)] = asked
-    assert (given["training_slurm_exclude"], str(given["training_slurm_nodes"]), hosts) == ("old,b", nodes, [])
+def test_the_next_job_of_slurm_is_made_of_the_nodes_at_fault_and_none_is_quarantined(tmp_path: Path) -> None:
+    quarantine, given = Quarantine(tmp_path / "quarantine.json", "hosts"), []
+    make = maker([])
+    plan_again(run_of(tmp_path, slurm={}), RETRIES, ["s"], quarantine, make, lambda *of: given.append(of) or {})
+    [(plan, faults, *rest)] = given
+    assert (plan["run_id"], list(faults), rest) == ("r", ["b"], [RETRIES, make])
     assert quarantine.hosts() == {}

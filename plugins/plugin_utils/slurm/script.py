@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a Slurm job, and the nodes of a plan before Slurm has chosen them."""
+"""The script of a Slurm job, and the container that Slurm itself starts its tasks in: with Pyxis, or in Apptainer.
+
+Formats: https://slurm.schedmd.com/sbatch.html, https://github.com/NVIDIA/pyxis#usage,
+https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md and
+https://apptainer.org/docs/user/main/cli/apptainer_exec.html
+"""
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 import typing as t
 
-from ....module_utils.slurm.desk import PROGRAM_NAME, STARTER
-from ....module_utils.slurm.placement import address_before, is_before, name_before
-from ...contracts import NodePlan, SlurmJob
-from ..config.findings import Findings
-from ..job.options import ON_HOSTS
-from ..job.ranks import Node
-from .around import container_options
-from .options import SRUN, LaunchOptions, SlurmOptions
+from ...module_utils.slurm.desk import PROGRAM_NAME, STARTER
+from ..contracts import NodePlan, Plan, SlurmJob
+from ..plan.job.options import APPTAINER, PYXIS, SRUN, SlurmOptions
 
 JOB_LOG = "job.log"
 SCRIPT_NAME = "job.sh"
-# More, for example after a typo, would fill the memory before anything is reported.
-_MOST_NODES = 65_536
 _RUN = f'python3 -I "$PWD/{PROGRAM_NAME}"'
 # The task of a node starts the ranks, which use all its processors and GPUs.
 _SRUN = "srun --label --ntasks-per-node=1 --cpu-bind=none --kill-on-bad-exit=0 --wait=0"
@@ -35,6 +34,9 @@ if ! {_RUN} await; then
   exit 1
 fi
 """
+# The task behaves the same in the container as on the node: it is the same user, and sees the run's folders.
+_PYXIS = "--container-writable --no-container-remap-root --no-container-mount-home"
+_APPTAINER = "apptainer exec --writable-tmpfs --no-home"
 SBATCH = {
     "training_slurm_partition": "partition",
     "training_slurm_account": "account",
@@ -47,54 +49,11 @@ SBATCH = {
 }
 
 
-# Options of a job, which an allocation already has.
-_OF_JOBS = (*(name for name, option in SBATCH.items() if option != "exclude"), "training_slurm_options")
-# Options for inventory hosts, which Slurm does not use.
-_OF_HOSTS = {
-    "training_rank_order": "Slurm decides the order of nodes.",
-    "training_exclude": "List nodes to leave out in training_slurm_exclude.",
-    "training_spares": "Slurm provides spare nodes.",
-}
-
-
-def nodes_to_come(options: LaunchOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
-    """Return stand-ins for the nodes that Slurm will choose; ``asked`` is the number in the config, if any."""
-    launcher = options.training_launcher
-    of_jobs = dict.fromkeys(_OF_JOBS, "Pass it to salloc.")
-    of_steps = {"training_slurm_job": "The run is its own job."}
-    for name, remedy in (_OF_HOSTS | (of_jobs if launcher == SRUN else of_steps)).items():
-        if given := getattr(options, name):
-            findings.fault(
-                name, given, f"{name} has no effect with training_launcher={launcher}.", f"Leave it out. {remedy}"
-            )
-    if options.training_platform not in (None, ON_HOSTS):
-        message = f"Slurm cannot start anything on {options.training_platform}."
-        findings.fault("training_launcher", launcher, message, "Leave out training_launcher or training_platform.")
-    count = options.training_slurm_nodes or asked
-    if count is None:
-        findings.fault(
-            "training_slurm_nodes",
-            None,
-            "Neither the training config nor a variable sets the number of nodes.",
-            "Set training_slurm_nodes.",
-        )
-        return []
-    if count > _MOST_NODES:
-        message = f"The job would have {count:,} nodes; a plan has at most {_MOST_NODES:,}."
-        findings.fault("training_slurm_nodes", count, message, "Use fewer.")
-        return []
-    return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
-
-
-def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
-    """Return a list of excluded nodes with further ones added; Slurm does not know stand-ins."""
-    return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
-
-
-def slurm_job(run_id: str, nodes: t.Sequence[NodePlan], mode: str, engine: str, options: SlurmOptions) -> SlurmJob:
+def slurm_job(plan: Plan, options: SlurmOptions) -> SlurmJob:
     """Return what the controller submits from the run's folder, which the nodes must share with it."""
-    node_count, in_allocation = len(nodes), options.training_launcher == SRUN
-    container = container_options(engine, nodes[0], not in_allocation)
+    run_id, mode, node_count = plan["run_id"], plan["mode"], len(plan["nodes"])
+    in_allocation = options.training_launcher == SRUN
+    container = container_options(plan["container_engine"], plan["nodes"][0], not in_allocation)
     given = {option: getattr(options, name) for name, option in SBATCH.items()}
     given = {option: value for option, value in given.items() if value} | {"nodes": str(node_count)}
     lines: dict[str, t.Any] = {
@@ -194,3 +153,42 @@ on_each_node() {{
 }}
 nodes=$({_RUN} hold "$SLURM_JOB_ID" {shlex.quote(name)} <&3) || exit""",
     )
+
+
+def container_options(engine: str | None, node: NodePlan, shares_folder: bool) -> str:
+    """Return the shell text that follows srun's options; empty if an engine on the node is used.
+
+    Folders that differ between nodes are mounted through their parent. ``shares_folder``: the nodes see the run's
+    folder.
+    """
+    image = node["image"] or ""
+    mounts = shlex.quote(",".join(_mounts(node)))
+    folder = "/"
+    if shares_folder:
+        mounts, folder = f'{mounts},"$PWD:$PWD"', '"$PWD"'
+    if engine == PYXIS:
+        name = shlex.quote(_enroot_name(image))
+        return f" --container-image={name} --container-mounts={mounts} --container-workdir={folder} {_PYXIS}"
+    if engine == APPTAINER:
+        name = shlex.quote(image if _is_path(image) else f"docker://{image}")
+        return f" {_APPTAINER} --bind {mounts} --pwd {folder} {name}"
+    return ""
+
+
+def _mounts(node: NodePlan) -> list[str]:
+    mounts = [mount for mount in node["mounts"] if not mount.get("staged")]
+    same = [posixpath.dirname(node["run_folder"]), *node["devices"]]
+    same += ["/dev/shm"] if node["secrets"] else []
+    given = [f"{mount['source']}:{mount['target']}{':ro' if mount.get('read_only') else ''}" for mount in mounts]
+    return given + [f"{path}:{path}" for path in same]
+
+
+def _enroot_name(image: str) -> str:
+    """Return an image name for Enroot, with # after the registry. The path of a squashfs file is unchanged."""
+    registry, slash, rest = image.partition("/")
+    has_registry = slash and registry and ("." in registry or ":" in registry or registry == "localhost")
+    return f"{registry}#{rest}" if has_registry and not _is_path(image) else image
+
+
+def _is_path(image: str) -> bool:
+    return image.startswith((".", "/"))

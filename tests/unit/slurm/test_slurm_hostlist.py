@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.hostlist import expand_hostlist
 
 # Each as `scontrol show hostnames` of Slurm 22.05 expands it.
 HOSTLISTS = {

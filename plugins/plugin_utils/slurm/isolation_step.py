@@ -21,19 +21,20 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from ....module_utils.node.contracts import Request
-from ....module_utils.node.files import write_text
-from ....module_utils.node.phase import RunGoneError
-from ....module_utils.slurm.desk import ID_NAME
-from ....module_utils.slurm.journal import Lines, within_bounds
-from ....module_utils.slurm.serving import ANSWER, BEAT_SECONDS, BEGIN, packed
-from ...inventory.hostlist import expand_hostlist
-from ...plain_text import one_line
-from ...plan.slurm.script import JOB_LOG
-from ...run.node_errors import NodeEndedError, NodeLostError
-from ...run.slurm.job import ALLOCATION, SlurmError, SlurmJob
-from ...run.slurm.launch import write_program
-from ..isolation import StoppedError
+from ...module_utils.node.contracts import Request
+from ...module_utils.node.files import write_text
+from ...module_utils.node.phase import RunGoneError
+from ...module_utils.slurm.desk import ID_NAME
+from ...module_utils.slurm.journal import Lines, within_bounds
+from ...module_utils.slurm.serving import ANSWER, BEAT_SECONDS, BEGIN, packed
+from ..isolate.isolation import StoppedError
+from ..plain_text import one_line
+from ..run.node_errors import NodeEndedError, NodeLostError
+from .commands import ALLOCATION, SlurmError
+from .hostlist import expand_hostlist
+from .job import SlurmJob
+from .launch import write_program
+from .script import JOB_LOG
 
 # srun becomes this process. One that waits for an allocation does not notice the end of its input, so another process
 # ends it a while after the controller is gone.

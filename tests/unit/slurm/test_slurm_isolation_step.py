@@ -20,9 +20,9 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import STARTER
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.holding import held_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import StoppedError
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.slurm.step import Step
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job import SlurmError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.commands import SlurmError
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.isolation_step import Step
 
 NODES = ["gpu01", "gpu02"]
 SRUN = """

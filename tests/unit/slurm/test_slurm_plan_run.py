@@ -15,6 +15,8 @@ from training_configs import DISTRIBUTED, filled, planned
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.placement import placed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan_text import plan_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm import plan_run as module
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.plan_run import next_job
 
 
 def on_slurm(changes: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
@@ -205,3 +207,21 @@ def test_another_engine_that_is_asked_for_goes_before_pyxis() -> None:
     plan = on_slurm(**{**PYXIS, "container_engine": "podman"})
     assert plan["container_engine"] == "podman"
     assert "--container-image" not in plan["slurm"]["script"]
+
+
+@pytest.mark.parametrize(("left", "nodes"), [(3, 3), (2, 2), (None, 3)])
+def test_the_next_attempt_excludes_the_node_at_fault_and_asks_for_another_one(
+    monkeypatch: pytest.MonkeyPatch, left: int | None, nodes: int
+) -> None:
+    monkeypatch.setattr(module, "nodes_for", lambda _job, _excluded: left)
+    asked: list[tuple[dict[str, Any], list[str]]] = []
+
+    def make(options: Any, hosts: Any) -> Any:
+        asked.append((dict(options), list(hosts)))
+        return {"faults": []}
+
+    plan: Any = {"run_id": "r", "slurm": {}, "nodes": [{"node": node} for node in "abc"]}
+    again = next_job(plan, {"b": "it broke"}, {"training_slurm_exclude": "old"}, make)
+    assert again["retry"]["nodes"] == nodes
+    given = {"training_run_id": "r-2", "training_slurm_exclude": "old,b", "training_slurm_nodes": nodes}
+    assert asked == [(given, [])]

@@ -13,15 +13,15 @@ import time
 import typing as t
 from collections import defaultdict, deque
 
-from ....module_utils.node.contracts import PhaseNeeds
-from ....module_utils.node.phases.collect import part_of_log
-from ....module_utils.node.problems import problem
-from ....module_utils.slurm.desk import COPY_NAME, WORD_NAME
-from ....module_utils.slurm.desk import STOP as WORD_TO_STOP
-from ....module_utils.slurm.journal import JOURNAL_NAME, Answers
-from ....module_utils.slurm.task import GRACE_SECONDS
-from ..answers import COLLECT, FOLLOW, STOP, A, Followed, Phase, Stopped, accepted
-from ..node_errors import NodeLostError, ended, lost
+from ...module_utils.node.contracts import PhaseNeeds
+from ...module_utils.node.phases.collect import part_of_log
+from ...module_utils.node.problems import problem
+from ...module_utils.slurm.desk import COPY_NAME, WORD_NAME
+from ...module_utils.slurm.desk import STOP as WORD_TO_STOP
+from ...module_utils.slurm.journal import JOURNAL_NAME, Answers
+from ...module_utils.slurm.task import GRACE_SECONDS
+from ..run.answers import COLLECT, FOLLOW, STOP, A, Followed, Phase, Stopped, accepted
+from ..run.node_errors import NodeLostError, ended, lost
 from .job import SlurmJob
 
 _LOOK_SECONDS = 1.0

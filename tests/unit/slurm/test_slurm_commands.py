@@ -1,9 +1,19 @@
+"""What Slurm's commands print, as it is read."""
+
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.hostlist import expand_hostlist
-from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.slurm import nodes_of, switches
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.commands import (
+    has_pyxis,
+    nodes_of,
+    seconds_of,
+    switches,
+)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.hostlist import expand_hostlist
 
 # As scontrol of Slurm 22.05 prints them, shortened.
 RESERVATION = (
@@ -41,3 +51,21 @@ def test_each_node_has_its_switches_from_the_outermost_on() -> None:
 def test_switches_that_stand_above_each_other_end() -> None:
     loop = "SwitchName=a Level=0 Nodes=n1 Switches=b\nSwitchName=b Level=1 Switches=a\n"
     assert switches(loop, expand_hostlist) == {"n1": ("b", "a")}
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [("90", 5400), ("1:30", 90), ("01:30:00", 5400), ("1-12", 129600), ("1-00:30", 88200), ("2-1:2:3", 176523)],
+)
+def test_times_are_read_as_slurm_reads_them(limit: str, seconds: int) -> None:
+    assert seconds_of(limit) == seconds
+
+
+def test_pyxis_is_seen_by_the_help_of_srun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    srun = tmp_path / "srun"
+    srun.write_text("#!/bin/sh\necho '      --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH'\n")
+    srun.chmod(0o755)
+    assert has_pyxis()
+    srun.write_text("#!/bin/sh\necho '  --mpi=type'\n")
+    assert not has_pyxis()

@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+import time
+import typing as t
 from collections.abc import Callable, Mapping
 
-from ....module_utils.node.phase import NodeError
-from ...contracts import NodePlan, Plan
-from ...preflight.table import preflight_text
-from ...text.nodes import folded
-from ..answers import Ask
-from ..board import Board
-from ..node_errors import said_by
-from ..status import UNENDED
+from ...module_utils.node.phase import NodeError
+from ...module_utils.slurm.desk import STOP, WORD_NAME
+from ...module_utils.slurm.task import GO, LOOK
+from ..contracts import NodePlan, Plan, Preflight
+from ..plain_text import one_line
+from ..preflight.cells import problems_of_red
+from ..preflight.checks import preflight
+from ..preflight.table import preflight_text
+from ..run.answers import Ask
+from ..run.board import Board
+from ..run.node_errors import said_by, said_of
+from ..run.status import UNENDED
+from ..text.nodes import folded
 from .end import note_end
 from .job import SlurmJob
+from .journal import JobNode, Journal
 from .launch import Needs, hand_over
-from .looks import judged
-from .records import JobNode, Journal
+from .script import SCRIPT_NAME
 
 # Which answers of a job each phase reads.
 _ANSWERS = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": ("stop",)}
@@ -83,3 +90,44 @@ class JobPhases:
                 f"The preflight is red on {folded(red)}, as shown above, so {self._job.name} ends. To leave "
                 f"{folded(red)} out, set training_slurm_exclude={folded(red)} or training_retries"
             )
+
+
+def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[Preflight, list[str]] | None:
+    """Wait for the looks of all nodes, note the red ones on the board, and let the job go on or end.
+
+    Return the table of the preflight, and the red nodes that end the job: where each node trains by itself, it goes on
+    without them. None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
+    """
+    word = job.run_dir / WORD_NAME
+    if not plan["slurm"]["preflight"] or word.read_text():
+        return None
+    submitted = (job.run_dir / SCRIPT_NAME).stat().st_mtime
+    facts, problems = {}, {}
+    for place, node in enumerate(plan["nodes"]):
+        told = _plain(journal.next(place, LOOK))
+        try:
+            found = told["node"]
+            clock = found["clock"]
+            # It looked between the submission and now.
+            clock["offset_seconds"] = [clock["time"] - time.time(), clock["began"] - submitted]
+            facts[node["node"]] = found
+        except (KeyError, TypeError):
+            said = told.get("message") if isinstance(told, dict) else None
+            problems[node["node"]] = str(said or "its answer is invalid")
+    table = preflight(plan, facts, problems=problems)
+    red = problems_of_red(table["rows"])
+    for name, found in red.items():
+        board.update(name, unfit=True, **said_of(found))
+    places = [str(place) for place, node in enumerate(plan["nodes"]) if node["node"] in red]
+    ends = bool(red) and (plan["mode"] == "multi_node" or len(red) == len(plan["nodes"]))
+    word.write_text(STOP if ends else " ".join([GO, *places]))
+    return table, list(red) if ends else []
+
+
+def _plain(value: t.Any) -> t.Any:
+    """Return what a node says with all of its texts as single lines."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {one_line(str(key)): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value

@@ -9,15 +9,16 @@ import typing as t
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from ....module_utils.node.files import write_bytes
-from ....module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
-from ....module_utils.slurm.placement import MADE_NAME
-from ...contracts import Plan
-from ...plan.slurm.script import SCRIPT_NAME
-from ..board import PLAN_NAME, Board
-from ..program import MODULE_UTILS, node_sources
+from ...module_utils.node.files import write_bytes
+from ...module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
+from ...module_utils.slurm.placement import MADE_NAME
+from ...module_utils.slurm.task import LOOKS_NAME
+from ..contracts import Plan
+from ..preflight.needs import needs_of
+from ..run.board import PLAN_NAME, Board
+from ..run.program import MODULE_UTILS, node_sources
 from .job import SlurmJob
-from .looks import ask_for_looks
+from .script import SCRIPT_NAME
 
 _MAIN = f"""\
 import sys
@@ -42,7 +43,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
     if job.id is not None:
         return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
-    ask_for_looks(job, plan)
+    if plan["slurm"]["preflight"]:
+        (job.run_dir / LOOKS_NAME).write_text(json.dumps(_looks(plan)), encoding="utf-8")
     write_program(job.run_dir / PROGRAM_NAME)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     nonce = Board(job.run_dir).nonce()
@@ -60,6 +62,12 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def _looks(plan: Plan) -> list[dict[str, t.Any]]:
+    """Return what each node has to inspect, in their order."""
+    needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
+    return [{name: value for name, value in need.items() if name != "cache_folder"} for need in needs]
 
 
 def write_program(path: Path | t.IO[bytes]) -> None:

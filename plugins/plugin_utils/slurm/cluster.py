@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of a job against what a Slurm cluster reports about itself.
+"""Whether a cluster of Slurm can start a job: what it reports about itself, and every fault of the job by that.
 
 Formats: https://slurm.schedmd.com/scontrol.html (show partition, show reservation) and
 https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)
@@ -7,15 +7,17 @@ https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
-
-from ...text.words import counted, listed
-from ..config.findings import Findings
-from .options import SRUN
+from ..contracts import Finding, SlurmJob
+from ..plan.config.findings import Findings
+from ..plan.job.options import SLURM, SRUN
+from ..text.words import counted, listed
+from .commands import NoSlurmError, SlurmError, allocation_of, associations, fields, run_slurm, seconds_of
+from .hostlist import expand_hostlist
 
 Fields = Mapping[str, str]
 _NO_LIMIT = ("", "UNLIMITED", "INFINITE", "NONE", "(null)", "ALL")
@@ -25,16 +27,16 @@ _GRES = re.compile(
     r"([^:,=\s]+)(?:[:=](?!\d+[kmgtp]?(?:,|$))([^:,=\s]+))?(?:[:=](\d+)([kmgtp]?))?(?=,|$)", re.IGNORECASE
 )
 _SUFFIXES = " kmgtp"
-_DAYS = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
-_MIXED_RANGE = re.compile(r"\b(0\d{0,8})-(\d{1,9})\b")
 _SHOWN = 12
+# What sbatch says of a job that may begin once nodes are back.
+_MAY_WAIT = "Requested node configuration is not available"
 
 
 @dataclass(frozen=True)
 class Group:
     """Nodes of a partition that are alike: their state, their features and their generic resources."""
 
-    nodes: NodeSet
+    nodes: frozenset[str]
     state: str
     features: frozenset[str]
     gres: str
@@ -49,6 +51,59 @@ class Cluster:
     groups: Mapping[str, Sequence[Group]] = field(default_factory=dict)
     accounts: frozenset[str] | None = None
     qos: frozenset[str] | None = None
+
+
+def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
+    """Return the faults and warnings of a job that Slurm could not start; none if there is no Slurm to ask.
+
+    Slurm's own tables are checked first, completely; if they allow the job, sbatch judges it.
+    """
+    findings = Findings()
+    try:
+        if "allocation" in job:
+            note_allocation(job["sbatch"], _allocation(job), findings)
+        else:
+            note_faults(job["sbatch"], _cluster(), findings)
+            if not findings.faults:
+                run_slurm("sbatch", "--test-only", script=job["script"])
+    except NoSlurmError:
+        return [], []
+    except SlurmError as error:
+        note = findings.warn if _MAY_WAIT in str(error) else findings.fault
+        launcher = SRUN if "allocation" in job else SLURM
+        note("training_launcher", launcher, f"Slurm reports: {error}.", "Fix what it names.")
+    found = findings.as_dict()
+    return found["faults"], found["warnings"]
+
+
+def nodes_for(job: SlurmJob, excluded: str) -> int | None:
+    """Return how many nodes an allocation has left without the excluded ones; None if Slurm chooses the nodes."""
+    if "allocation" not in job:
+        return None
+    with contextlib.suppress(SlurmError):
+        return nodes_left(_allocation(job), excluded)
+    return None
+
+
+def _allocation(job: SlurmJob) -> dict[str, str]:
+    """Return what Slurm shows of the job whose nodes a run takes; nothing where none is named."""
+    run_slurm("srun", "--version")
+    number = allocation_of(job["allocation"])
+    return fields(run_slurm("scontrol", "--oneliner", "show", "job", number)) if number else {}
+
+
+def _cluster() -> Cluster:
+    partitions = run_slurm("scontrol", "--oneliner", "show", "partition")
+    reservations = run_slurm("scontrol", "--oneliner", "show", "reservation")
+    groups = run_slurm("sinfo", "--noheader", "--format=%R|%T|%f|%G|%N")
+    accounts, qos = associations()
+    return Cluster(
+        [fields(line) for line in partitions.splitlines()],
+        [fields(line) for line in reservations.splitlines()],
+        groups_of(groups.splitlines()),
+        accounts,
+        qos,
+    )
 
 
 def groups_of(lines: Iterable[str]) -> dict[str, list[Group]]:
@@ -76,12 +131,9 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
 
 def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
     """Report why a step with some of the sbatch options cannot start in an existing job, as shown by Slurm."""
-    key, wanted, remedy = (
-        "training_launcher",
-        int(sbatch["nodes"]),
-        "Run Ansible inside an allocation of salloc.",
-    )
+    key, wanted = "training_launcher", int(sbatch["nodes"])
     if not job:
+        remedy = "Run Ansible inside an allocation of salloc."
         findings.fault(key, SRUN, "There is no allocation: neither SLURM_JOB_ID nor training_slurm_job is set.", remedy)
         return
     name, state = f"Job {job.get('JobId')}", job.get("JobState")
@@ -97,9 +149,7 @@ def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) 
 
 def nodes_left(job: Fields, excluded: str) -> int:
     """Return how many nodes a job has, as shown by Slurm, without the excluded ones."""
-    left = _nodes(job.get("NodeList", ""))
-    left.difference_update(_nodes(excluded))
-    return len(left)
+    return len(_nodes(job.get("NodeList", "")) - _nodes(excluded))
 
 
 def _partition(name: str, cluster: Cluster, findings: Findings) -> Fields | None:
@@ -166,22 +216,6 @@ def _note_time(asked: str, partition: Fields, findings: Findings) -> None:
         findings.fault("training_slurm_time_limit", asked, message, "Ask for less, or use another partition.")
 
 
-def seconds_of(limit: str) -> int | None:
-    """Return a time limit, in the format of sbatch and scontrol, in seconds; None if it is not a limit."""
-    found = _DAYS.fullmatch(limit)
-    if not found:
-        return None
-    days, first, second, third = (int(part) if part else None for part in found.groups())
-    first, rest = first or 0, [part for part in (second, third) if part is not None]
-    if days is not None:
-        hours, minutes, seconds = [first, *rest, 0, 0][:3]
-    elif len(rest) == 2:
-        hours, minutes, seconds = first, *rest
-    else:
-        hours, minutes, seconds = 0, first, (rest or [0])[0]
-    return (((days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
-
-
 def _note_size(nodes: int, partition: Fields, findings: Findings) -> None:
     name, most, least = partition["PartitionName"], partition.get("MaxNodes", ""), partition.get("MinNodes", "")
     if most.isdigit() and nodes > int(most):
@@ -197,10 +231,8 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
     if not groups:
         return
     wanted = int(sbatch["nodes"])
-    left = [(group, group.nodes.copy()) for group in groups]
-    if exclude := sbatch.get("exclude"):
-        for _group, nodes in left:
-            nodes.difference_update(_nodes(exclude))
+    excluded = _nodes(sbatch.get("exclude", ""))
+    left = [(group, group.nodes - excluded) for group in groups]
     constraint = sbatch.get("constraint", "")
     features = set(re.findall(r"[\w.:-]+", re.sub(r"\*\d+", "", constraint)))
     known = frozenset().union(*(group.features for group in groups))
@@ -221,7 +253,7 @@ def _note_nodes(sbatch: Mapping[str, str], partition: str, groups: Sequence[Grou
             return
     # A node may be in several groups while its state changes.
     fitting, in_service = (
-        len(NodeSet.fromlist([nodes for _group, nodes in some], resolver=RESOLVER_NOGROUP))
+        len(frozenset().union(*(nodes for _group, nodes in some)))
         for some in (left, [one for one in left if not _OUT.search(one[0].state)])
     )
     conditions = [name for name in ("constraint", "gres", "exclude") if sbatch.get(name)]
@@ -252,20 +284,10 @@ def _gres_of(text: str) -> list[tuple[str, str, int]]:
     ]
 
 
-def _nodes(text: str) -> NodeSet:
-    try:
-        return NodeSet(_MIXED_RANGE.sub(_of_one_width, text), resolver=RESOLVER_NOGROUP)
-    except NodeSetException:
-        return NodeSet(resolver=RESOLVER_NOGROUP)
-
-
-def _of_one_width(found: re.Match[str]) -> str:
-    """Return 01-99,100-128 for 01-128, which ClusterShell cannot parse."""
-    first, last, parts = found[1], found[2], []
-    while len(first) < len(last):
-        parts.append(f"{first}-{'9' * len(first)}")
-        first = f"1{'0' * len(first)}"
-    return ",".join([*parts, f"{first}-{last}"])
+def _nodes(hostlist: str) -> frozenset[str]:
+    with contextlib.suppress(ValueError):
+        return frozenset(expand_hostlist(hostlist))
+    return frozenset()
 
 
 def _listed(text: str) -> list[str]:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import ID_NAME, SECRETS_NAME
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.script import JOB_LOG
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.end import note_end
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.job import SlurmJob
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.end import note_end
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.job import SlurmJob
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.script import JOB_LOG
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure, was_interrupted
 
 NODES = ("gpu01", "gpu02", "gpu03")

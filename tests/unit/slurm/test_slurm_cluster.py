@@ -1,19 +1,26 @@
-"""What a cluster of Slurm says cannot work: each is one fault, and all come at once."""
+"""What a cluster of Slurm says cannot work: each is one fault, and all come at once.
+
+The commands of Slurm print what real ones printed.
+"""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import SlurmJob
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.findings import Findings
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.cluster import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.cluster import (
     Cluster,
     groups_of,
     note_allocation,
     note_faults,
-    seconds_of,
+    refused,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.commands import has_pyxis
 
 PARTITIONS = [
     {"PartitionName": "all", "Default": "YES", "State": "UP", "MaxTime": "UNLIMITED", "AllowAccounts": "ALL"},
@@ -134,14 +141,6 @@ def test_a_cluster_without_a_default_partition_asks_for_one() -> None:
     assert "The cluster has no default partition" in fault["message"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "seconds"),
-    [("90", 5400), ("1:30", 90), ("01:30:00", 5400), ("1-12", 129600), ("1-00:30", 88200), ("2-1:2:3", 176523)],
-)
-def test_times_are_read_as_slurm_reads_them(limit: str, seconds: int) -> None:
-    assert seconds_of(limit) == seconds
-
-
 def test_no_line_of_slurm_is_too_odd_to_be_read() -> None:
     assert groups_of(["", "gpu", "gpu|idle|(null)|(null)|gpu[", "a|b|c|d|e|f"])
 
@@ -165,3 +164,74 @@ def test_what_a_step_cannot_do_in_an_allocation(job: dict[str, str], sbatch: dic
     findings = Findings()
     note_allocation({"nodes": "4", **sbatch}, job, findings)
     assert [str(told) in fault["message"] for fault in findings.faults] == ([True] if told else [])
+
+
+SCONTROL = """\
+case "$*" in
+  *partition) echo "PartitionName=all AllowAccounts=ALL AllowQos=ALL Default=YES MaxTime=UNLIMITED State=UP" ;;
+  *reservation) echo "No reservations in the system" ;;
+  *config) echo "AccountingStorageEnforce = associations,limits,qos" ;;
+esac
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    command(tmp_path, "scontrol", SCONTROL)
+    command(tmp_path, "sinfo", "echo 'all|idle|(null)|(null)|gpu[01-06]'")
+    command(tmp_path, "sacctmgr", "printf 'llm|\\n'")
+    command(tmp_path, "sbatch", "cat >/dev/null")
+    return tmp_path
+
+
+def command(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def job(**sbatch: str) -> SlurmJob:
+    return {"script": "#!/bin/sh\n", "preflight": False, "sbatch": {"nodes": "3", **sbatch}}
+
+
+def test_a_job_that_can_work_is_not_refused(slurm: Path) -> None:
+    assert refused(job(account="llm", qos="normal")) == ([], [])
+    command(slurm, "sacctmgr", "printf 'llm|normal\\nllm|urgent,normal\\n'")
+    assert refused(job(account="llm", qos="urgent")) == ([], [])
+
+
+def test_an_account_and_a_qos_of_somebody_else_are_faults(slurm: Path) -> None:
+    command(slurm, "sacctmgr", "printf 'llm|normal\\n'")
+    faults, _warnings = refused(job(account="vision", qos="urgent"))
+    assert [fault["message"] for fault in faults] == [
+        "You have no access to account vision.",
+        "You have no access to QOS urgent.",
+    ]
+
+
+def test_without_accounting_nothing_is_said_of_accounts(slurm: Path) -> None:
+    command(slurm, "sacctmgr", "echo 'You are not running a supported accounting_storage plugin' >&2; exit 1")
+    assert refused(job(account="any")) == ([], [])
+
+
+def test_what_slurm_says_may_be_no_utf_8(slurm: Path) -> None:
+    command(slurm, "sbatch", "cat >/dev/null; printf 'no account caf\\351' >&2; exit 1")
+    ((fault,), _warnings) = refused(job())
+    assert fault["message"] == "Slurm reports: no account caf\ufffd."
+
+
+def test_sbatch_has_the_last_word(slurm: Path) -> None:
+    command(slurm, "sbatch", "cat >/dev/null; echo 'allocation failure: Invalid license specification' >&2; exit 1")
+    ((fault,), _warnings) = refused(job())
+    assert fault["message"] == "Slurm reports: allocation failure: Invalid license specification."
+    command(slurm, "sbatch", "echo 'allocation failure: Requested node configuration is not available' >&2; exit 1")
+    (faults, (warning,)) = refused(job())
+    assert faults == []
+    assert "is not available" in warning["message"]
+
+
+@pytest.mark.usefixtures("slurm")
+def test_a_machine_without_slurm_asks_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert refused(job(partition="any")) == ([], [])
+    assert not has_pyxis()

@@ -24,8 +24,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.slurm.journal imp
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import FOLLOW
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import NodeEndedError, NodeLostError
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm import records
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.records import JobNode, Journal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm import journal as controller_journal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.journal import JobNode, Journal
 
 
 class Task:
@@ -236,7 +236,7 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Job]:
-    monkeypatch.setattr(records, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(controller_journal, "_LOOK_SECONDS", 0.01)
     job = Job(tmp_path)
     yield job
     job.over = True

@@ -6,17 +6,17 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ....module_utils.logs.failures import find_failures
-from ....module_utils.logs.find import Piece
-from ....module_utils.logs.signature import Failure
-from ....module_utils.logs.signatures.slurm import SIGNATURES
-from ....module_utils.slurm.desk import SECRETS_NAME
-from ...contracts import EndedBy
-from ...plain_text import one_line
-from ...plan.slurm.script import SCRIPT_NAME
-from ...text.nodes import folded_messages
-from ..board import Board
+from ...module_utils.logs.failures import find_failures
+from ...module_utils.logs.find import Piece
+from ...module_utils.logs.signature import Failure
+from ...module_utils.logs.signatures.slurm import SIGNATURES
+from ...module_utils.slurm.desk import SECRETS_NAME
+from ..contracts import EndedBy
+from ..plain_text import one_line
+from ..run.board import Board
+from ..text.nodes import folded_messages
 from .job import RESTARTED, SlurmJob
+from .script import SCRIPT_NAME
 
 # Somebody, or another job, ended it: that says nothing about the training.
 _INTERRUPTED = ("CANCELLED", "REVOKED", "PREEMPTED", RESTARTED)

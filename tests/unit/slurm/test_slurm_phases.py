@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.slurm.desk import STOP, WORD_NAME
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.slurm.script import SCRIPT_NAME
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.slurm.looks import judged
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.phases import judged
+from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.script import SCRIPT_NAME
 
 
 @pytest.mark.parametrize("told", [None, 7, "no", ["x"], {}, {"node": 7}, {"message": ["x"]}, {"node": {"clock": []}}])

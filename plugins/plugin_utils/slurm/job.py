@@ -18,14 +18,13 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ....module_utils.node.files import write_text
-from ....module_utils.node.phase import NodeError
-from ....module_utils.slurm.desk import ID_NAME
-from ....module_utils.slurm.placement import MADE_NAME
-from ...inventory.slurm import fields, reason_given
-from ...plain_text import one_line
-from ...plan.slurm.script import JOB_LOG, SCRIPT_NAME
-from ..board import PLAN_NAME
+from ...module_utils.node.files import write_text
+from ...module_utils.slurm.desk import ID_NAME
+from ...module_utils.slurm.placement import MADE_NAME
+from ..plain_text import one_line
+from ..run.board import PLAN_NAME
+from .commands import ALLOCATION, SlurmError, fields, reason_given, run_slurm
+from .script import JOB_LOG, SCRIPT_NAME
 
 # States of a job that may still begin or go on; any other one is its end.
 _WAITS = ("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
@@ -49,7 +48,6 @@ _CANCELLER = re.compile(r"CANCELLED by (\d+)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
 # Of the variables of Slurm, what srun needs inside an allocation. The others are options of salloc, such as the CPUs of
 # a task.
-ALLOCATION = "SLURM_JOB_ID"
 _KEPT = (ALLOCATION, "SLURM_CONF")
 _STEP_CANCELLED = "*** STEP {} ON "
 _GONE = ("Invalid job id", "not found")
@@ -57,14 +55,6 @@ _LOG_BYTES = 1 << 20
 _ASKED_SECONDS = 2.0
 # A job may begin, and end, at once; one that waits for its nodes does so for hours.
 _FASTEST_SECONDS, _SLOWEST_SECONDS = 0.25, 30.0
-
-
-class SlurmError(NodeError):
-    """Slurm refused a command; the text quotes it."""
-
-
-class NoSlurmError(SlurmError):
-    """This machine cannot submit jobs."""
 
 
 @dataclass
@@ -247,21 +237,3 @@ class SlurmJob:
 
     def _run(self, *command: str) -> str:
         return run_slurm(*command, cwd=self.run_dir)
-
-
-def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None) -> str:
-    """Return what a command of Slurm prints, with a script as its standard input; `SlurmError` with what it says."""
-    try:
-        done = subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False, input=script or ""
-        )
-    except FileNotFoundError:
-        raise NoSlurmError(
-            f"{command[0]} is not installed. Run Ansible on a machine that can submit Slurm jobs, or set "
-            "training_launcher to ssh"
-        ) from None
-    if done.returncode != 0:
-        # scontrol prints that there is no such step.
-        said = one_line(" ".join((done.stderr or done.stdout).split()))
-        raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and printed nothing")
-    return done.stdout

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Nodes of Slurm in place of the hosts of a play: what is asked of Slurm for them, what keeps it, and what asks them.
+
+A step asks them: srun with an allocation of its own, or in one that there is.
+
+Options: https://slurm.schedmd.com/srun.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import posixpath
+import shlex
+import typing as t
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...module_utils.node.contracts import Identity, PhaseNeeds, Request
+from ...module_utils.node.identity import identity_of
+from ...module_utils.node.phase import NodeError, request_of
+from ...module_utils.slurm.desk import STARTER
+from ...module_utils.slurm.placement import placed
+from ..contracts import Finding, NodePlan, Plan
+from ..isolate.holding import MOST_SECONDS_MORE
+from ..isolate.left_behind import LeftBehind
+from ..isolate.planned import LEAST_NODES
+from ..plan.config.findings import Findings
+from ..plan.job.options import SRUN, LaunchOptions, SlurmOptions
+from ..run.answers import STAGE, A, Ask, Phase, accepted
+from ..run.asking import refusing
+from ..text.nodes import folded
+from ..text.words import counted
+from .cluster import refused
+from .commands import SlurmError, allocation_of, run_slurm, seconds_of
+from .isolation_nodes import Chosen, Wanted, chosen_nodes, expanded, nodes_there
+from .isolation_step import Step
+from .plan_run import nodes_to_come
+from .script import SBATCH, container_options
+
+# Tasks take so long to begin and to end.
+_START_SECONDS = 180
+_MORE_MINUTES = math.ceil((MOST_SECONDS_MORE + _START_SECONDS) / 60)
+# The task of a node measures all of its processors, and the others go on without it.
+_TASKS = ("--label", "--cpu-bind=none", "--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--chdir=/")
+_SERVE = ("python3", "-I", "-c", STARTER, "serve")
+# A phase takes at most so long on a node, beside its tests. Only a stage, which fetches an image, is waited for
+# as long as the step lasts.
+_PATIENCE_SECONDS = 420.0
+
+
+def options_of_job(settings: SlurmOptions, nodes: Sequence[str], minutes: int) -> dict[str, str]:
+    """Return what is asked of Slurm for some nodes, by the names of sbatch; ``minutes`` where no time is set."""
+    given = {option: getattr(settings, name) for name, option in SBATCH.items() if option != "exclude"}
+    size = {"nodes": str(len(nodes)), "nodelist": folded(nodes)}
+    return {"time": str(minutes), **{option: value for option, value in given.items() if value}, **size}
+
+
+def command_of(name: str, settings: SlurmOptions, asked: Mapping[str, str], container: str) -> list[str]:
+    """Return the command of an isolation, given `options_of_job`; ``container`` is text of shell that goes around."""
+    if settings.training_launcher == SRUN:
+        own = [f"--{option}={asked[option]}" for option in ("nodes", "nodelist")] + ["--overlap"]
+    else:
+        own = [f"--{option}={value}" for option, value in asked.items()]
+        own += ["--exclusive"] if settings.training_slurm_exclusive else []
+        own += settings.training_slurm_options
+    owned = () if settings.training_launcher == SRUN else ("owned",)
+    size = (f"--ntasks={asked['nodes']}", "--ntasks-per-node=1")
+    return ["srun", f"--job-name=trainops-{name}", *own, *size, *_TASKS, *shlex.split(container), *_SERVE, *owned]
+
+
+def script_of(asked: Mapping[str, str], settings: SlurmOptions) -> str:
+    """Return a script that asks for the same nodes, by which Slurm says whether it can give them."""
+    lines = [f"--{option}={value}" for option, value in asked.items()]
+    lines += ["--exclusive"] if settings.training_slurm_exclusive else []
+    return "\n".join(["#!/bin/sh", *(f"#SBATCH {line}" for line in [*lines, *settings.training_slurm_options]), ""])
+
+
+@dataclass(frozen=True)
+class UnderSlurm:
+    """An isolation under Slurm: the options of its job, the nodes that are tested, and why others are not."""
+
+    settings: SlurmOptions
+    chosen: Chosen
+    minutes: int
+    warnings: list[str]
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """All nodes that are wanted, with their addresses; those that can be tested come first."""
+        return {**self.chosen.nodes, **dict.fromkeys(self.chosen.out, "")}
+
+    def in_words(self) -> list[str]:
+        """Return what is asked of Slurm, as sentences without their full stop."""
+        count, where = len(self.chosen.nodes), "an allocation of their own"
+        if self.settings.training_launcher == SRUN:
+            where = f"job {allocation_of(self.settings.training_slurm_job)}"
+        out = [f"{node} is not tested: {why}" for node, why in self.chosen.out.items()]
+        return [f"A step of Slurm asks {count} nodes, in {where}, for up to {self.minutes} minutes", *out]
+
+    def training(self, plan: Plan) -> Plan:
+        """Return the plan of a training whose nodes Slurm would choose, on these nodes, all as its first one."""
+        first, count = plan["nodes"][0], len(plan["nodes"])
+        parts = [
+            {**placed(first, [name] * count, [address] * count), "node": name}
+            for name, address in self.addresses.items()
+        ]
+        return t.cast("Plan", {**plan, "nodes": parts})
+
+    @contextlib.contextmanager
+    def step(
+        self, folder: Path, plan: Plan, patience: float, say: Callable[[str], None], is_stopped: Callable[[], bool]
+    ) -> Iterator[Step]:
+        """Give the step in which nodes are tested that are held by a plan, see `holding`, once it has begun.
+
+        It is over afterwards, and so is an allocation of its own. ``patience`` is in seconds: SlurmError where Slurm
+        does not start it by then, StoppedError where somebody stops it.
+        """
+        nodes, container = list(self.chosen.nodes), _in_its_folder(plan["nodes"][0])
+        around = container_options(plan["container_engine"], container, shares_folder=False)
+        asked = options_of_job(self.settings, nodes, self.minutes)
+        in_one = self.settings.training_launcher == SRUN
+        allocation = allocation_of(self.settings.training_slurm_job) if in_one else None
+        step = Step(folder, command_of(plan["run_id"], self.settings, asked, around), allocation)
+        try:
+            step.wait_for(nodes, patience, say, is_stopped)
+            yield step
+        finally:
+            step.end()
+
+    def asks(self, step: Step, plan: Plan, nonce: str, environment: Mapping[str, str]) -> dict[str, Ask]:
+        """Return what asks each node of a plan in a step."""
+        out = self.chosen.out
+        return {
+            part["node"]: refusing(NodeError(out[part["node"]]))
+            if part["node"] in out
+            else _Asking(step, plan, part, identity_of(plan, part, nonce), environment)
+            for part in plan["nodes"]
+        }
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Asks a node in a step."""
+
+    step: Step
+    plan: Plan
+    part: NodePlan
+    identity: Identity
+    environment: Mapping[str, str]
+
+    def __call__(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
+        request: Request = {
+            **request_of(self.plan, self.part, phase.name, self.identity),
+            "check_mode": False,
+            "environment": dict(self.environment),
+            **needs,
+        }
+        patience = None if phase is STAGE else _PATIENCE_SECONDS + needs.get("wait_seconds", 0.0)
+        return accepted(phase, self.step.answer(self.part["node"], request, patience))
+
+
+def _in_its_folder(part: NodePlan) -> NodePlan:
+    """Return a node that is put into a container: the folder of the isolation is not there yet, but its parent is."""
+    return t.cast("NodePlan", {**part, "run_folder": posixpath.dirname(posixpath.dirname(part["run_folder"]))})
+
+
+def under_slurm(
+    settings: LaunchOptions, left: LeftBehind, arguments: Mapping[str, t.Any]
+) -> tuple[UnderSlurm, list[str]]:
+    """Return which nodes of Slurm are tested and how, and every problem with that as sentences without a full stop.
+
+    They are those that are named, or else those of a run that left something behind, if any. SlurmError where Slurm
+    cannot be asked.
+    """
+    problems: list[str] = []
+    # The plan of the tests refuses a budget that is no number of minutes.
+    minutes = math.ceil(arguments["budget"] if math.isfinite(arguments["budget"]) else 0) + _MORE_MINUTES
+    if arguments["quarantine_days"]:
+        problems.append(
+            "isolate_quarantine_days has no effect under Slurm, which has no quarantine: pass slurm_exclude.txt of the "
+            "isolation to --exclude, or drain the nodes with scontrol"
+        )
+    given = expanded("isolate_slurm_nodes", arguments["slurm_nodes"], problems)
+    named, by = (given, "isolate_slurm_nodes") if given else (left.nodes, f"Run {left.run_id}")
+    excluded = expanded("training_slurm_exclude", settings.training_slurm_exclude, problems)
+    there, of = nodes_there(settings, bool(named), problems)
+    wanted = Wanted(named, by, excluded, settings.training_slurm_constraint, settings.training_slurm_nodes)
+    chosen = chosen_nodes(there, of, wanted)
+    problems += chosen.problems
+    are_few = len(chosen.nodes) < LEAST_NODES
+    # Slurm knows more than its nodes show only of an allocation.
+    asks = settings.training_launcher == SRUN or not (problems or are_few)
+    faults, warnings = _refused(settings, chosen, minutes, ask=asks)
+    if are_few and not (problems or faults):
+        problems += [
+            f"{counted(len(chosen.nodes), 'node')} of {of} can be tested, but to compare them takes {LEAST_NODES}",
+            *(f"{node}: {why}" for node, why in chosen.out.items()),
+        ]
+    problems += [f"{fault['key']}: {fault['message']} {fault['remedy']}".rstrip(".") for fault in faults]
+    problems += _too_short(settings, minutes)
+    return UnderSlurm(settings, chosen, minutes, [f"{one['key']}: {one['message']}" for one in warnings]), problems
+
+
+def _refused(
+    settings: LaunchOptions, chosen: Chosen, minutes: int, *, ask: bool
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the faults and warnings of a job on the nodes: of its options, and those of Slurm, where we ``ask`` it."""
+    found = Findings()
+    nodes_to_come(settings, len(chosen.nodes) or 1, "", found)
+    if found.faults or not ask:
+        return found.faults, []
+    asked = options_of_job(settings, list(chosen.nodes), minutes)
+    if settings.training_launcher == SRUN:
+        size = {"nodes": asked["nodes"]}
+        return refused({"script": "", "preflight": False, "sbatch": size, "allocation": settings.training_slurm_job})
+    faults, warnings = refused({"script": script_of(asked, settings), "preflight": False, "sbatch": asked})
+    return [_of_budget(fault, settings) for fault in faults], warnings
+
+
+def _of_budget(fault: Finding, settings: SlurmOptions) -> Finding:
+    """Return a fault, which is one of the budget where the time of the job follows from that."""
+    if settings.training_slurm_time_limit or fault["key"] != "training_slurm_time_limit":
+        return fault
+    return {**fault, "key": "isolate_budget", "remedy": "Set a smaller isolate_budget, or use another partition."}
+
+
+def _too_short(settings: SlurmOptions, minutes: int) -> list[str]:
+    """Return what is wrong if the time of the job, or what is left of the allocation, is too short for the tests."""
+    left, said = settings.training_slurm_time_limit, "training_slurm_time_limit is {}"
+    if settings.training_launcher == SRUN and (number := allocation_of(settings.training_slurm_job)):
+        with contextlib.suppress(SlurmError):
+            left = run_slurm("squeue", "--noheader", f"--jobs={number}", "--format=%L").strip()
+        said = f"Job {number} of Slurm has {{}} left"
+    seconds = seconds_of(left)
+    if seconds is None or seconds >= 60 * minutes:
+        return []
+    needed = f"the tests need up to {minutes} minutes, which are isolate_budget and {_MORE_MINUTES} for what comes "
+    remedy = "before and after them. Ask for more time, or set a smaller isolate_budget"
+    return [f"{said.format(left)}, but {needed}{remedy}"]
