@@ -43,7 +43,7 @@ UNIT_STEPS: t.Final = (40, 360)
 LONG_TESTS: t.Final = 15
 OF_NODES: t.Final = {
     "node": ("tests/unit/node/", "tests/unit/node_inspect/", "tests/unit/isolate/test_local", "tests/unit/preflight/"),
-    "slurm": ("tests/unit/plan/test_slurm_job.py", "tests/unit/isolate/test_step.py", "tests/unit/run/"),
+    "slurm": ("tests/unit/slurm/", "tests/unit/run/"),
     "logs": ("tests/unit/logs/",),
 }
 OF_NODES_LONG: t.Final = tuple(

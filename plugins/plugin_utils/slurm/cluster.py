@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a cluster of Slurm can start a job: what it reports about itself, and every fault of the job by that.
+"""Whether a cluster of Slurm can start a job: every fault of the job, by the cluster's own tables and sbatch.
 
 Formats: https://slurm.schedmd.com/scontrol.html (show partition, show reservation) and
 https://slurm.schedmd.com/sinfo.html (%N, %T, %f, %G)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Slurm's commands: running one, and reading what it prints of jobs, nodes, switches, users and times.
+"""Slurm's commands: running them, and reading their output: jobs, nodes, switches, users, times.
 
 Formats: https://slurm.schedmd.com/scontrol.html and https://slurm.schedmd.com/topology.html
 """
@@ -19,7 +19,7 @@ from ...module_utils.node.phase import NodeError
 from ..plain_text import one_line
 
 # The variable with the number of the job that a process is in.
-ALLOCATION = "SLURM_JOB_ID"
+_ALLOCATION = "SLURM_JOB_ID"
 _PAIR = re.compile(r"([A-Za-z:/_]+)=(\S*)")
 _NO_NODES = ("", "(null)")
 # Slurm adds to a reason who gave it, and when.
@@ -54,8 +54,14 @@ def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None)
 
 
 def allocation_of(named: str) -> str:
-    """Return the number of an allocation: the one that is named, or that of this process; empty if there is none."""
-    return named or os.environ.get(ALLOCATION, "")
+    """Return the number of an allocation: the named one, or the one of this process; empty if there is none."""
+    return named or os.environ.get(_ALLOCATION, "")
+
+
+def environment_in(allocation: str | None) -> dict[str, str]:
+    """Return the variables of srun in an allocation, or for one of its own; others of Slurm are options of salloc."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
+    return kept if allocation is None else {**kept, _ALLOCATION: allocation}
 
 
 def has_pyxis() -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes of Slurm in place of the hosts of a play: what is asked of Slurm for them, what keeps it, and what asks them.
+"""An isolation on nodes of Slurm: its job, everything that keeps the job from starting, and how its nodes are asked.
 
 A step asks them: srun with an allocation of its own, or in one that there is.
 
@@ -71,7 +71,7 @@ def command_of(name: str, settings: SlurmOptions, asked: Mapping[str, str], cont
 
 
 def script_of(asked: Mapping[str, str], settings: SlurmOptions) -> str:
-    """Return a script that asks for the same nodes, by which Slurm says whether it can give them."""
+    """Return a script that asks for the same nodes, so that Slurm can say whether it would give them."""
     lines = [f"--{option}={value}" for option, value in asked.items()]
     lines += ["--exclusive"] if settings.training_slurm_exclusive else []
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {line}" for line in [*lines, *settings.training_slurm_options]), ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which nodes of Slurm an isolation tests: those that are named, or of a run, an allocation or a partition.
+"""The nodes of Slurm that an isolation tests: named ones, or all of a run, an allocation or a partition.
 
 Formats: https://slurm.schedmd.com/scontrol.html, of ``show node``, ``show partition`` and ``show reservation``
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
-import os
 import queue
 import re
 import subprocess
@@ -30,7 +29,7 @@ from ...module_utils.slurm.serving import ANSWER, BEAT_SECONDS, BEGIN, packed
 from ..isolate.isolation import StoppedError
 from ..plain_text import one_line
 from ..run.node_errors import NodeEndedError, NodeLostError
-from .commands import ALLOCATION, SlurmError
+from .commands import SlurmError, environment_in
 from .hostlist import expand_hostlist
 from .job import SlurmJob
 from .launch import write_program
@@ -81,7 +80,7 @@ class Step:
         write_program(program)
         self._srun = subprocess.Popen(
             ["sh", "-c", _WATCHED, "sh", *command],
-            env=_environment(allocation),
+            env=environment_in(allocation),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -271,9 +270,3 @@ class Step:
 
 def _lines(stream: t.IO[bytes] | None) -> Iterable[bytes]:
     return iter(lambda: t.cast("t.IO[bytes]", stream).readline(_MOST_OF_LINE), b"")
-
-
-def _environment(allocation: str | None) -> dict[str, str]:
-    """Return the variables of srun: in an allocation, if any is given, and without options of another one."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name == "SLURM_CONF"}
-    return kept if allocation is None else {**kept, ALLOCATION: allocation}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-import os
 import pwd
 import re
 import subprocess
@@ -23,7 +22,7 @@ from ...module_utils.slurm.desk import ID_NAME
 from ...module_utils.slurm.placement import MADE_NAME
 from ..plain_text import one_line
 from ..run.board import PLAN_NAME
-from .commands import ALLOCATION, SlurmError, fields, reason_given, run_slurm
+from .commands import SlurmError, allocation_of, environment_in, fields, reason_given, run_slurm
 from .script import JOB_LOG, SCRIPT_NAME
 
 # States of a job that may still begin or go on; any other one is its end.
@@ -46,9 +45,6 @@ _IN_WORDS = {
 }
 _CANCELLER = re.compile(r"CANCELLED by (\d+)")
 _OUT = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
-# Of the variables of Slurm, what srun needs inside an allocation. The others are options of salloc, such as the CPUs of
-# a task.
-_KEPT = (ALLOCATION, "SLURM_CONF")
 _STEP_CANCELLED = "*** STEP {} ON "
 _GONE = ("Invalid job id", "not found")
 _LOG_BYTES = 1 << 20
@@ -91,13 +87,12 @@ class SlurmJob:
 
         The script, and with it each srun, outlives this process.
         """
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in _KEPT}
-        kept[ALLOCATION] = allocation = allocation or os.environ[ALLOCATION]
+        allocation = allocation_of(allocation)
         with open(self.run_dir / JOB_LOG, "ab") as log:
             script = subprocess.Popen(
                 ["bash", SCRIPT_NAME],
                 cwd=self.run_dir,
-                env=kept,
+                env=environment_in(allocation),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

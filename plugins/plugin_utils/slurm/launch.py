@@ -65,7 +65,7 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
 
 
 def _looks(plan: Plan) -> list[dict[str, t.Any]]:
-    """Return what each node has to inspect, in their order."""
+    """Return the needs of each node that its inspection looks at, in the order of nodes."""
     needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
     return [{name: value for name, value in need.items() if name != "cache_folder"} for need in needs]
 

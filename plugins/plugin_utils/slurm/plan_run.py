@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of a run whatever starts it, and of its next attempt where Slurm does, which chooses the nodes."""
+"""The plan of a run, whatever starts it, and the next attempt at a run that Slurm started."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def plan_run(
     unreadable: str | None = None,
     thresholds: ThresholdsFile | None = None,
 ) -> Plan:
-    """Return what `make_plan` does where Ansible's own connections start the run.
+    """Return the plan of `make_plan`, which takes the same arguments.
 
-    Where Slurm starts it, the plan has stand-ins for the nodes that Slurm will choose, all with the user of the first
-    host, and ``slurm``: what is submitted.
+    If Slurm starts the run, its nodes are stand-ins for the ones that Slurm will choose, all with the user of the first
+    host, and ``slurm`` is its job.
     """
     settings = typed_options(options, Findings())
     if settings.training_launcher == SSH:
@@ -59,9 +59,9 @@ def plan_run(
 
 
 def next_job(plan: Plan, faults: Mapping[str, str], options: Mapping[str, t.Any], make: MakePlan) -> Plan:
-    """Return the plan of the next attempt at a job, on other nodes than those at fault now and before.
+    """Return the plan of the next attempt at a job, without the nodes at fault now and before.
 
-    ``options`` and ``make`` are those of `plan_again`.
+    `plan_again` explains ``options`` and ``make``.
     """
     before = plan["retry"]["left_out"] if "retry" in plan else []
     names = [*(one["node"] for one in before), *faults]

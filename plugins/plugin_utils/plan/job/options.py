@@ -26,7 +26,7 @@ from ..config.overrides import Overrides
 
 # The platform whose nodes are inventory hosts.
 ON_HOSTS = "gce"
-# What starts the ranks of a run: Ansible's own connections, a job of Slurm, or a step in an allocation of Slurm.
+# The launchers of a run: Ansible's own connections, a job of Slurm, or a step in an allocation of Slurm.
 SSH, SLURM, SRUN = "ssh", "slurm", "srun"
 # The engines that srun itself starts, in place of an engine on the node.
 PYXIS, APPTAINER = "pyxis", "apptainer"
@@ -46,7 +46,7 @@ RunId = t.Annotated[
         longest=LONGEST_RUN_ID,
     ),
 ]
-# What sbatch takes: https://slurm.schedmd.com/sbatch.html. A #SBATCH line is split at spaces, and quotes and # have a
+# Options of sbatch: https://slurm.schedmd.com/sbatch.html. A #SBATCH line is split at spaces, and quotes and # have a
 # meaning in it.
 _WORD = r"""[^\s"'\\#]*"""
 _Word = t.Annotated[str, Written(_WORD, "one word for sbatch", "a string without spaces and quotes", free=True)]
