@@ -34,7 +34,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
-    from ..plugin_utils.slurm.commands import SlurmError, has_pyxis
+    from ..plugin_utils.slurm.commands import SlurmError
 
 if t.TYPE_CHECKING:
     from ..plugin_utils.contracts import Plan
@@ -135,11 +135,9 @@ class ActionModule(ControllerAction):
     def _plan_options(self) -> dict[str, t.Any]:
         """Return the variables of a training."""
         from ..plugin_utils.plan.options import PLAN_ARGUMENTS
+        from ..plugin_utils.slurm.plan_run import with_pyxis
 
-        options = self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values()))
-        if options.get("training_launcher", SSH) != SSH and has_pyxis():
-            options["training_slurm_pyxis"] = True
-        return options
+        return with_pyxis(self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values())))
 
     def _training(self, config: str | None) -> Plan | None:
         """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""

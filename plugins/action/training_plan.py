@@ -20,7 +20,6 @@ from ..plugin_utils.controller_action import ControllerAction, inventory_name, n
 
 with needed_packages(__name__):
     from ..plugin_utils.inventory.unknown_variables import ignored_variables, misspelled_variables, unknown_variables
-    from ..plugin_utils.plan.job.options import SSH
     from ..plugin_utils.plan.options import PLAN_ARGUMENTS as ARGUMENTS
     from ..plugin_utils.plan.plan import thresholds_of_config
     from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
@@ -35,8 +34,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.token import FILE, VALUE, source_of_token
     from ..plugin_utils.run.whole_file import write_whole
     from ..plugin_utils.slurm.cluster import refused
-    from ..plugin_utils.slurm.commands import has_pyxis
-    from ..plugin_utils.slurm.plan_run import next_job, plan_run
+    from ..plugin_utils.slurm.plan_run import next_job, plan_run, with_pyxis
     from ..plugin_utils.text.words import counted
 
 
@@ -59,7 +57,7 @@ class ActionModule(ControllerAction):
     def act(self) -> dict[str, t.Any]:
         """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
         arguments = self.arguments(raw=("matrix", *ARGUMENTS.values()), required_if=[("sweep", True, ["output_dir"])])
-        options = self.options(ARGUMENTS, arguments)
+        options = with_pyxis(self.options(ARGUMENTS, arguments))
         hostvars, now = self.variables["hostvars"], time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         variables = {**{name: hostvars[name] for name in arguments["hosts"]}, **self.own()}
         problems = [
@@ -69,8 +67,6 @@ class ActionModule(ControllerAction):
             *self._note_token(options),
             *_faults_of_folder(arguments["output_dir"]),
         ]
-        if options.get("training_launcher", SSH) != SSH and has_pyxis():
-            options["training_slurm_pyxis"] = True
         config = self._config(arguments["config"], options)
         group, of_play = str(options.get("training_spares") or "").strip(), self.variables["ansible_play_hosts_all"]
         candidates = candidates_of(group, self.variables["groups"], arguments["hosts"], of_play)

@@ -59,22 +59,23 @@ def options_of_job(settings: SlurmOptions, nodes: Sequence[str], minutes: int) -
 
 def command_of(name: str, settings: SlurmOptions, asked: Mapping[str, str], container: str) -> list[str]:
     """Return the command of an isolation, given `options_of_job`; ``container`` is text of shell that goes around."""
-    if settings.training_launcher == SRUN:
-        own = [f"--{option}={asked[option]}" for option in ("nodes", "nodelist")] + ["--overlap"]
-    else:
-        own = [f"--{option}={value}" for option, value in asked.items()]
-        own += ["--exclusive"] if settings.training_slurm_exclusive else []
-        own += settings.training_slurm_options
-    owned = () if settings.training_launcher == SRUN else ("owned",)
+    in_allocation = settings.training_launcher == SRUN
+    of_step = [*(f"--{option}={asked[option]}" for option in ("nodes", "nodelist")), "--overlap"]
+    own = of_step if in_allocation else _in_full(asked, settings)
+    owned = () if in_allocation else ("owned",)
     size = (f"--ntasks={asked['nodes']}", "--ntasks-per-node=1")
     return ["srun", f"--job-name=trainops-{name}", *own, *size, *_TASKS, *shlex.split(container), *_SERVE, *owned]
 
 
 def script_of(asked: Mapping[str, str], settings: SlurmOptions) -> str:
     """Return a script that asks for the same nodes, so that Slurm can say whether it would give them."""
-    lines = [f"--{option}={value}" for option, value in asked.items()]
-    lines += ["--exclusive"] if settings.training_slurm_exclusive else []
-    return "\n".join(["#!/bin/sh", *(f"#SBATCH {line}" for line in [*lines, *settings.training_slurm_options]), ""])
+    return "\n".join(["#!/bin/sh", *(f"#SBATCH {option}" for option in _in_full(asked, settings)), ""])
+
+
+def _in_full(asked: Mapping[str, str], settings: SlurmOptions) -> list[str]:
+    """Return all options of a job, as words of a command."""
+    exclusive = ["--exclusive"] if settings.training_slurm_exclusive else []
+    return [*(f"--{option}={value}" for option, value in asked.items()), *exclusive, *settings.training_slurm_options]
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,16 @@ class UnderSlurm:
         """All nodes that are wanted, with their addresses; those that can be tested come first."""
         return {**self.chosen.nodes, **dict.fromkeys(self.chosen.out, "")}
 
+    @property
+    def allocation(self) -> str | None:
+        """The number of the job in which the nodes are tested; None for an allocation of their own."""
+        in_allocation = self.settings.training_launcher == SRUN
+        return allocation_of(self.settings.training_slurm_job) if in_allocation else None
+
     def in_words(self) -> list[str]:
         """Return what is asked of Slurm, as sentences without their full stop."""
-        count, where = len(self.chosen.nodes), "an allocation of their own"
-        if self.settings.training_launcher == SRUN:
-            where = f"job {allocation_of(self.settings.training_slurm_job)}"
+        count = len(self.chosen.nodes)
+        where = "an allocation of their own" if self.allocation is None else f"job {self.allocation}"
         out = [f"{node} is not tested: {why}" for node, why in self.chosen.out.items()]
         return [f"A step of Slurm asks {count} nodes, in {where}, for up to {self.minutes} minutes", *out]
 
@@ -120,9 +126,7 @@ class UnderSlurm:
         nodes, container = list(self.chosen.nodes), _in_its_folder(plan["nodes"][0])
         around = container_options(plan["container_engine"], container, shares_folder=False)
         asked = options_of_job(self.settings, nodes, self.minutes)
-        in_one = self.settings.training_launcher == SRUN
-        allocation = allocation_of(self.settings.training_slurm_job) if in_one else None
-        step = Step(folder, command_of(plan["run_id"], self.settings, asked, around), allocation)
+        step = Step(folder, command_of(plan["run_id"], self.settings, asked, around), self.allocation)
         try:
             step.wait_for(nodes, patience, say, is_stopped)
             yield step

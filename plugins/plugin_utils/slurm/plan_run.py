@@ -14,6 +14,7 @@ from ..plan.job.ranks import Node
 from ..plan.plan import asked_by, make_plan, typed_options
 from ..run.retry import next_attempt
 from .cluster import nodes_for
+from .commands import has_pyxis
 from .script import SBATCH, slurm_job
 
 if t.TYPE_CHECKING:
@@ -74,6 +75,12 @@ def next_job(plan: Plan, faults: Mapping[str, str], options: Mapping[str, t.Any]
         return make({**options, "training_run_id": run_id, **given}, ())
 
     return next_attempt(plan, faults, spares, make_on)
+
+
+def with_pyxis(options: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the variables of a run, which uses Pyxis if Slurm starts it and srun, on this machine, has Pyxis."""
+    uses = options.get("training_launcher", SSH) != SSH and has_pyxis()
+    return {**options, "training_slurm_pyxis": True} if uses else dict(options)
 
 
 def nodes_to_come(options: LaunchOptions, asked: int | None, user: str, findings: Findings) -> list[Node]:
