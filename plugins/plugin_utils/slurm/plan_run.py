@@ -65,8 +65,9 @@ def next_job(plan: Plan, faults: Mapping[str, str], options: Mapping[str, t.Any]
     `plan_again` explains ``options`` and ``make``.
     """
     before = plan["retry"]["left_out"] if "retry" in plan else []
-    names = [*(one["node"] for one in before), *faults]
-    excluded = excluding(options.get("training_slurm_exclude") or "", names)
+    # Slurm does not know the stand-ins.
+    out = [name for name in (*(one["node"] for one in before), *faults) if not is_before(name)]
+    excluded = ",".join(filter(None, [options.get("training_slurm_exclude"), *out]))
     left, used = nodes_for(plan["slurm"], excluded), len(plan["nodes"]) - len(faults)
     spares = ["another node"] * (len(faults) if left is None else left - used)
 
@@ -110,8 +111,3 @@ def nodes_to_come(options: LaunchOptions, asked: int | None, user: str, findings
         findings.fault("training_slurm_nodes", count, message, "Use fewer.")
         return []
     return [Node(name_before(rank), address_before(rank), user) for rank in range(count)]
-
-
-def excluding(excluded: str, nodes: t.Iterable[str]) -> str:
-    """Return a list of excluded nodes with further ones added; Slurm does not know stand-ins."""
-    return ",".join([*filter(None, [excluded]), *(node for node in nodes if not is_before(node))])
