@@ -94,7 +94,7 @@ class UnderSlurm:
 
     @property
     def allocation(self) -> str | None:
-        """The number of the job in which the nodes are tested; None for an allocation of their own."""
+        """The number of the job whose nodes are tested; None for an allocation of their own."""
         in_allocation = self.settings.training_launcher == SRUN
         return allocation_of(self.settings.training_slurm_job) if in_allocation else None
 
