@@ -156,20 +156,20 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[Failure]:
     """Return the last checkpoint that the process began to write, where nothing says that it was written."""
     if grammar.saves is None:
         return []
-    begin, end = grammar.saves
+    begin, ends = grammar.saves
     begun = last_sign((begin,), piece)
     if begun <= last_sign((printed.needle for printed in grammar.world_size), piece):
         return []
     line = piece.text[line_start(piece.text, begun - 1) : begun]
-    if _is_written(line, piece.text[begun:], end):
+    if _is_written(line, piece.text[begun:], ends):
         return []
     return [_UNWRITTEN.failure_in(line)]
 
 
-def _is_written(begun: bytes, behind: bytes, end: bytes) -> bool:
+def _is_written(begun: bytes, behind: bytes, ends: t.Iterable[bytes]) -> bool:
     """Tell whether what follows says that it was written: of its own iteration, where both say theirs."""
     of_which = _ITERATION.search(begun)
-    written = re.findall(re.escape(end) + rb"[^\r\n]*", behind)
+    written = re.findall(rb"(?:" + b"|".join(map(re.escape, ends)) + rb")[^\r\n]*", behind)
     said = [found.group(1) for found in map(_ITERATION.search, written) if found]
     return bool(written) and (not of_which or len(said) < len(written) or of_which.group(1) in said)
 

@@ -65,7 +65,8 @@ class Grammar(t.NamedTuple):
 
     ``starts`` are what a process prints once, as it begins: what has one start, each.
 
-    ``saves`` are what a process prints as it begins to write a checkpoint, and once that is written.
+    ``saves`` are what a process prints as it begins to write a checkpoint, and the texts of which one shows that it is
+    written: it says so, or it goes on with what it does afterwards.
 
     ``closing`` is what lines begin with that a launch script prints once the training is over.
 
@@ -98,7 +99,7 @@ class Grammar(t.NamedTuple):
     over: t.Tuple[bytes, ...] = ()
     cut_short: t.Tuple[bytes, ...] = ()
     starts: t.Tuple[Printed, ...] = ()
-    saves: t.Optional[t.Tuple[bytes, bytes]] = None
+    saves: t.Optional[t.Tuple[bytes, t.Tuple[bytes, ...]]] = None
     closing: t.Tuple[bytes, ...] = ()
     bars: bool = False
     left_out: Callable[[Mapping[str, t.Any], int], t.Optional[str]] = _all_count

@@ -31,23 +31,23 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
     """Note iterations that were skipped after the warm-up, unless they search a loss scale, and a skipped last one.
 
     A line that should say how many were skipped but does not leaves that open. A search shows in a lower loss scale
-    after the skipped iteration, or after the next one. Steps that moved no weight are noted as well.
+    after the skipped iteration, or after the next one. Before the first loss it is a warm-up, however long: FP16 begins
+    with a scale of 2^32, and mostly takes some 16 skips. Steps that moved no weight are noted as well.
     """
     allowed = seen.plan.get("max_skipped", 0)
     always_printed = "skipped_iterations" in seen.grammar.each_line
     for node, rows in seen.attempts.items():
-        _judge_idle(node, rows, reasons)
+        _judge_updates(node, rows, reasons)
+        _judge_idle(node, rows.loc[~_first_search(rows)], reasons)
     for node, rows in seen.attempts.items():
         missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
             reasons.argue(INCONCLUSIVE, "skipped_unknown", node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
-        skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()
-        # judge_finite reports what is no number.
-        skipped = np.where(np.isfinite(skipped), skipped, 0.0)
+        skipped = _skipped(rows)
         searching = _searching(rows, skipped)
-        late = (rows["left_out"] != WARM_UP).to_numpy() & (skipped > 0)
+        late = (rows["left_out"] != WARM_UP).to_numpy() & (skipped > 0) & ~_first_search(rows)
         if (late & searching).sum() <= _MOST_SEARCHED * len(rows):
             late &= ~searching
         count = math.ceil(skipped[late].sum())
@@ -60,7 +60,6 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
 
 def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     """Note steps that moved no weight: their learning rate or gradient norm is 0."""
-    _judge_updates(node, rows, reasons)
     for name in _NEEDED:
         idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
         if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
@@ -86,6 +85,20 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     elif done > steps + allowed:
         values = {"metric": "updates", "steps": steps, "updates": done}
         reasons.argue(INCONCLUSIVE, "settings_differ", node, case="updates", **values)
+
+
+def _skipped(rows: pd.DataFrame) -> np.ndarray:
+    """Return how many iterations each row skipped; judge_finite reports what is no number."""
+    if "skipped_iterations" not in rows:
+        return np.zeros(len(rows))
+    skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()
+    return np.where(np.isfinite(skipped), skipped, 0.0)
+
+
+def _first_search(rows: pd.DataFrame) -> np.ndarray:
+    """Return which rows search the first loss scale: the skipped ones before any row has a loss."""
+    with_loss = rows["loss"].notna().to_numpy() if "loss" in rows else np.zeros(len(rows), dtype=bool)
+    return _searching(rows, _skipped(rows)) & ~np.logical_or.accumulate(with_loss)
 
 
 def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:

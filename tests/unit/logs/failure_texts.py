@@ -283,7 +283,6 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  NRT:nrt_allocate_neuron_cores   Neuron cores are not contiguous",
         "2026-Jan-02 03:04:05.000006 7:8 ERROR  TDRV:odd Could not find VNC id 7",
         "Warning  UnexpectedAdmissionError  Allocate failed due to no healthy devices present; cannot allocate odd",
-        "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
         "RuntimeError: Can't initialize NVML",
         "RuntimeError: CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
         "SystemError: Cannot use odd without accelerator.",
@@ -379,6 +378,7 @@ TEXTS: dict[str, list[Text]] = {
         ),
     ],
     "gpu_error": [
+        "[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
         "E0102 03:04:05.1 7 odd.cc:7] [/dev/accel7 n7:pe1:7] !!!! FATAL ERROR !!!! for [/dev/accel7 n7:pe1:7] , odd",
         "E0102 03:04:05.1 7 odd.cc:7] *** [Physical location: n7] odd has occurred, all pending programs will fail",
         "GPUassert: odd /w/f.cu 42",

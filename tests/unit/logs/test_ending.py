@@ -13,6 +13,7 @@ STEPS = {
     "maxtext": "completed step: 1, seconds: 1.000, loss: 9.000\n",
     "megatron": " iteration        1/       1 | elapsed time per iteration (ms): 100.0 | loss scale: 1.0 |\n",
     "nxdt": "Epoch 0: 100%|███| 1/1 [00:25<00:00, 25.00s/it, v_num=2, loss=nan, reduced_train_loss=9.00]\n",
+    "torchtitan": "step:  1  loss:  9.00000  grad_norm:  1.0000  memory:  9.46GiB(64.99%)  tps: 7,282  tflops: 0.52\n",
 }
 
 
@@ -80,16 +81,28 @@ def test_what_is_glued_to_the_last_step_is_read(framework: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "failed"),
+    ("framework", "text", "failed"),
     [
-        ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 40\n", False),
-        ("saving checkpoint at iteration      40 to /c\n  successfully saved checkpoint from iteration 20\n", True),
-        ("saving checkpoint at iteration 40 to /c\n  successfully saved local checkpoint\n", False),
-        ("saving checkpoint at iteration 40 to /c\n", True),
+        (
+            "megatron",
+            "saving checkpoint at iteration 40 to /c\n  successfully saved checkpoint from iteration 40\n",
+            False,
+        ),
+        (
+            "megatron",
+            "saving checkpoint at iteration 40 to /c\n  successfully saved checkpoint from iteration 20\n",
+            True,
+        ),
+        ("megatron", "saving checkpoint at iteration 40 to /c\n  successfully saved local checkpoint\n", False),
+        ("megatron", "saving checkpoint at iteration 40 to /c\n", True),
+        ("torchtitan", "Saving the checkpoint.\n", True),
+        ("torchtitan", "Saving the checkpoint.\nFinished saving the checkpoint in 0.5 seconds.\n", False),
+        ("torchtitan", "Saving the checkpoint.\nLast step checkpoint completed in 0.52s\n", False),
+        ("torchtitan", "Saving the checkpoint.\nwords of another version\nTraining completed\n", False),
     ],
 )
-def test_a_checkpoint_that_was_begun_has_to_be_written(text: str, failed: bool, tmp_path: Path) -> None:
-    classes = [found["class"] for found in end_of(text, tmp_path, "megatron")["failures_at_end"]]
+def test_a_checkpoint_that_was_begun_has_to_be_written(framework: str, text: str, failed: bool, tmp_path: Path) -> None:
+    classes = [found["class"] for found in end_of(text, tmp_path, framework)["failures_at_end"]]
     assert classes == (["checkpoint"] if failed else [])
 
 

@@ -121,3 +121,9 @@ def test_whole_logs(
 def test_values_that_are_no_metrics_are_looked_at_for_nan(field: str, strange: bool) -> None:
     [found] = parse(f"{bar(3, f'{FIELDS}, {field}')}\n".encode(), {})
     assert ("other_fields" in found["metrics"]) is strange
+
+
+@pytest.mark.parametrize(("printed", "samples"), [("25600.0", 25600.0), ("2.54e+8", None)])
+def test_samples_that_are_rounded_to_three_digits_do_not_count(printed: str, samples: float | None) -> None:
+    [found] = parse(bar(3, f"{FIELDS}, consumed_samples={printed}").encode(), {})
+    assert found["metrics"].get("consumed_samples") == samples

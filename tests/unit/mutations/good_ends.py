@@ -60,8 +60,20 @@ def _schedules() -> None:
     variant("gradients shrink", "megatron", norms)
     grows = lambda step, line: line.replace("loss scale: 1.0", f"loss scale: {65536.0 * 2 ** (step // 20)}")
     variant("a loss scale that grows", "megatron", steps_of("megatron", grows))
+    variant("the first search of a loss scale", "megatron", steps_of("megatron", _searches))
     averages = lambda step, line: re.sub(r"((?:\(ms\)|GPU\)): )(\S+) \|", r"\1\2/400.0 |", line)
     variant("running averages", "megatron", steps_of("megatron", averages))
+
+
+def _searches(step: int, line: str) -> str:
+    """Return the line of a step as FP16 begins: the scale is halved until the gradients are finite."""
+    line = line.replace("loss scale: 1.0", f"loss scale: {2.0 ** (33 - min(step, 13)):.1f}")
+    if step > 12:
+        return line
+    line = re.sub(
+        r" (?:lm loss|grad norm): [^|]*\|", "", re.sub(r"learning rate: \S+", "learning rate: 0.000E+00", line)
+    )
+    return line.replace("skipped iterations:   0", "skipped iterations:   1")
 
 
 def _went_on(logs: Logs) -> Logs:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
-from . import maxtext_processes, megatron_bridge, megatron_processes, nxdt, torchtitan
+from . import maxtext_processes, megatron_bridge, megatron_processes, nemo, nxdt, torchtitan
 
 GRAMMARS = {
     "megatron": megatron_processes.GRAMMAR,
     "megatron_bridge": megatron_bridge.GRAMMAR,
     "maxtext": maxtext_processes.GRAMMAR,
+    "nemo": nemo.GRAMMAR,
     "nxdt": nxdt.GRAMMAR,
     "torchtitan": torchtitan.GRAMMAR,
 }

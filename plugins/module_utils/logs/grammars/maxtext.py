@@ -256,6 +256,6 @@ GRAMMAR = Grammar(
     arguments=ARGUMENTS,
     each_step=True,
     # Orbax's async_checkpointer.py, by each process.
-    saves=(b"Background save thread started", b"Background save thread done"),
+    saves=(b"Background save thread started", (b"Background save thread done",)),
     left_out=left_out,
 )

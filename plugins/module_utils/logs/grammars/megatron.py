@@ -28,6 +28,8 @@ from ..world_size import RANKS
 
 _WORD = b"iteration "
 _POINT = ord(".")
+# NeMo's lines have an epoch in front of that: see `nemo`.
+_OF_NEMO = b", "
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 # More than an iteration line has; a log may have no line ends.
 _LINE_BYTES = 16 << 10
@@ -187,7 +189,7 @@ def parse_many(piece: Piece) -> Iterator[FoundSteps]:
             if line_shape != other_shape:
                 other_shape, other_layout = line_shape, _layout(line_shape)
             shape, layout, other_shape, other_layout = other_shape, other_layout, shape, layout
-        if not layout:
+        if not layout or text[start - 2 : start] == _OF_NEMO:
             start = find(_WORD, start + len(line))
             continue
         head, line_end, cells, line_kind = layout

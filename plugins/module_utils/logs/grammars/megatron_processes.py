@@ -74,7 +74,7 @@ GRAMMAR = Grammar(
     over=(_FIRST_RANK[1], b"torchrun finished successfully (code 0)", b"tokens/GPU/s:"),
     starts=tuple(Printed(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
-    saves=(b"saving checkpoint at iteration", b"successfully saved "),
+    saves=(b"saving checkpoint at iteration", (b"successfully saved ",)),
     # They show nan on nodes without steps.
     closing=tuple(megatron.CLOSING_LINES),
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.

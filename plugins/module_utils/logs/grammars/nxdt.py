@@ -43,7 +43,8 @@ _NOT_FINITE = re.compile(
     rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
 )
 _NORM_OF_NOTHING = re.compile(rb"[ ,]parameter_norm=(?:-|0(?:\.0*)?(?=[,\]]))")
-# A number is whole when what follows it is there.
+# A number is whole when what follows it is there. tqdm shows three digits of a large one, such as 2.54e+8: too few to
+# count samples with.
 _FIELDS = {
     metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
     for name, metric in (
@@ -86,7 +87,7 @@ def _found(progress: re.Match[bytes], body: bytes) -> FoundStep:
     epoch, step, total = map(int, progress.groups())
     metrics = {}
     for metric, pattern in _FIELDS.items():
-        texts = set(pattern.findall(body))
+        texts = {text for text in pattern.findall(body) if not (metric == "consumed_samples" and b"e+" in text)}
         if texts:
             text = texts.pop()
             metrics[metric] = float(text) if not texts and _NUMBER.fullmatch(text) else math.nan

@@ -210,8 +210,11 @@ GRAMMAR = Grammar(
     over=(b"Training completed", b"Process group destroyed"),
     # The same files, by each rank; what follows is the end that a whole training has.
     cut_short=(b"Ran out of data; last step was canceled",),
-    # checkpoint.py, by each rank.
-    saves=(b"Saving the checkpoint", b"Finished saving the checkpoint"),
+    # checkpoint.py, by each rank; since 0.3 the last save ends in words of its own. It is waited for.
+    saves=(
+        b"Saving the checkpoint",
+        (b"Finished saving the checkpoint", b"Last step checkpoint completed", b"Training completed"),
+    ),
     left_out=left_out,
     failures=torchtitan_failures.SIGNATURES,
 )

@@ -39,12 +39,21 @@ SIGNATURES = (
         sample=("docker: Error response from daemon: manifest for rocm/x:7 not found: manifest unknown"),
     ),
     Signature(
+        "container",
+        "NVIDIA's hook ran as the container was made, and failed. Write the CDI specification anew (nvidia-ctk cdi "
+        "generate --output=/etc/cdi/nvidia.yaml), as after each update of the driver, and run the hook by hand.",
+        rb"error (?:executing|running) hook [^\r\n]{0,200}nvidia-(?:cdi-hook|ctk|container)[^\r\n]{0,99}exit",
+        more_specific_than=("any device of a container", "any container engine", "any exit code"),
+        sample="Error: unable to start container odd: crun: error executing hook `/odd/nvidia-cdi-hook` (exit code: 7)",
+    ),
+    Signature(
         "no_gpu",
         "The node lacks a device, or the tool that passes it in. Load the GPU driver (modprobe amdgpu or nvidia; ls "
         "/dev/kfd /dev/dri); for NVIDIA, install the container toolkit.",
         rb"error gathering device information while adding custom device|unresolvable CDI devices"
         rb"|Error: [^\r\n]{0,200}(?:CDI (?:host )?devices?|stat nvidia\.com/|nvidia-cdi-hook)"
         rb"|stat /dev/(?:kfd|dri|nvidia|neuron)\S{0,60}: no such file|could not select device driver",
+        name="any device of a container",
         sample="Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
     ),
     Signature(

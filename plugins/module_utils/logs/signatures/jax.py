@@ -151,10 +151,22 @@ SIGNATURES = (
     ),
     Signature(
         "out_of_memory",
+        "The program needs more of a TPU's memory (HBM) than there is. Lower the batch per device, choose another "
+        "remat policy, or shard the model more.",
+        rb"(?:RESOURCE_EXHAUSTED|Resource exhausted): XLA:TPU|CompileTimeHbmOom|Ran out of memory in memory space hbm"
+        rb"|Exceeded hbm capacity by ",
+        more_specific_than=(
+            "memory of a GPU under XLA",
+            "status RESOURCE_EXHAUSTED",
+        ),
+        sample="RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 9G.",
+    ),
+    Signature(
+        "out_of_memory",
         _OUT_OF_MEMORY,
         rb"INTERNAL: Failed to allocate \d|(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:Out of memory"
-        rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: "
-        rb"|XLA:TPU)|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
+        rb"|Failed to allocate(?! \d{1,20} bytes of host)|Error allocating|Attempting|E0(?:007|10[01]): |E1000: )"
+        rb"|ResourceExhaustedError: |OOM when allocating tensor|BufferAssignment OOM Debugging"
         rb"|Ran out of memory (?:in memory space|trying to allocate)",
         name="memory of a GPU under XLA",
         more_specific_than=(

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from ..failure_classes import BLAME
 from ..signature import Signature
+
+# A line that names no cause: the one that does, in front of it or behind it, is nearer.
+_IN_GENERAL = BLAME["nccl"] + 1
 
 SIGNATURES = (
     Signature(
@@ -23,6 +27,33 @@ SIGNATURES = (
             "any RDMA error",
         ),
         sample=("n1:1:2 [4] NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory"),
+    ),
+    Signature(
+        "memlock",
+        "RDMA could not set up a queue or register memory, and NCCL does not say why. Mostly too little memory may be "
+        "locked: check ulimit -l in the container and on the node (--ulimit memlock=-1; under Slurm, slurmd's limit). "
+        "Then check links and the HCA.",
+        # NCCL before 2.12 leaves the error out.
+        rb"Call to ibv_(?:reg_mr\w{0,20}|create_cq|create_qp) failed(?m:[ \t]{0,9}\r?$)",
+        more_specific_than=(
+            "any RDMA error of NCCL",
+            "any NCCL warning",
+            "any RDMA error",
+        ),
+        sample="n1:1:2 [4] ibvwrap.c:130 NCCL WARN Call to ibv_create_qp failed",
+    ),
+    Signature(
+        "nccl",
+        "RDMA cannot register a GPU's memory (GPUDirect). Load nvidia-peermem (for AMD, a driver and kernel with peer "
+        "memory or DMA-BUF), compare the driver with another node, and try NCCL_NET_GDR_LEVEL=LOC to see whether "
+        "GPUDirect is what fails.",
+        rb"Call to ibv_reg_(?:dmabuf_)?mr\w{0,20} failed with error (?:Invalid argument|Bad address)",
+        more_specific_than=(
+            "any RDMA error of NCCL",
+            "any NCCL warning",
+            "any RDMA error",
+        ),
+        sample="n1:1:2 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Invalid argument",
     ),
     Signature(
         "rdma_abi_mismatch",
@@ -239,6 +270,7 @@ SIGNATURES = (
         rb"|[NR]CCL [Ee]rror(?: in| \d{1,2})?:|Failed to initialize any NET plugin|[NR]CCL communication aborted"
         rb"|unhandled (?:system|cuda) error|please report this issue to the [NR]CCL developers"
         rb"|remote process exited or there was a network error|Test [NR]CCL failure ",
+        nearness=_IN_GENERAL,
         sample="NCCL communication aborted: unhandled system error",
     ),
     Signature(
@@ -250,6 +282,7 @@ SIGNATURES = (
         rb"|libibverbs|iommu|NUMA|path for pattern|CollNet|[Ii]gnor|[Dd]efaulting|Unsetting|not using|MSCCL|lead to "
         rb"|not dumping|[Ff]alling back|[Ll]imiting|setting (?:it )?to|[Ss]kipping|cap it to|set it to|set both to"
         rb"|\bdisabling\b))[^\r\n]",
+        nearness=_IN_GENERAL,
         name="any NCCL warning",
         sample="gpu07:4242:4311 [3] transport/net_ib.cc:1295 NCCL WARN NET/IB : Unable to open device mlx5_3",
     ),

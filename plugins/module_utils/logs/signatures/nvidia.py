@@ -24,6 +24,16 @@ SIGNATURES = (
         sample="Fabric Manager version 7.1 doesn't match odd",
     ),
     Signature(
+        "gpu_error",
+        "NVIDIA's driver could not start a GPU. Drain the node, read its kernel log around this line, and reset the "
+        "GPU or reboot; if it fails again, reseat or replace the GPU.",
+        rb"NVRM: [^\r\n]{0,60}(?:RmInitAdapter|rm_init_adapter) failed",
+        # Programs then say that they see no GPU.
+        nearness=BLAME["no_gpu"] - 1,
+        more_specific_than=("any error of NVIDIA's driver",),
+        sample="[ 12.1] NVRM: GPU 0000:05:00.0: RmInitAdapter failed! (0x7:0x8:9)",
+    ),
+    Signature(
         "no_gpu",
         "No GPU is usable. Check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
         "whether another process holds the GPUs.",
@@ -31,7 +41,7 @@ SIGNATURES = (
         rb"|Found no NVIDIA driver|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are"
         rb"| is)? busy or unavailable|Failed to initialize NVML: "
         rb"|CUDA unknown error - this may be due to an incorrectly set up environment|nvml error: driver not loaded"
-        rb"|NVRM: [^\r\n]{0,60}(?:RmInitAdapter|rm_init_adapter) failed|probe with driver nvidia failed"
+        rb"|probe with driver nvidia failed"
         rb"|nvidia: probe of \S{1,20} failed|is only supported with GPUs, no GPUs found|(?m:^No devices were found)"
         rb"|CUDA driver initialization failed|(?:libcuda|libnvidia-ml)\.so[.\d]{0,9}: cannot open shared object"
         rb"|Failed to open libnvidia-ml|NVML Shared Library Not Found|failed call to cuInit: "
@@ -40,7 +50,6 @@ SIGNATURES = (
         rb"|No supported gpu backend found|can not run on your system since the accelerator is not available"
         rb"|No NVIDIA GPU(?:s|) found|NVMLError_DriverNotLoaded|Driver Not Loaded"
         rb"|Error: [^\r\n]{0,200}torch\.cuda\.is_available\(\) is False",
-        more_specific_than=("any error of NVIDIA's driver",),
         sample="odd: nvml error: driver not loaded",
     ),
     Signature(
