@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each probe measures: the names of its readings, which probes test GPUs, and how near GPUs come to their peak."""
+"""What probes measure: the names of their readings, and how near GPUs come to their peak."""
 
 from __future__ import annotations
 
@@ -13,23 +13,13 @@ from ..contracts import Reason
 from ..plan.job.peak_tflops import gpu_in, peak_tflops
 from ..text.isolation import isolation_finding
 
-# Besides the one that stands for the whole probe.
-_MORE = {
-    "disk": ("disk_read",),
-    "fio": ("fio_read", "fio_write_cached", "fio_read_cached"),
-    "tcp": ("tcp_latency",),
-    "torch": ("torch_memory", "torch_to_gpu", "torch_from_gpu"),
-    "torch_pairs": ("torch_send_recv",),
-    "torch_groups": ("torch_groups_all_reduce_small", "torch_groups_all_to_all", "torch_groups_all_to_all_small"),
-}
-# These take as long in groups of any size. With little data, latency grows with every node.
-OF_SCALE = ("torch_groups_all_reduce", "torch_groups_all_to_all", "tcp_groups")
-OF_GPUS = frozenset({"torch", "nccl_tests", "dcgm", "rvs", "agfhc", "torch_pairs", "nccl_tests_pairs", "torch_groups"})
+OF_SCALE = tuple(reading for probe in PROBES.values() for reading in probe.of_any_size)
+OF_GPUS = frozenset(probe.name for probe in PROBES.values() if probe.of_gpus)
 
 
 def readings_of(probe: Probe, units: Iterable[str]) -> set[str]:
     """Return the names of all readings of a probe, given the units that it measures."""
-    return {probe.reading, *_MORE.get(probe.name, ()), *(probe.reading.format(unit=unit) for unit in units)}
+    return {probe.reading, *probe.more_readings, *(probe.reading.format(unit=unit) for unit in units)}
 
 
 def probe_of(reading: str) -> str:

@@ -12,9 +12,11 @@ class Probe(t.NamedTuple):
     """A probe by its name, with the module of this folder that does it, and what it is of: what takes part in a test.
 
     ``reading`` and ``part`` are what has failed where the whole probe has; those of each unit where they name it.
-    ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. ``by_default`` says
-    whether it is done wherever all nodes have what it needs, or only if it is named; one with ``needs`` needs more than
+    ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. It is done wherever all
+    nodes have what it needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
     Python's standard library. One that is ``instead_of`` another is done by default only where that one cannot be.
+    It may have ``more_readings``. Those ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests
+    GPUs.
     """
 
     name: str
@@ -24,9 +26,17 @@ class Probe(t.NamedTuple):
     part: str
     seconds: float
     more: float = 0.0
-    by_default: bool = True
+    only_if_named: str = ""
     needs: bool = True
     instead_of: str = ""
+    more_readings: t.Tuple[str, ...] = ()
+    of_any_size: t.Tuple[str, ...] = ()
+    of_gpus: bool = False
+
+    @property
+    def by_default(self) -> bool:
+        """Return whether it is done without being named."""
+        return not self.only_if_named
 
     def readings(self, units: t.Sequence[str]) -> list[tuple[str, str]]:
         """Return what has failed where the whole probe has: readings with their parts."""
@@ -35,33 +45,73 @@ class Probe(t.NamedTuple):
         return [(self.reading.format(unit=unit), self.part.format(unit=unit)) for unit in units]
 
 
+_USES_DISK = "others may use the disk"
+_TAKES_LONG = "a test takes minutes"
+
 PROBES = {
     probe.name: probe
     for probe in (
         Probe("cpu", "cpu.probe", "nodes", "cpu", "cpu", 5, needs=False),
         Probe("memory", "memory.probe", "nodes", "memory", "memory", 10, needs=False),
-        Probe("disk", "disk.probe", "nodes", "disk_write", "disk", 30, by_default=False, needs=False),
-        Probe("fio", "fio.probe", "nodes", "fio_write", "disk", 60, by_default=False),
-        Probe("tcp", "tcp.probe", "pairs", "tcp_throughput", "link", 10, needs=False),
-        Probe("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 40),
-        Probe("nccl_tests", "nccl_tests.probe", "nodes", "nccl_all_reduce", "GPUs", 30),
-        Probe("dcgm", "dcgm.probe", "nodes", "dcgm", "GPUs", 60, by_default=False),
-        Probe("rvs", "rvs.probe", "nodes", "rvs", "GPUs", 90, by_default=False),
-        Probe("agfhc", "agfhc.probe", "nodes", "agfhc", "GPUs", 420, by_default=False),
+        Probe(
+            *("disk", "disk.probe", "nodes", "disk_write", "disk", 30),
+            only_if_named=_USES_DISK,
+            needs=False,
+            more_readings=("disk_read",),
+        ),
+        Probe(
+            *("fio", "fio.probe", "nodes", "fio_write", "disk", 60),
+            only_if_named=_USES_DISK,
+            more_readings=("fio_read", "fio_write_cached", "fio_read_cached"),
+        ),
+        Probe(
+            *("tcp", "tcp.probe", "pairs", "tcp_throughput", "link", 10), needs=False, more_readings=("tcp_latency",)
+        ),
+        Probe(
+            *("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 40),
+            more_readings=("torch_memory", "torch_to_gpu", "torch_from_gpu"),
+            of_gpus=True,
+        ),
+        Probe("nccl_tests", "nccl_tests.probe", "nodes", "nccl_all_reduce", "GPUs", 30, of_gpus=True),
+        Probe(
+            *("dcgm", "dcgm.probe", "nodes", "dcgm", "GPUs", 60),
+            only_if_named="it fails for settings, too",
+            of_gpus=True,
+        ),
+        Probe("rvs", "rvs.probe", "nodes", "rvs", "GPUs", 90, only_if_named=_TAKES_LONG, of_gpus=True),
+        Probe("agfhc", "agfhc.probe", "nodes", "agfhc", "GPUs", 420, only_if_named=_TAKES_LONG, of_gpus=True),
         Probe("ib_write_bw", "ib_write_bw.probe", "pairs", "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
         Probe(
-            "ib_loopback",
-            "ib_write_bw.loopback",
-            "nodes",
-            "ib_loopback {unit}",
-            "HCA {unit}",
-            2,
+            *("ib_loopback", "ib_write_bw.loopback", "nodes", "ib_loopback {unit}", "HCA {unit}", 2),
             more=6,
-            by_default=False,
+            only_if_named="ib_write_bw tests the same adapters",
         ),
-        Probe("torch_pairs", "torch.pairs", "pairs", "torch_all_reduce", "link", 35),
-        Probe("nccl_tests_pairs", "nccl_tests.pairs", "pairs", "nccl_all_reduce_pairs", "link", 30, by_default=False),
-        Probe("torch_groups", "torch.groups", "groups", "torch_groups_all_reduce", "groups", 90),
-        Probe("tcp_groups", "tcp.groups", "groups", "tcp_groups", "groups", 15, needs=False, instead_of="torch_groups"),
+        Probe(
+            *("torch_pairs", "torch.pairs", "pairs", "torch_all_reduce", "link", 35),
+            more_readings=("torch_send_recv",),
+            of_gpus=True,
+        ),
+        Probe(
+            *("nccl_tests_pairs", "nccl_tests.pairs", "pairs", "nccl_all_reduce_pairs", "link", 30),
+            only_if_named="it needs SSH between the nodes",
+            of_gpus=True,
+        ),
+        # With little data, latency grows with every node.
+        Probe(
+            *("torch_groups", "torch.groups", "groups", "torch_groups_all_reduce", "groups", 90),
+            more_readings=(
+                "torch_groups_all_reduce_small",
+                "torch_groups_all_to_all",
+                "torch_groups_all_to_all_small",
+            ),
+            of_any_size=("torch_groups_all_reduce", "torch_groups_all_to_all"),
+            of_gpus=True,
+        ),
+        Probe(
+            *("tcp_groups", "tcp.groups", "groups", "tcp_groups", "groups", 15),
+            needs=False,
+            instead_of="torch_groups",
+            of_any_size=("tcp_groups",),
+        ),
     )
 }
