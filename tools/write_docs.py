@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "collections"))
 
 from docs._json import as_json
+from docs._probes import with_probes
 from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
@@ -54,15 +55,21 @@ def documents() -> dict[Path, str]:
 
 def _option_files() -> dict[Path, str]:
     """Return the files that document the options of a plan, and those that are made of such documentation."""
-    specs = {path: path.read_text("utf-8") for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))}
+    modules = {path: path.read_text("utf-8") for path in sorted((ROOT / "plugins/modules").glob("*.py"))}
+    metrics, isolate = (ROOT / f"plugins/modules/training_{name}.py" for name in ("metrics", "isolate"))
+    modules |= {metrics: _options.with_frameworks(modules[metrics]), isolate: with_probes(modules[isolate])}
+    texts = {path.stem: text for path, text in modules.items()}
+    specs = {
+        path: _options.with_module_options(path.read_text("utf-8"), texts)
+        for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml"))
+    }
     training = ROOT / "roles/training/meta/argument_specs.yml"
     specs[training] = _options.with_plan_options(specs[training])
     options = {path.parents[1]: _options.options_in(text) for path, text in specs.items()}
-    metrics = ROOT / "plugins/modules/training_metrics.py"
     asked = {name: option for of_role in options.values() for name, option in of_role.items()}
     return {
-        training: specs[training],
-        metrics: _options.with_frameworks(metrics.read_text("utf-8")),
+        **specs,
+        **modules,
         ROOT / "plugins/doc_fragments/plan_options.py": _options.fragment(),
         **{role / "defaults/main.yml": _options.defaults(role.name, found) for role, found in options.items()},
         ROOT / "awx/surveys.yml": surveys(asked),

@@ -59,14 +59,14 @@ options:
     default: 0
   probes:
     description:
-      - Names of the probes, V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(torch_pairs), V(nccl_tests),
-        V(nccl_tests_pairs), V(ib_write_bw), V(ib_loopback), V(dcgm), V(rvs) and V(agfhc), and of
-        groups V(torch_groups) and V(tcp_groups).
+      - Names of the probes to run.
+      - The probes are V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(nccl_tests), V(dcgm), V(rvs), V(agfhc),
+        V(ib_write_bw), V(ib_loopback), V(torch_pairs), V(nccl_tests_pairs), V(torch_groups) and V(tcp_groups).
       - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
       - Groups are tested from 8 nodes on, with V(tcp_groups) only where V(torch_groups) is not done.
-      - V(disk) and V(fio), as others may use the disk, V(nccl_tests_pairs), as it needs SSH between the nodes,
-        V(ib_loopback), V(rvs) and V(agfhc), as they take long or find what others find as well, and V(dcgm), as it
-        fails for settings, too, run only if named.
+      - By default, it leaves out V(disk) and V(fio), because others may use the disk; V(dcgm), because it fails for
+        settings, too; V(rvs) and V(agfhc), because a test takes minutes; V(ib_loopback), because ib_write_bw tests the
+        same adapters; V(nccl_tests_pairs), because it needs SSH between the nodes.
       - It is an error if no node can do a probe that is named. Nodes that cannot are not tested.
     type: list
     elements: str

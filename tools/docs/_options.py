@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
 WRITTEN = "# Written by tools/write_docs.py from the models in plugins/plugin_utils/plan. Change those, then run it."
 _TYPES = {str: "str", int: "int", bool: "bool", list: "list", dict: "dict"}
 _PATH = t.get_args(PathOrNothing)[1]
+_AS_IN = re.compile(r"(?m)^(?P<indent> +)(?P<name>\w+): # as in (?P<module>\w+)\n(?:(?P=indent) .*\n)*")
 _FRAGMENT = """\
 # SPDX-License-Identifier: GPL-3.0-or-later
 {written}
@@ -72,6 +73,22 @@ def with_frameworks(module: str) -> str:
     """Return the text of a module with all grammars as the choices of its option ``framework``."""
     choices = "".join(f"      - {name}\n" for name in sorted(GRAMMARS))
     return re.sub(r"(\n  framework:\n(?:    .*\n)*    choices:\n)(      - \w+\n)+", rf"\g<1>{choices}", module)
+
+
+def with_module_options(specs: str, modules: t.Mapping[str, str]) -> str:
+    """Return the text of a role's argument_specs with each option that is marked ``# as in MODULE`` as it is there.
+
+    ``modules`` are the texts of modules by name. The option of the role has the name of the role in front.
+    """
+
+    def written(marked: re.Match[str]) -> str:
+        role, _, name = marked["name"].partition("_")
+        documented = yaml.safe_load(modules[marked["module"]].split('DOCUMENTATION = r"""')[1].split('"""')[0])
+        about = yaml.safe_load(re.sub(r"\bO\((\w+)\)", rf"O({role}_\1)", as_yaml(documented["options"][name])))
+        head, body = as_yaml({marked["name"]: about}, width=100).split("\n", 1)
+        return textwrap.indent(f"{head} # as in {marked['module']}\n{body}", marked["indent"])
+
+    return _AS_IN.sub(written, specs)
 
 
 def options_in(specs: str) -> Options:

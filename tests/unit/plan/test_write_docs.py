@@ -62,6 +62,18 @@ def test_documents_are_written_and_a_stale_one_is_named_and_not_touched(copy: Pa
     assert page.read_text("utf-8") == "stale"
 
 
+@pytest.mark.slow
+def test_an_option_of_a_role_that_is_one_of_a_module_is_written_as_there(copy: Path, tmp_path: Path) -> None:
+    module = copy / "plugins/modules/training_report.py"
+    module.write_text(
+        module.read_text("utf-8").replace("Fail unless the verdict is PASS.", "O(index) is odd."), "utf-8"
+    )
+    assert write_docs(copy, cwd=tmp_path).returncode == 0
+    for role in ("report", "training"):
+        specs = (copy / f"roles/{role}/meta/argument_specs.yml").read_text("utf-8")
+        assert f"{role}_require_pass: # as in training_report\n        description: O({role}_index) is odd.\n" in specs
+
+
 def test_the_page_has_every_key_and_every_variable() -> None:
     page = (ROOT / "docs/megatron_config.md").read_text("utf-8")
     for model in (MegatronConfig, MegatronModelParameters, PlanOptions):
