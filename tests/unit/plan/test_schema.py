@@ -126,7 +126,7 @@ def test_an_editor_accepts_exactly_what_the_plan_accepts(
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    with pytest.raises(ValueError, match="known: megatron"):
+    with pytest.raises(ValueError, match=r"known: .*\bmegatron\b"):
         schema("pytorch")
 
 

@@ -53,6 +53,11 @@ class Page(HTMLParser):
         self._inside: list[str] = []
         self.feed(html)
 
+    def cells(self, section: str) -> list[dict[str, str]]:
+        """Return the rows of the first table of a section, each as its cells by their headings."""
+        header, *rows = self.rows[section]
+        return [dict(zip(header, row, strict=True)) for row in rows]
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.references += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
@@ -348,21 +353,19 @@ def test_a_run_without_failure_has_no_failure_card(summary: Run, plan: Run) -> N
 
 
 def test_every_node_has_one_row(summary: Run, plan: Run) -> None:
-    header, *rows = Page(render(summary, plan, NO_STEPS)).rows["nodes"]
-    assert header[7:] == ["Off the median", "Step time (ms)", "5th – 95th percentile"]
-    assert rows == [
-        [
-            f"node-00{rank}",
-            str(rank),
-            "exited",
-            "0",
-            "1",
-            "20 / 20",
-            "18",
-            "0 %",
-            "10,050",
-            "10,001 – 10,149",
-        ]
+    assert Page(render(summary, plan, NO_STEPS)).cells("nodes") == [
+        {
+            "Node": f"node-00{rank}",
+            "Rank": str(rank),
+            "State": "exited",
+            "Exit code": "0",
+            "Attempts": "1",
+            "Last step": "20 / 20",
+            "Samples": "18",
+            "Off the median": "0 %",
+            "Step time (ms)": "10,050",
+            "5th – 95th percentile": "10,001 – 10,149",
+        }
         for rank in range(2)
     ]
 
@@ -370,15 +373,17 @@ def test_every_node_has_one_row(summary: Run, plan: Run) -> None:
 def test_the_last_step_of_a_trainer_that_counts_from_0_is_the_last_one(summary: Run, plan: Run) -> None:
     plan["first_step"] = 0
     summary["nodes"][0]["last_step"] = 19
-    assert [row[5] for row in Page(render(summary, plan, NO_STEPS)).rows["nodes"][1:2]] == ["19 / 19"]
+    assert Page(render(summary, plan, NO_STEPS)).cells("nodes")[0]["Last step"] == "19 / 19"
 
 
 def test_what_a_node_does_not_tell_is_a_dash(summary: Run, plan: Run) -> None:
     summary["nodes"][1].update(
         state="not_started", exit_code=None, last_step=None, steps_total=None, metrics={"loss": {"value": math.nan}}
     )
-    rows = Page(render(summary, plan, NO_STEPS)).rows["nodes"]
-    assert rows[2] == ["node-001", "1", "not started", "–", "1", "– / –", "18", "–", "–", "–"]
+    row = Page(render(summary, plan, NO_STEPS)).cells("nodes")[1]
+    assert (row["State"], row["Last step"]) == ("not started", "– / –")
+    unknown = ("Exit code", "Loss", "Step time (ms)", "5th – 95th percentile")
+    assert {row[heading] for heading in unknown} == {"–"}
 
 
 def test_every_metric_has_its_statistics(summary: Run, plan: Run) -> None:
@@ -443,8 +448,8 @@ def test_a_node_far_off_the_others_comes_first_and_links_to_its_log(summary: Run
         {**summary["nodes"][0], "node": "node-002", "metrics": {"step_time_ms": {"value": 12_060.0}}},
     ]
     html = render(summary, plan, NO_STEPS, links=Links({"node-002": "nodes/node-002/train.log"}))
-    first, *_others = Page(html).rows["nodes"][1:]
-    assert (first[0], first[7]) == ("node-002", "+20.0 %")
+    first = Page(html).cells("nodes")[0]
+    assert (first["Node"], first["Off the median"]) == ("node-002", "+20.0 %")
     assert '<a href="nodes/node-002/train.log">node-002</a>' in html
 
 
