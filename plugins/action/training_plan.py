@@ -27,9 +27,9 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
     from ..plugin_utils.report.asked import DIALECTS_OPTION, QUERY, dialect_faults, query_faults
     from ..plugin_utils.run.candidates import candidates_of, chosen_of
-    from ..plugin_utils.run.open_run import open_run
     from ..plugin_utils.run.plan_again import NotJudgedError, plan_again
     from ..plugin_utils.run.quarantine import Quarantine
+    from ..plugin_utils.run.runs import open_run
     from ..plugin_utils.run.sweep import FINISHED, Sweep
     from ..plugin_utils.run.token import FILE, VALUE, source_of_token
     from ..plugin_utils.run.whole_file import write_whole

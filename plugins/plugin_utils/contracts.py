@@ -667,9 +667,9 @@ class NodeSummary(Utilization):
 class Regression(t.TypedDict):
     """A metric that is proven to be worse than in earlier runs of the same kind.
 
-    ``code`` is "regression", ``case`` how the metric changed, see `text.changes`. ``value`` and ``before`` are in the
-    metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were compared, and ``low`` and ``high`` are
-    the bounds within which one more run would have been nothing new.
+    ``code`` is "regression", ``case`` how the metric changed, see `text.comparison`. ``value`` and ``before`` are in
+    the metric's unit, ``percent`` is the change, ``runs`` how many earlier runs were compared, and ``low`` and ``high``
+    are the bounds within which one more run would have been nothing new.
     """
 
     code: str

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..run.whole_file import write_whole
-from ..text.changes import OF_SPEED
-from ..text.comparison import outcome_in_words
+from ..text.comparison import OF_SPEED, outcome_in_words
 from ..text.words import counted
 from .charts import scaling_chart
 from .comparability import verdict_of

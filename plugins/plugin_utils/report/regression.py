@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ..contracts import Regression
 from ..metrics import LABELS, SPEEDS
-from ..text.changes import CHANGES, EARLIER_RUNS
+from ..text.comparison import CHANGES, EARLIER_RUNS
 from ..text.sentences import filled
 from .history_change import REAL
 from .readable import measured, percent, with_unit

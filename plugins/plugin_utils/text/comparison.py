@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a comparison of runs says: whether they can be compared, what differs, and by which test. Codes are public."""
+"""What a comparison of runs says: how a metric changed, whether runs can be compared, what differs, and by which test.
+
+Codes are public.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,20 @@ _PREDICTION = (
 _WHAT = {"": "one more run", "second_run": "a second run"}
 _RANKS = "Mann–Whitney test, by {method}, of {before} and {after} runs, p = {p:.2g}"
 _METHODS = {"": "permutation", "approximation": "normal approximation"}
+
+_FROM_TO = ": {after} against {before}"
+# ``{than}`` is the other side of the comparison. Sentences about speed do not repeat the name of the metric.
+CHANGES: t.Final[dict[str, Form]] = {
+    "slower": Form("{size} slower than {than}" + _FROM_TO),
+    "faster": Form("{size} faster than {than}" + _FROM_TO),
+    "as_fast": Form("as fast as {than}" + _FROM_TO),
+    "higher": Form("{metric} {size} higher than in {than}" + _FROM_TO),
+    "lower": Form("{metric} {size} lower than in {than}" + _FROM_TO),
+    "same": Form("{metric} as in {than}" + _FROM_TO),
+    "from_nothing": Form("{metric} {after} against {before} in {than}"),
+}
+OF_SPEED: t.Final = frozenset({"slower", "faster", "as_fast"})
+EARLIER_RUNS: t.Final = "the last {runs:count run} of this kind"
 
 
 COMPARISON: t.Final[dict[str, dict[str, Form]]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.identity import ADOPTS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.open_run import open_run
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.runs import open_run
 
 
 def plan(**more: t.Any) -> t.Any:
