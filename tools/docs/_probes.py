@@ -27,7 +27,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _with_item(module: str, begin: str, text: str) -> str:
-    """Return the text of a module in which the item of a list that begins like this goes on with a text."""
+    """Return the text of a module after the item of a list with this beginning got another end."""
 
     def filled(found: re.Match[str]) -> str:
         item = f"{found['indent']}- {begin}{text}"
