@@ -257,6 +257,7 @@ options:
       - megatron
       - megatron_bridge
       - maxtext
+      - nemo
       - nxdt
       - torchtitan
     default: auto
