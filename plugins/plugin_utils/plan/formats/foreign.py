@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ...text.words import listed, shown
 from ..config.findings import Findings
-from .cvs2.frameworks import FRAMEWORKS
+from .cvs2.format import FRAMEWORKS
 from .launch_scripts import kind_of_script
 
 _EXAMPLES = "examples/ has training configs to start from."

@@ -11,17 +11,16 @@ from __future__ import annotations
 import typing as t
 
 from ...config.field_types import Flag, FreeObject, Name
-from ...config.kinds import Words
 from ...config.model import ConfigSection, key, optional
-from ..cvs2.config import Checkpoint, Convergence, LaterConfig, LossCurve, ScalingBaseline
-from ..cvs2.maxtext_config import CheckpointResume, Paths
-
-# Checked under the keys of the first format, which they move to.
-MOVING = (
-    *("log_dir", "hf_token_file", "models_dir", "scripts_dir", "data_cache_dir", "rocm_dir"),
-    *("verify_network_errors", "maxtext_config", "xla_flags", "train_params", "sweep", "sweeps", "runs"),
-    # Of tests that are not made here.
-    *("smoke", "checkpoint_dir"),
+from ..cvs2.config import (
+    AnyList,
+    Checkpoint,
+    CheckpointResume,
+    Convergence,
+    LaterConfig,
+    LossCurve,
+    Paths,
+    ScalingBaseline,
 )
 
 
@@ -61,9 +60,7 @@ class TrainParams(ConfigSection):
 
     hf_model_id: t.Any = optional("Where CVS fetches the tokenizer from.")
     model_id: t.Any = optional("Name of the model, if another one than model_name of maxtext_config.")
-    train_script_paths: t.Annotated[list[t.Any], Words("a list")] | None = optional(
-        "Where CVS looks for MaxText; the image's tag decides that."
-    )
+    train_script_paths: AnyList | None = optional("Where CVS looks for MaxText; the image's tag decides that.")
     maxtext_config: FreeObject = key("Keys of MaxText.")
     xla_flags: FreeObject = key("XLA flags, each with its value.", default={})
 

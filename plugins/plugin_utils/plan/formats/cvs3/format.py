@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel
 
@@ -12,9 +12,8 @@ from ..cvs1.maxtext.dialect import DIALECT as OF_MAXTEXT
 from ..cvs1.megatron.dialect import DIALECT as OF_MEGATRON
 from ..cvs1.megatron.dialect import PRIMUS, trainers_for
 from ..cvs1.torchtitan.dialect import DIALECT as OF_TORCHTITAN
-from ..cvs2.file import LaterFile
-from ..cvs2.later import LaterFormat
-from ..cvs2.shape import Shape, with_primus
+from ..cvs_later import LaterFormat
+from ..cvs_translation import Shape
 from ..face import Choice
 
 _GPU, _PARAMETERS = re.compile(r'"gpu_name"\s*:'), re.compile(r'"train_params"\s*:')
@@ -45,15 +44,11 @@ class Cvs3(LaterFormat):
         is_megatrons = bool(choices) and choices[0].name == OF_MEGATRON.trainer
         return trainers_for(text, choices[0].why) if is_megatrons else choices
 
-    def shape_of(self, config: LaterFile) -> Shape:
-        """Return the shape of the files for the trainer."""
-        from .maxtext import SHAPE as MAXTEXT  # noqa: PLC0415
-        from .megatron import SHAPE as MEGATRON  # noqa: PLC0415
-        from .torchtitan import SHAPE as TORCHTITAN  # noqa: PLC0415
+    def shapes(self) -> Iterable[Shape]:
+        """Return the shapes of the files, one for each trainer."""
+        from .shapes import SHAPES  # noqa: PLC0415
 
-        return {shape.dialect.trainer: shape for shape in (MEGATRON, with_primus(MEGATRON), MAXTEXT, TORCHTITAN)}[
-            config.trainer
-        ]
+        return SHAPES
 
     def models(self) -> Mapping[str, type[BaseModel]]:
         """Return the models of its files, by the trainer that they are for."""
