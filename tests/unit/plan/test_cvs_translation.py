@@ -38,9 +38,15 @@ def test_an_object_that_is_none_is_a_fault_where_the_file_has_it(name: str) -> N
     assert path.replace("/", ".") in {fault["key"] for fault in plan["faults"]}
 
 
-def test_a_key_that_moved_is_overridden_by_its_own_name() -> None:
-    assert env_of(MAXTEXT, {}, training_overrides={"ib_gid_index": 1})["NCCL_IB_GID_INDEX"] == "1"
-    assert env_of(OF_TODAY, {}, training_overrides={"NCCL_DEBUG": "INFO"})["NCCL_DEBUG"] == "INFO"
+def test_a_key_that_moved_is_overridden_by_either_name() -> None:
+    for name in ("ib_gid_index", "nccl_ib_gid_index"):
+        assert env_of(MAXTEXT, {}, training_overrides={name: 1})["NCCL_IB_GID_INDEX"] == "1"
+    for name in ("NCCL_DEBUG", "nccl_debug"):
+        assert env_of(OF_TODAY, {}, training_overrides={name: "INFO"})["NCCL_DEBUG"] == "INFO"
+    for config in (MEGATRON, OF_TODAY):
+        for name in ("global_batch_size", "batch_size"):
+            plan = planned(example(config), training_record_only=True, training_overrides={name: 512})
+            assert plan["parameters"]["global_batch_size"] == 512
 
 
 @pytest.mark.parametrize("name", [MEGATRON, OF_TODAY])

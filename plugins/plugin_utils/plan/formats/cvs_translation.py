@@ -24,6 +24,7 @@ Reader = Callable[[t.Any, str, Findings], Iterator[Moved]]
 First = tuple[CvsFile, Mapping[str, str]]
 
 _ALL = ".*"
+_WHOLE = ("config.*", "branch.*")
 _VOLUMES = "container.runtime.args.volumes"
 CONTAINER = {
     "container.image": "config.container_image",
@@ -96,11 +97,12 @@ class Shape:
     of_name: Callable[[str, t.Any], dict[str, t.Any]] = _nothing
 
     def path_of(self, key: str) -> str:
-        """Return the path in the file of a key that is named without one."""
-        for origin, target in self.rows.items():
-            if target and origin.removesuffix(_ALL).rpartition(".")[2] == key:
-                return origin.removesuffix(_ALL)
-        in_config = f"config{_ALL}" in self.rows and key in self.dialect.sections().config.model_fields
+        """Return the path in the file of a key that is named without one, as the file or the first format calls it."""
+        moves = list(_moves(self.rows))
+        places = {_last(to): origin for to, origin in moves} | {_last(origin): origin for _to, origin in moves}
+        if key in places:
+            return places[key]
+        in_config = "config.*" in self.rows and key in self.dialect.sections().config.model_fields
         return f"{'config' if in_config else self.parameters}.{key}"
 
 
@@ -128,7 +130,7 @@ def first_format(
     """Return the config and the places of its keys in the file, or None if a whole section is missing."""
     findings = PlacedFindings(findings, file.moved)
     data = _with_paths(file.data)
-    moving = (origin.removesuffix(_ALL).rpartition(".")[2] for origin in (*shape.rows, *shape.model))
+    moving = (_last(origin.removesuffix(_ALL)) for origin in (*shape.rows, *shape.model))
     unused = {*_NOT_READ, *moving}
     read = typed(shape.file, data, "", findings, unused=unused, lower_unknown=options.lower_unknown)
     there = [_is_there(data, path, findings) for path in _whole_sections(shape)]
@@ -147,7 +149,7 @@ def first_format(
 
 def _whole_sections(shape: Shape) -> list[str]:
     """Return the paths of the objects whose keys all become those of a section of the first format."""
-    return [origin.removesuffix(_ALL) for origin, to in shape.rows.items() if to in (f"config{_ALL}", f"branch{_ALL}")]
+    return [origin.removesuffix(_ALL) for origin, to in shape.rows.items() if to in _WHOLE]
 
 
 def _is_there(data: Mapping[str, t.Any], path: str, findings: Findings) -> bool:
@@ -163,7 +165,7 @@ def _model_of(shape: Shape, data: Mapping[str, t.Any], findings: Findings) -> tu
     model, path = next(filter(lambda pair: pair[0] not in (None, ""), given), (None, shape.model[-1]))
     if isinstance(model, str) and not is_placeholder(model):
         return model, path
-    name = path.rpartition(".")[2]
+    name = _last(path)
     message = f"{name} is missing." if model is None else f"{name} is {shown(model)}, which is not a name."
     findings.fault(path, model, message, f"Give a name, for example {shape.example}.")
     tokenizer = value_at(data, f"{shape.parameters}.tokenizer_model")
@@ -177,8 +179,7 @@ def _move(shape: Shape, data: t.Any, values: dict[str, t.Any], findings: Finding
         target = key_path("", *path)
         other, its_place = given.get(target, (value, place))
         if other != value:
-            names = [where.rpartition(".")[2] for where in (its_place, place)]
-            message = f"{names[0]} has no effect: {names[1]} takes precedence, and differs."
+            message = f"{_last(its_place)} has no effect: {_last(place)} takes precedence, and differs."
             findings.warn(its_place, other, message, "Keep one of the two.")
         if put(values, path, value):
             given[target] = value, place
@@ -205,23 +206,28 @@ def _is_known(path: tuple[str, ...], value: t.Any, findings: Findings) -> bool:
     """Return whether a key may stand there, and report one that these files have in the section ``container``."""
     key = ".".join(path)
     if key == "config.container_config" or key in CONTAINER.values():
-        remedy = f"It belongs in {_origins(CONTAINER).get(key, 'container')}."
+        remedy = f"It belongs in {dict(_moves(CONTAINER)).get(key, 'container')}."
         findings.fault(key, value, f"{path[-1]} is not a known key.", remedy)
         return False
     return True
 
 
-def _origins(rows: Mapping[str, str]) -> dict[str, str]:
-    """Return the path in the file that counts for each one of the first format."""
-    paired = ((to.removesuffix(_ALL), origin.removesuffix(_ALL)) for origin, to in rows.items())
-    return {to: origin for to, origin in paired if to not in ("", "config", "branch")}
+def _moves(rows: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the path in the first format, and in the file, of what moves alone."""
+    for origin, to in rows.items():
+        if to and to not in _WHOLE:
+            yield to.removesuffix(_ALL), origin.removesuffix(_ALL)
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _words(shape: Shape, places: Mapping[str, str], branch: str) -> dict[str, str]:
     """Return the places of all keys by what faults of the first format call them, and the words that differ."""
-    moves = _origins(shape.rows)
+    moves = dict(_moves(shape.rows))
     moves |= {to: places[to] for to in moves if shape.rows.get(places.get(to, ""))}
-    names = {to.rpartition(".")[2]: origin.rpartition(".")[2] for to, origin in moves.items()}
+    names = {_last(to): _last(origin) for to, origin in moves.items()}
     return {
         branch: shape.parameters,
         "model_params": shape.parameters,
