@@ -120,7 +120,7 @@ class ActionModule(ControllerAction):
         if too_few := allow_open_files(len(self._nodes)):
             self._display.warning(f"{too_few}.")
         parts = [part for name, part in self._nodes.items() if phase != "finish" or not self._board.has_finished(name)]
-        programs = {name: self._board.status(name).get("program") for name in self._nodes}
+        programs = {name: self._board.status(name)["following"]["program"] for name in self._nodes}
         return AskedNodes(self, self._plan, parts, self._board.nonce(), lost, programs)
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:

@@ -295,61 +295,119 @@ class Outage(t.TypedDict):
     seconds: float
 
 
-class Status(t.TypedDict, total=False):
-    """What is known of a node of a run; see `run.status`. ``node`` and ``status`` are always there."""
+class Process(t.TypedDict):
+    """When the training ran on a node, and how it ended; without ``exit_status`` it was killed, or nobody knows.
 
-    node: t.Required[str]
-    status: t.Required[str]
-    node_rank: int
-    message: str
-    problems: list[Problem]
-    unfit: bool
+    The node may have ``booted`` meanwhile. ``full_disk`` is a path without room. ``ended_by`` is an end by Slurm.
+    """
+
+    started_at: float | None
+    ended_at: float | None
+    ran_seconds: float | None
     exit_status: int | None
     oom_killed: bool
     booted: bool
     engine_problem: str | None
     full_disk: str | None
-    ran_seconds: float
-    log_problem: str
-    outages: list[Outage]
-    ended_by: EndedBy
-    machine_changes: MachineChanges
-    traffic: dict[str, Traffic]
-    ranks_seen: list[RankSeen]
-    recorded: list[Recorded]
-    ras: list[str]
+    ended_by: EndedBy | None
+
+
+class Following(t.TypedDict):
+    """How the controller followed a node.
+
+    A run is ``interrupted`` if another command stopped it, ``taken_up`` if an earlier one started it, and ``finished``
+    once its log is here and nothing is left to ask. ``program`` is the SHA-256 of the program that the node keeps.
+    """
+
     interrupted: bool
-    started_at: float | None
-    ended_at: float | None
-    first_step: int
+    taken_up: bool
+    finished: bool
+    outages: list[Outage]
+    program: str | None
+
+
+class Steps(t.TypedDict):
+    """The steps in a node's log; ``metrics`` belong to the last one.
+
+    The log announces ``steps_total``, and its lines are ``interval`` steps apart. A process began to train ``starts``
+    times, the last one after the last step if it ``began_anew``. ``conflicts`` counts steps that were printed twice
+    with different values.
+    """
+
+    first_step: int | None
     last_step: int | None
-    last_step_at: float
+    last_step_at: float | None
     steps_total: int | None
     interval: int | None
     metrics: dict[str, float]
-    log_bytes: int
-    log_file: str
+    starts: int
+    conflicts: int
+    began_anew: bool
+
+
+class NodeLog(t.TypedDict):
+    """A node's log: its file, the run that wrote it, and the failures in it.
+
+    ``problem`` says why a part is missing. Later steps follow the failures in ``survived``; ``failures_at_end`` and
+    ``unusual_at_end`` come after the last step. ``failures_at_end`` is None if nobody looked for them.
+    """
+
+    bytes: int
+    file: str | None
+    run_id: str | None
+    problem: str | None
     last_lines: list[str]
+    said_end: bool
     failures: list[Failure]
     survived: list[Failure]
-    failures_at_end: list[Failure]
+    failures_at_end: list[Failure] | None
     unusual_at_end: list[Failure]
-    said_end: bool
-    transports: list[str]
-    world_size: int | None
+
+
+class Trainer(t.TypedDict):
+    """A trainer's own words in the log: its settings and arguments, ranks, networks, and signs that it trains."""
+
     settings: dict[str, list[float]]
-    signs: list[str]
-    conflicts: int
-    starts: int
     arguments: dict[str, list[str]]
+    world_size: int | None
+    transports: list[str]
     ranks: list[str]
-    log_run_id: str | None
-    began_anew: bool
-    image_id: str | None
+    signs: list[str]
+
+
+class Machine(t.TypedDict):
+    """A node's hardware, the image that it started, the changes on it, and the traffic of its RDMA ports."""
+
     hardware: Hardware | None
-    program: str | None
-    finished: bool
-    taken_up: bool
+    image_id: str | None
+    changes: MachineChanges | None
+    traffic: dict[str, Traffic]
+
+
+class Hang(t.TypedDict):
+    """The traces of a hang: each rank's state, its dump of the flight recorder, and the report of NCCL's RAS."""
+
+    ranks: list[RankSeen]
+    recorded: list[Recorded]
+    ras: list[str]
+
+
+class Status(t.TypedDict):
+    """What is known of a node of a run; see `run.status`, which makes it."""
+
+    node: str
+    node_rank: int | None
+    status: str
+    message: str
+    problems: list[Problem]
+    unfit: bool
+    process: Process
+    following: Following
+    steps: Steps
+    log: NodeLog
+    trainer: Trainer
+    machine: Machine
+    hang: Hang
 
 
 class JudgedBound(Bound, total=False):

@@ -27,7 +27,8 @@ def environment_of(plan: Plan, statuses: Sequence[Status]) -> Environment:
     The run's own folder and the files of its secrets have a name of each run, and are written ``{run_folder}`` and
     ``{secret}``.
     """
-    nodes = [_of_node(node, status.get("image_id")) for node, status in zip(plan["nodes"], statuses, strict=True)]
+    images = (status["machine"]["image_id"] for status in statuses)
+    nodes = [_of_node(node, image_id) for node, image_id in zip(plan["nodes"], images, strict=True)]
     names = dict.fromkeys(name for given in nodes for name in given)
     return {name: _folded([given.get(name) for given in nodes]) for name in names}
 

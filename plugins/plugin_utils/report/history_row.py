@@ -101,7 +101,7 @@ def _measured(metric: str, value: float | None, interval: Interval | None) -> Ro
 
 
 def _identity(plan: Plan, statuses: Sequence[Status]) -> dict[str, t.Any]:
-    digests = sorted({image for status in statuses if (image := status.get("image_id"))})
+    digests = sorted({image for status in statuses if (image := status["machine"]["image_id"])})
     parameters = {name: value for name, value in plan["parameters"].items() if name not in _NO_IDENTITY}
     return {
         **parameters,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...module_utils.node.contracts import Hardware, MachineChanges, Nic
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
-from ..contracts import Status
+from ..contracts import Machine, Status
 from ..text.nodes import folded
 
 Row = dict[str, t.Any]
@@ -26,26 +26,27 @@ def hardware_rows(statuses: Sequence[Status]) -> list[Row]:
     """
     alike: dict[str, list[Status]] = {}
     for status in statuses:
-        if status.get("hardware") or status.get("image_id"):
-            made_of = json.dumps([status.get("hardware"), status.get("image_id")], sort_keys=True)
+        machine = status["machine"]
+        if machine["hardware"] or machine["image_id"]:
+            made_of = json.dumps([machine["hardware"], machine["image_id"]], sort_keys=True)
             alike.setdefault(made_of, []).append(status)
     groups = sorted(alike.values(), key=len, reverse=True)
-    return [_hardware_row(group) for group in groups]
+    return [_hardware_row([status["node"] for status in group], group[0]["machine"]) for group in groups]
 
 
-def _hardware_row(group: Sequence[Status]) -> Row:
-    hardware = group[0].get("hardware") or _UNKNOWN
+def _hardware_row(nodes: Sequence[str], machine: Machine) -> Row:
+    hardware = machine["hardware"] or _UNKNOWN
     gpus = hardware["accelerators"]
     firmware = gpus["firmware"].items() if gpus else ()
     return {
-        "nodes": folded([status["node"] for status in group]),
+        "nodes": folded(nodes),
         "accelerators": f"{gpus['count']} × {gpus['name'] or 'unknown'}" if gpus else None,
         "driver": _joined(gpus["driver"], gpus["driver_version"]) if gpus else None,
         "firmware": ", ".join(f"{name} {version}" for name, version in firmware) or None,
         "nics": _nics(hardware["nics"]),
         "system": _joined(hardware["os"], f"kernel {hardware['kernel']}" if hardware["kernel"] else None, ", "),
         "cpu": hardware["cpu"],
-        "image": group[0].get("image_id"),
+        "image": machine["image_id"],
     }
 
 
@@ -71,7 +72,7 @@ def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
     """
     alike: dict[str, tuple[Row, list[str]]] = {}
     for status in statuses:
-        changes = status.get("machine_changes")
+        changes = status["machine"]["changes"]
         if changes and any(changes.get(name) for name in ("booted", "counters", "links_down", "kernel_log", "facts")):
             row = _change_row(changes)
             alike.setdefault(json.dumps(row, sort_keys=True), (row, []))[1].append(status["node"])
@@ -81,9 +82,8 @@ def machine_change_rows(statuses: Sequence[Status]) -> list[Row]:
 
 def unread_kernel_logs(statuses: Sequence[Status]) -> str:
     """Return the nodes, in short, whose kernel log could not be read; empty if there are none."""
-    looked_at = [status for status in statuses if status.get("machine_changes")]
-    unread = [status["node"] for status in looked_at if status["machine_changes"]["kernel_log"] is None]
-    return folded(unread)
+    looked_at = ((status["node"], status["machine"]["changes"]) for status in statuses)
+    return folded([node for node, changes in looked_at if changes and changes["kernel_log"] is None])
 
 
 def _change_row(changes: MachineChanges) -> Row:

@@ -77,7 +77,7 @@ def write_report(
     board = Board(run_dir)
     plan = board.plan()
     steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
-    statuses: list[Status] = [{"node_rank": node["node_rank"], **board.status(node["node"])} for node in plan["nodes"]]
+    statuses: list[Status] = [{**board.status(node["node"]), "node_rank": node["node_rank"]} for node in plan["nodes"]]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node, warm_up.steps)
@@ -136,7 +136,7 @@ def _write_files(
 
 def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
     """Return where the log of each node is, seen from the page."""
-    named = {status["node"]: status.get("log_file") for status in run.statuses if run.plan.get("logs")}
+    named = {status["node"]: status["log"]["file"] for status in run.statuses if run.plan.get("logs")}
     paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
     seen = {node: os.path.relpath(path, board.run_dir) for node, path in paths.items() if os.path.isfile(path)}
     return {node: quote(os.fsencode(path)) for node, path in seen.items()}

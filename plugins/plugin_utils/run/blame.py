@@ -46,7 +46,7 @@ def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict
     refused = {}
     for name in {node["node"] for node in summary["nodes"]} & set(hosts):
         status = board.status(name)
-        if status["status"] == "not_started" and status.get("message"):
+        if status["status"] == "not_started" and status["message"]:
             refused[name] = status["message"]
     return blame_of_verdict(summary, hosts, refused, together=board.plan()["mode"] == "multi_node")
 

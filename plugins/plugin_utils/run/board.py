@@ -30,7 +30,7 @@ from ...module_utils.node.contracts import Reading
 from ...module_utils.node.phases.collect import KEPT_OF_BEGIN, KEPT_OF_END
 from ...module_utils.slurm.placement import MADE_NAME
 from ..contracts import Plan, Sample, Status
-from .status import UNENDED
+from .status import UNENDED, status_of
 from .whole_file import alone_in, write_new, write_whole, writing
 
 if t.TYPE_CHECKING:
@@ -121,18 +121,21 @@ class Board:
         return folder
 
     def update(self, node: str, **changes: t.Any) -> Status:
-        """Merge changes into what is known of a node, and return all of it."""
+        """Merge changes into what is known of a node, and return its status; `status_of` has their names."""
         folder = self.node_dir(node)
         with alone_in(folder):
-            status = t.cast("Status", {**self.status(node), **changes})
-            write_whole(folder / _STATUS_NAME, json.dumps(status, indent=1) + "\n")
-        return status
+            known = {**self._known(node), **changes}
+            write_whole(folder / _STATUS_NAME, json.dumps(known, indent=1) + "\n")
+        return status_of(known)
 
     def status(self, node: str) -> Status:
-        """Return what is known of a node: at least ``node`` and ``status`` (``not_started`` if nothing is)."""
+        """Return what is known of a node; its status is ``not_started`` if nothing is."""
+        return status_of(self._known(node))
+
+    def _known(self, node: str) -> dict[str, t.Any]:
         path = self.run_dir / "nodes" / node / _STATUS_NAME
         try:
-            return t.cast("Status", json.loads(path.read_text(encoding="utf-8")))
+            return t.cast("dict[str, t.Any]", json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return {"node": node, "status": "not_started"}
 
@@ -142,7 +145,7 @@ class Board:
         A controller may be killed between the two.
         """
         known = self.status(node)
-        return bool(known.get("finished")) and known["status"] not in UNENDED
+        return known["following"]["finished"] and known["status"] not in UNENDED
 
     def append_steps(self, node: str, blocks: Iterable[StepBlock]) -> None:
         """Add steps of a node."""
@@ -193,8 +196,9 @@ class Board:
         size = 0.0
         for node in self.plan()["nodes"]:
             known = self.status(node["node"])
-            share = (known.get("last_step") or 0) / (known.get("steps_total") or math.inf)
-            size += min((known.get("log_bytes") or 0) / max(share, 0.01), KEPT_OF_BEGIN + KEPT_OF_END)
+            steps = known["steps"]
+            share = (steps["last_step"] or 0) / (steps["steps_total"] or math.inf)
+            size += min(known["log"]["bytes"] / max(share, 0.01), KEPT_OF_BEGIN + KEPT_OF_END)
         return max(_LEAST_BYTES, int(_TIMES_OF_LOG * size))
 
 

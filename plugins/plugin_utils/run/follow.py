@@ -182,7 +182,7 @@ class Follower:
     def _note_outage(self, seconds: float) -> None:
         """Note how long the node did not answer before it came back."""
         self._silent = False
-        outages = self._board.status(self._node).get("outages", [])
+        outages = self._board.status(self._node)["following"]["outages"]
         if len(outages) < _MOST_OUTAGES:
             outage: Outage = {"since": time.time() - seconds, "seconds": seconds}
             self._board.update(self._node, outages=[*outages, outage])
@@ -199,10 +199,10 @@ class Follower:
         status = self._put_on_board(answer, failures, interrupted)
         self._news.note(
             failed=has_failed(status) or status["status"] == "stopped",
-            grown=self._heard if status["log_bytes"] != self._size else None,
-            advanced=status.get("last_step") != self._last_step,
+            grown=self._heard if status["log"]["bytes"] != self._size else None,
+            advanced=status["steps"]["last_step"] != self._last_step,
         )
-        self._size, self._last_step = status["log_bytes"], status.get("last_step")
+        self._size, self._last_step = status["log"]["bytes"], status["steps"]["last_step"]
         self._pace.add(answer["blocks"])
         pausing = answer.get("pausing", False)
         known = self._asked_at if self._was_running else math.inf
@@ -248,7 +248,7 @@ class Follower:
         # Kept once known: the offset is another one in every answer, and a run that has ended stays as it was.
         known = board.status(node)
         if known["status"] == answer["status"]:
-            ended_at = known.get("ended_at") or ended_at
+            ended_at = known["process"]["ended_at"] or ended_at
         of_last_step: dict[str, t.Any] = {}
         if blocks:
             *_earlier, last = rows_of(blocks[-1:])
@@ -263,9 +263,9 @@ class Follower:
         return board.update(
             node,
             **{name: value for name, value in answer.items() if name in _KEPT},
-            started_at=known.get("started_at") or started_at,
+            started_at=known["process"]["started_at"] or started_at,
             ended_at=ended_at,
-            interrupted=interrupted or known.get("interrupted", False),
+            interrupted=interrupted or known["following"]["interrupted"],
             failures=failures,
             survived=self._failures.survived,
             began_anew=began_anew(answer["cursor"]),

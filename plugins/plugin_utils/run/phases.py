@@ -129,7 +129,7 @@ class Phases:
         """
         images: dict[str, list[str]] = {}
         for node in self.ask:
-            images.setdefault(self.board.status(node).get("image_id") or "none", []).append(node)
+            images.setdefault(self.board.status(node)["machine"]["image_id"] or "none", []).append(node)
         if len(images) > 1:
             differing = "; ".join(f"{folded(nodes)} has {image}" for image, nodes in images.items())
             return Outcome(problems=[f"The nodes have different images: {differing}. Pin the image by its digest"])
@@ -208,7 +208,7 @@ class Phases:
         known = self.board.status(node)
         if known["status"] in _UNFINISHED:
             self.board.update(node, status="unreachable", ended_at=time.time())
-            if not known.get("message"):
+            if not known["message"]:
                 self.board.update(node, **said_by(error))
 
     def _collect(self, node: str, first: Collected | None) -> list[str]:
@@ -224,7 +224,7 @@ class Phases:
 
     def _collect_dumps(self, node: str) -> None:
         """Copy what the flight recorders of a node's ranks have dumped; nodes that train by themselves share ranks."""
-        recorded = self.board.status(node).get("recorded", []) if self.plan["mode"] == "multi_node" else []
+        recorded = self.board.status(node)["hang"]["recorded"] if self.plan["mode"] == "multi_node" else []
         for rank in {one["rank"] for one in recorded}:
 
             def part(offset: int, rank: int = rank) -> Collected:
@@ -252,17 +252,17 @@ class Phases:
             self._note_lost(node, error)
             raise
         except NodeError as error:
-            if before in _UNFINISHED and not known.get("message"):
+            if before in _UNFINISHED and not known["message"]:
                 self.board.update(node, **said_by(error))
             raise
         changes = _of_the_machine(answer)
         if before in UNENDED:
             ended, ended_at = answer["status"], time.time()
             # A rank whose peer failed or was stopped first ends with an error of its own, which is the stop's work too.
-            follows = known.get("interrupted", False) or began is None
+            follows = known["following"]["interrupted"] or began is None
             if began and ended in ("exited", "killed") and not follows:
                 heard = self._end_of(node)
-                ended_at = heard.get("ended_at") or ended_at
+                ended_at = heard["process"]["ended_at"] or ended_at
                 follows = self.plan["mode"] == "multi_node" and has_failed(heard) and ended_at > began
             changes |= {"status": "stopped" if follows else ended, "ended_at": ended_at}
         if changes:

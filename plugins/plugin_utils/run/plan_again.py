@@ -43,7 +43,7 @@ def plan_again(
     if summary is None:
         raise NotJudgedError(f"{run_dir} was not judged, so it is not retried.")
     faults = node_faults(summary)
-    interrupted = any(board.status(node["node"]).get("interrupted") for node in plan["nodes"])
+    interrupted = any(board.status(node["node"])["following"]["interrupted"] for node in plan["nodes"])
     # Slurm has a quarantine of its own: it drains nodes.
     if faults and quarantine and not interrupted and "slurm" not in plan:
         quarantine.add(faults, plan["run_id"], faults_of(summary))

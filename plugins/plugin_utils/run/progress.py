@@ -10,7 +10,7 @@ import time
 import typing as t
 from collections.abc import Callable
 
-from ..contracts import Plan, Status
+from ..contracts import Plan, Status, Steps
 from ..text.words import all_of, counted
 from .board import Board
 from .status import has_failed
@@ -34,17 +34,17 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
     trains by itself, the nodes are counted by their states. ``now`` is in seconds since the epoch, as the statuses'
     times are.
     """
-    telling = [status for status in statuses if status.get("last_step") is not None]
+    telling = [status["steps"] for status in statuses if status["steps"]["last_step"] is not None]
     running = [status for status in statuses if status["status"] == "running"]
     if not telling:
-        started = [began for status in statuses if (began := status.get("started_at"))]
+        started = [began for status in statuses if (began := status["process"]["started_at"])]
         parts = [f"no step yet after {_duration(now - min(started))}" if started else "starting"]
     elif plan.get("mode") == "single_node" and len(statuses) > 1:
         return "  ".join(_of_nodes_by_themselves(plan, statuses))
     else:
         silence = _of_silence(telling, now) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
-        parts = _of_node(plan, min(telling, key=lambda status: status["last_step"] or 0), moving=moving)
+        parts = _of_node(plan, min(telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
         parts += [f"!! {silence}"] if silence else []
     if len(running) < len(statuses):
         parts.append(_of_running(statuses, len(running)))
@@ -61,7 +61,7 @@ def _of_failed(statuses: list[Status]) -> list[str]:
     """Return which nodes failed, those that failed alike together."""
     alike: dict[str, list[str]] = {}
     for status in filter(has_failed, statuses):
-        exit_status = f" {status.get('exit_status')}" if status["status"] == "exited" else ""
+        exit_status = f" {status['process']['exit_status']}" if status["status"] == "exited" else ""
         alike.setdefault(f"{status['status']}{exit_status}", []).append(status["node"])
     return [f"!! {_folded(nodes)} {how}" for how, nodes in alike.items()]
 
@@ -73,23 +73,23 @@ def _folded(nodes: list[str]) -> str:
     return folded(nodes)
 
 
-def _of_silence(telling: list[Status], now: float) -> str:
+def _of_silence(telling: list[Steps], now: float) -> str:
     """Return for how long no step came on any node, once one is missing, in numbers that do not change all the time."""
-    last = max(telling, key=lambda status: status.get("last_step_at", 0.0))
-    silent = now - last.get("last_step_at", now)
+    last = max(telling, key=lambda steps: steps["last_step_at"] or 0.0)
+    silent = now - (last["last_step_at"] or now)
     if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
         return ""
     return f"no step for {silent - silent % (10 if silent < _LONG_SILENCE else 60):.0f} s"
 
 
-def _of_node(plan: Plan, status: Status, *, moving: bool) -> list[str]:
+def _of_node(plan: Plan, steps: Steps, *, moving: bool) -> list[str]:
     """Return the step of a node, and while the run is ``moving`` its figures and the time left."""
     iterations = plan["parameters"]["iterations"] or 0
-    done = _steps_done(plan, status)
+    done = _steps_done(plan, steps)
     parts = [f"step {done:>{len(str(iterations))}}/{iterations}"]
     if not moving:
         return parts
-    metrics = status["metrics"]
+    metrics = steps["metrics"]
     step_time = metrics.get("step_time_ms")
     if step_time is not None:
         parts.append(f"{step_time:,.1f} ms")
@@ -102,9 +102,9 @@ def _of_node(plan: Plan, status: Status, *, moving: bool) -> list[str]:
     return parts
 
 
-def _steps_done(plan: Plan, status: Status) -> int:
+def _steps_done(plan: Plan, steps: Steps) -> int:
     # A trainer that counts from 0 has done one step more than the number of its last one.
-    last = status.get("last_step")
+    last = steps["last_step"]
     return 0 if last is None else last - plan["first_step"] + 1
 
 
@@ -118,9 +118,9 @@ def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
     done = len(statuses) - len(running) - len(failed)
     parts = []
     if steady:
-        at = statistics.median_low(_steps_done(plan, status) for status in steady)
+        at = statistics.median_low(_steps_done(plan, status["steps"]) for status in steady)
         parts.append(f"{len(steady)} running at step {at}/{iterations}")
-        speeds = [found for status in steady if (found := status["metrics"].get("tokens_per_sec_per_gpu"))]
+        speeds = [found for status in steady if (found := status["steps"]["metrics"].get("tokens_per_sec_per_gpu"))]
         parts += [f"{statistics.median(speeds):,.0f} tokens/s per GPU"] if speeds else []
     parts += [f"{done} done"] if done and len(failed) + done == len(statuses) else []
     parts += [f"{done} not running"] if done and len(failed) + done != len(statuses) else []
@@ -131,20 +131,21 @@ def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
 
 def _slow(plan: Plan, running: list[Status]) -> list[Status]:
     """Return the nodes whose last step took longer than that of most, and that are behind them."""
-    times = [found for status in running if (found := status["metrics"].get("step_time_ms"))]
+    times = [found for status in running if (found := status["steps"]["metrics"].get("step_time_ms"))]
     if len(times) < _LEAST_TO_COMPARE:
         return []
-    step_time, step = statistics.median(times), statistics.median(_steps_done(plan, status) for status in running)
+    step_time = statistics.median(times)
+    step = statistics.median(_steps_done(plan, status["steps"]) for status in running)
     return [
         status
         for status in running
-        if (status["metrics"].get("step_time_ms") or 0.0) > _SLOWER * step_time
-        and _steps_done(plan, status) < step / _SLOWER
+        if (status["steps"]["metrics"].get("step_time_ms") or 0.0) > _SLOWER * step_time
+        and _steps_done(plan, status["steps"]) < step / _SLOWER
     ]
 
 
 def _behind(plan: Plan, status: Status) -> str:
-    return f"{status['node']} at step {_steps_done(plan, status)}"
+    return f"{status['node']} at step {_steps_done(plan, status['steps'])}"
 
 
 def _duration(seconds: float) -> str:

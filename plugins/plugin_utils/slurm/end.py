@@ -61,7 +61,7 @@ def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]
     if state in _INTERRUPTED and (began or not out):
         remedy = f". {_REMEDIES['preempted']}" if state in ("PREEMPTED", RESTARTED) else ""
         for node in nodes:
-            if board.status(node).get("exit_status") != 0:
+            if board.status(node)["process"]["exit_status"] != 0:
                 changes = {"exit_status": None, "message": f"{ended}{remedy}"}
                 board.update(node, status="stopped", interrupted=True, **changes)
         return _out_of_service(out)

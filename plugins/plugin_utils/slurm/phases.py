@@ -71,7 +71,7 @@ class JobPhases:
             name: JobNode(journal, name, place).ask
             for name, place in places.items()
             # A red node does not train.
-            if phase == "finish" or not self._board.status(name).get("unfit")
+            if phase == "finish" or not self._board.status(name)["unfit"]
         }
 
     def note_end(self, nodes: Mapping[str, NodePlan]) -> list[str]:

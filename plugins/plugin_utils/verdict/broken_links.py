@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ..contracts import Status
+from ..contracts import Machine, Status
 from ..text.nodes import folded_messages
 
 # Linux, Documentation/ABI/stable/sysfs-class-infiniband and Documentation/ABI/testing/sysfs-class-net.
@@ -14,12 +14,12 @@ _WENT_DOWN = re.compile("(?:link_downed|link_error_recovery|carrier_changes)$")
 _NAMED = 8
 
 
-def broken_links(status: Status) -> dict[str, int]:
-    """Return the counters that show that a link of a node went down, and by how much they grew.
+def broken_links(machine: Machine) -> dict[str, int]:
+    """Return the counters that show that a link of a machine went down, and by how much they grew.
 
     After a boot all counters have grown from zero, and say nothing.
     """
-    changes = status.get("machine_changes")
+    changes = machine["changes"]
     if not changes or changes["booted"]:
         return {}
     return {name: growth for name, growth in changes["counters"].items() if _WENT_DOWN.search(name)}
@@ -30,6 +30,6 @@ def broken_links_in_words(statuses: Iterable[Status]) -> list[str]:
     lines = (
         (status["node"], f"{status['node']}: {name} grew by {growth} during the run")
         for status in statuses
-        for name, growth in sorted(broken_links(status).items())
+        for name, growth in sorted(broken_links(status["machine"]).items())
     )
     return folded_messages(lines)[:_NAMED]

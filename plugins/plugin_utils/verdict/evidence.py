@@ -7,7 +7,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
-from ..run.status import has_failed, none_began
+from ..run.status import ended_well, has_failed, none_began
 from .first_cause import unreachable_case
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
@@ -40,13 +40,13 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
     # If a run never began, the nodes that could not start are the reason; the others only waited for them.
     causes = _never_began(seen) and any(map(_kept_from_starting, seen.statuses))
-    ended_well = 0
+    well = 0
     for status in seen.statuses:
-        node, found, exit_status = status["node"], status["status"], status.get("exit_status")
+        node, found, exit_status = status["node"], status["status"], status["process"]["exit_status"]
         if found == "log_only":
             continue
-        if found == "exited" and exit_status == 0:
-            ended_well += 1
+        if ended_well(status):
+            well += 1
             continue
         if found == "exited" and exit_status is None and seen.first and seen.first["node"] != node:
             found = "stopped"
@@ -59,15 +59,15 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
         if code == "node_failed":
             values = {"exit_status": exit_status}
         reasons.argue(verdict or failure, code, node, case=case, **values)
-    if ended_well == len(seen.statuses):
+    if well == len(seen.statuses):
         reasons.argue(PASS, "nodes", nodes=len(seen.statuses))
 
 
 def note_taken_up(seen: Seen, reasons: Reasons) -> None:
     """Note that the training was not started by the command that followed it last."""
-    if not any(status.get("taken_up") for status in seen.statuses):
+    if not any(status["following"]["taken_up"] for status in seen.statuses):
         return
-    ended_at = max(filter(None, (status.get("ended_at") for status in seen.statuses)), default=None)
+    ended_at = max(filter(None, (status["process"]["ended_at"] for status in seen.statuses)), default=None)
     if ended_at is not None:
         when = f"{datetime.fromtimestamp(ended_at, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
         reasons.remark("taken_up", ended_at=when)
@@ -76,13 +76,13 @@ def note_taken_up(seen: Seen, reasons: Reasons) -> None:
 def judge_outages(seen: Seen, reasons: Reasons) -> None:
     """Note how long nodes were out of contact before they came back, and what happened to a log being written."""
     for status in seen.statuses:
-        node, outages = status["node"], status.get("outages", [])
+        node, outages = status["node"], status["following"]["outages"]
         if outages:
             first, seconds = outages[0]["since"], sum(outage["seconds"] for outage in outages)
             since = f"{datetime.fromtimestamp(first, tz=UTC):%H:%M:%S} UTC"
             case = "several" if outages[1:] else ""
             reasons.remark("node_outage", node, case=case, outages=len(outages), seconds=float(seconds), since=since)
-        problem = status.get("log_problem")
+        problem = status["log"]["problem"]
         if problem:
             reasons.argue(INCONCLUSIVE, "log_cut", node, problem=problem)
 
@@ -109,14 +109,14 @@ def _cause_of(status: Status) -> tuple[str, dict[str, t.Any]]:
     if status["status"] == "unreachable":
         case, values = unreachable_case(status)
     else:
-        said = str(status.get("message") or "").strip().rstrip(".")
+        said = status["message"].strip().rstrip(".")
         case, values = ("said", {"said": said}) if said else ("", {})
-    problems = status.get("problems")
+    problems = status["problems"]
     return case, {**values, "problems": problems} if problems else values
 
 
 def _never_began(seen: Seen) -> bool:
-    has_started = any(status.get("started_at") is not None for status in seen.statuses)
+    has_started = any(status["process"]["started_at"] is not None for status in seen.statuses)
     return none_began((status["status"] for status in seen.statuses), has_started)
 
 
@@ -126,7 +126,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
     ended = {
         status["node"]
         for status in seen.statuses
-        if status["status"] == "exited" and not seen.interrupted and not status.get("log_problem")
+        if status["status"] == "exited" and not seen.interrupted and not status["log"]["problem"]
     }
     if _never_began(seen):
         return
@@ -142,7 +142,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
             reasons.argue(verdict, "last_step_missing", node, step=step, goal=reached.goal)
     for status in seen.statuses:
         node, step = status["node"], reached.by_node.get(status["node"])
-        if status.get("began_anew") and step is not None:
+        if status["steps"]["began_anew"] and step is not None:
             reasons.argue(INCONCLUSIVE, "began_anew", node, case="no_step_since", last_step=step)
     if reached.finished:
         case = "" if reached.last_line == reached.goal else "logged"
@@ -163,11 +163,13 @@ def judge_logs(seen: Seen, reasons: Reasons) -> None:
     if seen.plan.get("logs"):
         return
     run_id = seen.plan["run_id"]
-    read = [status for status in seen.statuses if status.get("last_step") is not None or status["status"] == "exited"]
+    read = [
+        status for status in seen.statuses if status["steps"]["last_step"] is not None or status["status"] == "exited"
+    ]
     for status in read:
-        found = status.get("log_run_id")
+        found = status["log"]["run_id"]
         if found != run_id:
             case = "other_run" if found else "unnamed"
             reasons.argue(INCONCLUSIVE, "other_log", status["node"], case=case, log_run_id=found)
-    if read and all(status.get("log_run_id") == run_id for status in read):
+    if read and all(status["log"]["run_id"] == run_id for status in read):
         reasons.argue(PASS, "logs", nodes=len(read))

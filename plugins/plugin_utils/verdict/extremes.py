@@ -19,9 +19,12 @@ def without_extremes(statuses: Iterable[Status]) -> list[Status]:
     return [
         {
             **status,
-            "settings": {
-                name: [value for value in values if abs(value) <= LARGEST_COUNT]
-                for name, values in (status.get("settings") or {}).items()
+            "trainer": {
+                **status["trainer"],
+                "settings": {
+                    name: [value for value in values if abs(value) <= LARGEST_COUNT]
+                    for name, values in status["trainer"]["settings"].items()
+                },
             },
         }
         for status in statuses

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..contracts import Plan, Status
+from ..contracts import Plan
+from ..run.status import ended_well
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -21,7 +22,7 @@ def is_complete(seen: Seen) -> bool:
     """
     if seen.plan.get("logs") or not seen.reached.finished:
         return False
-    return all(map(_ended_well, seen.statuses)) and not without_end(seen)
+    return all(map(ended_well, seen.statuses)) and not without_end(seen)
 
 
 def without_end(seen: Seen) -> list[str]:
@@ -31,13 +32,13 @@ def without_end(seen: Seen) -> list[str]:
     """
     if not seen.grammar.over:
         return []
-    silent = [status["node"] for status in seen.statuses if not status.get("said_end")]
+    silent = [status["node"] for status in seen.statuses if not status["log"]["said_end"]]
     return [] if seen.together and len(silent) < len(seen.statuses) else silent
 
 
 def judge_end(seen: Seen, reasons: Reasons) -> None:
     """Note where nothing but an exit status says that the training came to its end: it may be that of a script."""
-    exited = {status["node"] for status in seen.statuses if _ended_well(status)}
+    exited = {status["node"] for status in seen.statuses if ended_well(status)}
     silent = [node for node in without_end(seen) if node in exited]
     if not silent or not seen.reached.finished:
         return
@@ -56,7 +57,3 @@ def trains_on_cpus(plan: Plan) -> bool:
     accelerator excuses no other training.
     """
     return bool(plan.get("rehearsal")) or (plan["gpu"] or "").casefold() == "cpu"
-
-
-def _ended_well(status: Status) -> bool:
-    return status["status"] == "exited" and status.get("exit_status") == 0

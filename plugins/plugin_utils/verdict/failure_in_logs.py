@@ -15,6 +15,7 @@ from ...module_utils.logs.failure_classes import BLAME
 from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure
 from ..contracts import EndedBy, FirstFailure, Reason, Status
+from ..run.status import ended_well
 from ..text.failures import ENDS
 from .first_cause import echo_of, first_failure, is_own
 from .reasons import FAIL, INCONCLUSIVE, Reasons
@@ -37,7 +38,7 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
     if first is None or first["class"] == "exit_status":
         return
     status = next(status for status in seen.statuses if status["node"] == first["node"])
-    if status["status"] == "exited" and status.get("exit_status") == 0:
+    if ended_well(status):
         reasons.argue(FAIL, "failure_in_log", first["node"], case="exit_zero", **{"class": first["class"]})
 
 
@@ -57,10 +58,10 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     no sign of training follows it. After somebody stopped the run, only a loss counts: the rest is the stop's work.
     """
     for status in seen.statuses if seen.first is None else ():
-        node, failures = status["node"], status.get("failures_at_end", [])
+        node, failures = status["node"], status["log"]["failures_at_end"] or []
         case = "after_last_step"
         if node not in seen.attempts:
-            failures = only_errors(status.get("failures", [])) or failures
+            failures = only_errors(status["log"]["failures"]) or failures
             case = "no_sign_of_life_after"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             lost = failure["class"] in _LOSSES
@@ -83,11 +84,12 @@ def failure_in_logs(
         values = (
             reason for reason in reasons if reason["code"] in _NOT_FINITE and reason.get("node") == status["node"]
         )
-        known = status.get("failures", [])
-        at_end = (_with_class(text, known) for text in status.get("failures_at_end", []))
+        known = status["log"]["failures"]
+        at_end = (_with_class(text, known) for text in status["log"]["failures_at_end"] or [])
         texts = [*filter(is_own, known), *at_end, *map(_nan, values)]
         if texts:
-            found.append({**status, "failures": list({text["line"]: text for text in texts}.values())})
+            failures = list({text["line"]: text for text in texts}.values())
+            found.append({**status, "log": {**status["log"], "failures": failures}})
     return first_failure(found, {status["node"] for status in found}, together)
 
 
@@ -97,7 +99,9 @@ def nan_before(
     """Return the first failure; if that is a bare exit status, return the NaN or infinite values before it."""
     if first["class"] != "exit_status":
         return first
-    bare: list[Status] = [{**status, "failures": [], "failures_at_end": []} for status in statuses]
+    bare: list[Status] = [
+        {**status, "log": {**status["log"], "failures": [], "failures_at_end": []}} for status in statuses
+    ]
     nan = failure_in_logs(bare, reasons, together)
     if nan is None:
         return first

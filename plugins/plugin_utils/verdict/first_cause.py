@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterable, Mapping
 from ...module_utils.logs.severity import ERROR
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
-from ..contracts import Echo, EndedBy, FirstFailure, Status
+from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Status
 from ..run.status import has_failed, stops_short
 from ..text.failures import ENDS, end_in_words
 from ..text.problems import UNREACHABLE, remedy_of
@@ -74,8 +74,9 @@ def first_failure(
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
-    recorded = missing_ranks(statuses if together else [])
-    silent, report = unresponsive(statuses if together else [], addresses or {})
+    seen = {status["node"]: status["hang"] for status in statuses if together}
+    recorded = missing_ranks(seen)
+    silent, report = unresponsive(seen.values(), addresses or {})
     last = (recorded.late or lagging(statuses, goal) or recorded.silent or silent) if together and hangs else None
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, last))]
     for cause in causes:
@@ -114,24 +115,24 @@ def echo_of(failure: Mapping[str, t.Any]) -> Echo:
 
 def _unfit(statuses: list[Status]) -> FirstFailure | None:
     """Return the failure of nodes on which the run could not begin although it could on others: the config is fine."""
-    unfit = [status for status in statuses if status.get("unfit")]
+    unfit = [status for status in statuses if status["unfit"]]
     if not unfit or len(unfit) == len(statuses):
         return None
     first, *others = unfit
     return {
         **_not_ready(first),
-        "node_rank": first.get("node_rank"),
+        "node_rank": first["node_rank"],
         "origin": "node",
         "evidence": [],
         "rank": None,
-        "remedy": remedy_of(first.get("problems", [])),
+        "remedy": remedy_of(first["problems"]),
         "exit_code": None,
         "echoes": [_not_ready(other) for other in others],
     }
 
 
 def _not_ready(status: Status) -> Echo:
-    said, problems = _said(status), status.get("problems", [])
+    said, problems = _said(status), status["problems"]
     case = problems[0]["code"] if problems else "said" if said else ""
     values = {**({"said": said} if said else {}), **({"problems": problems} if problems else {})}
     return echo_of({"node": status["node"], "class": "not_ready", **_with_sentence("not_ready", case, values)})
@@ -143,13 +144,14 @@ def _with_sentence(failure_class: str, case: str, values: Mapping[str, t.Any]) -
 
 def was_interrupted(statuses: Iterable[Status]) -> bool:
     """Return whether somebody stopped the run, or a node of it, while it was followed."""
-    return any(status.get("interrupted") for status in statuses)
+    return any(status["following"]["interrupted"] for status in statuses)
 
 
 def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dict[str, t.Any] | None:
     """Return the most likely cause in a node's log and end, and the node's place in the order."""
     failed = has_failed(status) or unfinished
-    texts = texts_of(status)
+    process, log, machine = status["process"], status["log"], status["machine"]
+    texts = texts_of(log, machine)
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
@@ -158,19 +160,19 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
     found = min(found_in, key=_nearness, default=None)
     if found is None:
         return None
-    ended_at = status.get("ended_at") or math.inf
+    ended_at = process["ended_at"] or math.inf
     order: tuple[float, ...]
     if is_own(found):
         order = (1, found["blame"] // 10, not failed, found["blame"], ended_at)
     else:
         tier = 3 if any(text["class"] in _OF_A_PEER for text in texts) else 2
-        order = (tier, not broken_links(status), ended_at, found["blame"])
-    last_lines = status.get("last_lines", [])
+        order = (tier, not broken_links(machine), ended_at, found["blame"])
+    last_lines = log["last_lines"]
     is_ours = "case" in found
-    evidence = [*map(_rank_in_words, status.get("ranks_seen", [])), *last_lines]
+    evidence = [*map(_rank_in_words, status["hang"]["ranks"]), *last_lines]
     return {
         "node": status["node"],
-        "node_rank": status.get("node_rank"),
+        "node_rank": status["node_rank"],
         "class": found["class"],
         "message": found["line"],
         "line": None if is_ours else found["line"],
@@ -179,19 +181,19 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
         "evidence": evidence if is_ours else _around(found["line"], last_lines),
         "rank": found.get("rank"),
         "remedy": found["remedy"],
-        "exit_code": status.get("exit_status"),
+        "exit_code": process["exit_status"],
         "failed": failed,
         "own": is_own(found),
         "order": order,
     }
 
 
-def texts_of(status: Status) -> list[Failure]:
+def texts_of(log: NodeLog, machine: Machine) -> list[Failure]:
     """Return the failures that may be the cause: of the log and the kernel, else what the log warns of or ends with."""
-    changes = status.get("machine_changes")
-    known = [*status.get("failures", []), *(changes["kernel_failures"] if changes else [])]
+    changes = machine["changes"]
+    known = [*log["failures"], *(changes["kernel_failures"] if changes else [])]
     errors = [failure for failure in known if not is_warning(failure)]
-    last = [*status.get("failures_at_end", []), *status.get("unusual_at_end", [])]
+    last = [*(log["failures_at_end"] or []), *log["unusual_at_end"]]
     # That a launcher stops its processes follows from a cause, which another line may suggest.
     says_more = any(failure["class"] != "sigterm" for failure in known)
     return errors or (known if says_more else [*known, *last])
@@ -209,7 +211,7 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
 
 def _end_of(status: Status, last: Lagging | Late | None) -> EndedBy:
     """Return how a failed node ended, in the shape of a failure in its log, with a case and values of its own."""
-    if ended_by := status.get("ended_by"):
+    if ended_by := status["process"]["ended_by"]:
         return ended_by
     failure_class, blame, case, values = _how_ended(status, last)
     return {
@@ -230,15 +232,16 @@ def _end_of(status: Status, last: Lagging | Late | None) -> EndedBy:
 def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, str, dict[str, t.Any]]:
     """Return the class of the failure that an end is, how near it is to a cause, its case and values."""
     case, values, state = "", dict[str, t.Any](), status["status"]
-    if status.get("booted"):
+    process, problem = status["process"], status["log"]["problem"]
+    if process["booted"]:
         failure_class, blame = "rebooted", _BY_THE_MACHINE
-    elif status.get("full_disk"):
-        failure_class, blame, values = "disk_full", _KILLED, {"path": status["full_disk"]}
-    elif status.get("engine_problem"):
-        failure_class, blame, values = "engine_stopped", _KILLED, {"said": _plain(status["engine_problem"])}
-    elif status.get("oom_killed"):
+    elif process["full_disk"]:
+        failure_class, blame, values = "disk_full", _KILLED, {"path": process["full_disk"]}
+    elif process["engine_problem"]:
+        failure_class, blame, values = "engine_stopped", _KILLED, {"said": _plain(process["engine_problem"])}
+    elif process["oom_killed"]:
         failure_class, blame = "host_memory", _BY_THE_MACHINE
-    elif state == "killed" or status.get("exit_status") == _EXIT_STATUS_OF_SIGKILL:
+    elif state == "killed" or process["exit_status"] == _EXIT_STATUS_OF_SIGKILL:
         failure_class, blame = "killed", _KILLED
     elif state == "unreachable":
         failure_class, blame = state, _LOST
@@ -246,8 +249,8 @@ def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, s
     elif state in _LOST_OTHERWISE:
         failure_class, blame, said = _LOST_OTHERWISE[state], _LOST, _said(status)
         case, values = ("said", {"said": said}) if said else ("", {})
-    elif state == "stalled" and status.get("log_problem"):
-        failure_class, blame, values = "log_moved", _LOST, {"said": _plain(status["log_problem"])}
+    elif state == "stalled" and problem:
+        failure_class, blame, values = "log_moved", _LOST, {"said": _plain(problem)}
     elif state == "stalled":
         failure_class, blame = state, _STALLED
         case, values = _held_up(last, said=_said(status) or "nothing more is known")
@@ -259,7 +262,7 @@ def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, s
 
 def unreachable_case(status: Status) -> tuple[str, dict[str, t.Any]]:
     """Return the case and values of why a node did not answer: the cause if ssh said one, else what was said."""
-    for one in status.get("problems", []):
+    for one in status["problems"]:
         if one["code"] in UNREACHABLE:
             return one["code"], one["values"]
     said = _said(status)
@@ -290,21 +293,22 @@ def _watched(late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
     case, values = _held_up(late)
     return {
         "node": late.node,
-        "node_rank": status.get("node_rank"),
+        "node_rank": status["node_rank"],
         "rank": late.rank,
-        "exit_code": status.get("exit_status"),
+        "exit_code": status["process"]["exit_status"],
         "remedy": ENDS["watchdog"][case].remedy,
         **_with_sentence("watchdog", case, values),
     }
 
 
 def _exit_status(status: Status) -> tuple[str, dict[str, t.Any]]:
-    exit_status = status.get("exit_status")
+    exit_status = status["process"]["exit_status"]
     if exit_status is None:
         return "unknown", {}
     values: dict[str, t.Any] = {"exit_status": exit_status}
-    if stops_short(status):
-        return "short", {**values, "last_step": status["last_step"], "steps_total": status["steps_total"]}
+    steps = status["steps"]
+    if stops_short(status["log"], steps):
+        return "short", {**values, "last_step": steps["last_step"], "steps_total": steps["steps_total"]}
     if exit_status == 0:
         return "before_last_step", values
     # A shell reports a process that a signal ended as 128 + its number.
@@ -313,11 +317,11 @@ def _exit_status(status: Status) -> tuple[str, dict[str, t.Any]]:
 
 
 def _said(status: Status) -> str:
-    return _plain(status.get("message"))
+    return _plain(status["message"])
 
 
-def _plain(said: str | None) -> str:
-    return said.strip().rstrip(".") if said else ""
+def _plain(said: str) -> str:
+    return said.strip().rstrip(".")
 
 
 def _around(line: str, last_lines: list[str]) -> list[str]:

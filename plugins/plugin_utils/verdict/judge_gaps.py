@@ -41,7 +41,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     if seen.together:
         _judge_lines_of_nodes(seen.attempts, reasons)
     looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
-    said_stride = 1 if grammar.each_step else said_interval(status.get("settings", {}) for status in seen.statuses)
+    said_stride = 1 if grammar.each_step else said_interval(status["trainer"]["settings"] for status in seen.statuses)
     first_step = plan["first_step"]
     begun = {
         "": _begun(seen.statuses, first_step),
@@ -103,10 +103,10 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
 
 def _begun(of_job: list[Status], first_step: int) -> tuple[set[float], bool]:
     """Return the steps from which the nodes of a job say they resumed, and whether a process restarted there."""
-    settings = [status.get("settings", {}) for status in of_job]
+    settings = [status["trainer"]["settings"] for status in of_job]
     resumed = {value for said in settings for value in said.get("resumed", ())}
     resumed |= {value - 1 for said in settings for value in said.get("begun", ()) if value > first_step}
-    return resumed, any(status.get("starts", 0) > 1 for status in of_job)
+    return resumed, any(status["steps"]["starts"] > 1 for status in of_job)
 
 
 def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:

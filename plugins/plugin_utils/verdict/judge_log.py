@@ -13,7 +13,7 @@ import numpy as np
 from ...module_utils.logs.clock import NO_YEAR, seconds_of
 from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.ranks import ANOTHER_HOST
-from ..contracts import Status
+from ..contracts import Status, Trainer
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -50,7 +50,7 @@ def judge_life(seen: Seen, reasons: Reasons) -> None:
         for status in seen.statuses
         if status["status"] in ("exited", "log_only") and status["node"] not in seen.attempts
     ]
-    signs_of = {status["node"]: of_any.intersection(status.get("signs", ())) for status in silent}
+    signs_of = {status["node"]: of_any.intersection(status["trainer"]["signs"]) for status in silent}
     for node, signs in signs_of.items():
         if not signs:
             reasons.argue(INCONCLUSIVE, "no_sign_of_life", node)
@@ -60,23 +60,23 @@ def judge_life(seen: Seen, reasons: Reasons) -> None:
     all_alive = bool(silent) and all(signs_of.values())
     first_seen = any(of_first.intersection(signs) for signs in signs_of.values())
     if of_first and all_alive and not first_seen and not any(map(_has_first_rank, seen.statuses)):
-        node = min(silent, key=lambda status: status.get("node_rank", 0))["node"]
+        node = min(silent, key=lambda status: status["node_rank"] or 0)["node"]
         reasons.argue(INCONCLUSIVE, "no_sign_of_life", node, case="first_rank")
 
 
 def _judge_starts(seen: Seen, reasons: Reasons) -> None:
     """Note each node whose ranks print no steps and started more or less often than those that print them."""
-    known = max(status.get("starts", 0) for status in seen.statuses if status["node"] in seen.attempts)
+    known = max(status["steps"]["starts"] for status in seen.statuses if status["node"] in seen.attempts)
     most = max(known, *(int(rows["attempt"].max()) for rows in seen.attempts.values()))
     for status in seen.statuses:
-        node, starts = status["node"], status.get("starts", 0)
+        node, starts = status["node"], status["steps"]["starts"]
         if node not in seen.attempts and (starts > most or 0 < starts < known):
             case = "more_starts" if starts > most else "fewer_starts"
             reasons.argue(INCONCLUSIVE, "began_anew", node, case=case, starts=starts, seen=most)
 
 
 def _has_first_rank(status: Status) -> bool:
-    return status.get("last_step") is not None and "rank 0" in status.get("ranks", ())
+    return status["steps"]["last_step"] is not None and "rank 0" in status["trainer"]["ranks"]
 
 
 def judge_same_log(seen: Seen, reasons: Reasons) -> None:
@@ -94,7 +94,7 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
         _judge_same_job(seen, reasons)
         _judge_same_checkpoint(seen.statuses, reasons)
         for status in seen.statuses:
-            for ranks in status.get("ranks", ()):
+            for ranks in status["trainer"]["ranks"]:
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
 
 
@@ -102,7 +102,9 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
     """Note nodes that were in a different job: in another communicator of all ranks, or at another time."""
     ranks = seen.workload["gpus"] if seen.workload else 0
     # That of all ranks is made first.
-    named = {status["node"]: found for status in seen.statuses if (found := next(communicators(status), None))}
+    named = {
+        status["node"]: found for status in seen.statuses if (found := next(communicators(status["trainer"]), None))
+    }
     of_all = [node for node, (size, _name) in named.items() if size == ranks]
     for node, (size, name) in named.items() if of_all else ():
         first = of_all[0]
@@ -119,7 +121,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
                 other_communicator=its,
             )
     for status in seen.statuses:
-        for other in status.get("ranks", ()):
+        for other in status["trainer"]["ranks"]:
             if other.startswith(ANOTHER_HOST):
                 process = other.removeprefix(ANOTHER_HOST)
                 reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="other_host", process=process)
@@ -148,7 +150,7 @@ def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reaso
     if first < _FIRST_ABSOLUTE:
         return
     for status in statuses:
-        for said in status.get("arguments", {}).get("datetime", []):
+        for said in status["trainer"]["arguments"].get("datetime", []):
             try:
                 seconds = seconds_of(said.encode())
             except ValueError:
@@ -160,7 +162,7 @@ def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reaso
 
 def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
     """Note nodes of one job that resumed from a different checkpoint than the first node."""
-    resumed = {status["node"]: found for status in statuses if (found := status.get("settings", {}).get("resumed"))}
+    resumed = {status["node"]: found for status in statuses if (found := status["trainer"]["settings"].get("resumed"))}
     first = next(iter(resumed), "")
     for node, steps in resumed.items():
         if not set(steps).intersection(resumed[first]):
@@ -169,9 +171,9 @@ def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
             reasons.argue(INCONCLUSIVE, "other_log", node, case=case, other=first, resumed=its, other_resumed=others)
 
 
-def communicators(status: Status) -> Iterator[tuple[int, str]]:
+def communicators(trainer: Trainer) -> Iterator[tuple[int, str]]:
     """Yield the size and the name of each communicator of NCCL in the log of a node, in their order."""
-    found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in status.get("ranks") or ())
+    found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in trainer["ranks"])
     return ((int(match[1]), match[2]) for match in found if match)
 
 
@@ -198,7 +200,7 @@ def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, ranks: str, rea
 def judge_one_run(seen: Seen, reasons: Reasons) -> None:
     """Note logs that hold more than one run, or lines that are out of order."""
     for status in seen.statuses:
-        node, conflicts = status["node"], status.get("conflicts", 0)
+        node, conflicts = status["node"], status["steps"]["conflicts"]
         if conflicts:
             reasons.argue(INCONCLUSIVE, "steps_conflict", node, steps=conflicts)
     _judge_ended(seen.statuses, seen.attempts, reasons)
@@ -217,8 +219,8 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
     last_of_all = max(lasts.values(), default=0)
     for status in statuses:
         last = lasts.get(status["node"], last_of_all)
-        ended = max(status.get("settings", {}).get("ended", ()), default=last)
-        if ended < last and status.get("starts", 0) < 2:
+        ended = max(status["trainer"]["settings"].get("ended", ()), default=last)
+        if ended < last and status["steps"]["starts"] < 2:
             values = {"ended": int(ended), "last_step": last}
             reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="ended_before", **values)
 
@@ -247,7 +249,7 @@ def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
     """Note a log whose timestamps are outside the time of its run, or span longer than the run took."""
     for status in seen.statuses:
         rows = seen.attempts.get(status["node"])
-        started, ended, node = status.get("started_at"), status.get("ended_at"), status["node"]
+        started, ended, node = status["process"]["started_at"], status["process"]["ended_at"], status["node"]
         if rows is None or "clock" not in rows or not rows["clock"].notna().any() or not started or not ended:
             continue
         first, last = float(rows["clock"].min()), float(rows["clock"].max())

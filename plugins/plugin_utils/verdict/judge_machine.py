@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
-from ..contracts import Echo, FirstFailure, Status
+from ..contracts import Echo, FirstFailure, Machine, Status
 from ..plan.job.rdma import device_names, devices_of
 from ..text.failures import end_in_words
 from .broken_links import broken_links
@@ -65,7 +65,8 @@ def judge_machine(seen: Seen, reasons: Reasons) -> None:
         node = status["node"]
         for name, effect, details in [*_kernel_facts(seen, status), *_measured(seen, status)]:
             if effect == "fail":
-                reasons.argue(FAIL, "machine_fault", node, fact=name, details=details, lines=_lines(status, name))
+                lines = _lines(status["machine"], name)
+                reasons.argue(FAIL, "machine_fault", node, fact=name, details=details, lines=lines)
             else:
                 notes.setdefault(name, {}).setdefault(node, []).extend(details)
     for name, by_node in notes.items():
@@ -77,59 +78,61 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
 
     What was measured comes after what the kernel said, as nobody knows when it happened.
     """
-    failed = [
-        (math.inf, _measured_failure(status, name, details)) for status, name, details in _failed_by_measure(seen)
+    failed = [(math.inf, _measured_failure(node, name, details)) for node, name, details in _failed_by_measure(seen)]
+    said = [
+        (fact["seconds"], _said_failure(status["node"], fact))
+        for status in seen.statuses
+        for fact in _failures_of(status["machine"])
     ]
-    said = [(fact["seconds"], _said_failure(status, fact)) for status in seen.statuses for fact in _failures_of(status)]
     ordered = [failure for _seconds, failure in sorted([*said, *failed], key=lambda one: one[0])]
     if not ordered:
         return None
     first = ordered[0]
     status = next(one for one in seen.statuses if one["node"] == first["node"])
     others = {other["node"]: other for other in reversed(ordered) if other["node"] != first["node"]}
-    meanings = dict.fromkeys(ROW_OF[fact["fact"]].means for fact in _failures_of(status))
+    meanings = dict.fromkeys(ROW_OF[fact["fact"]].means for fact in _failures_of(status["machine"]))
     return {
         **first,
-        "node_rank": status.get("node_rank"),
+        "node_rank": status["node_rank"],
         "origin": "node",
         "evidence": [other["message"] for other in ordered if other["node"] == first["node"]],
         "rank": None,
         "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or first['message']}.",
-        "exit_code": status.get("exit_status"),
+        "exit_code": status["process"]["exit_status"],
         "echoes": list(others.values()),
     }
 
 
-def _said_failure(status: Status, fact: MachineFact) -> Echo:
-    return {"node": status["node"], "class": "node_failure", "message": fact["line"], "line": fact["line"]}
+def _said_failure(node: str, fact: MachineFact) -> Echo:
+    return {"node": node, "class": "node_failure", "message": fact["line"], "line": fact["line"]}
 
 
-def _measured_failure(status: Status, name: str, details: Details) -> Echo:
+def _measured_failure(node: str, name: str, details: Details) -> Echo:
     values = {"fact": name, "details": details}
     message = end_in_words("node_failure", "measured", values)
     measured = {"case": "measured", "values": as_json(values), "message": message}
-    return t.cast("Echo", {"node": status["node"], "class": "node_failure", **measured})
+    return t.cast("Echo", {"node": node, "class": "node_failure", **measured})
 
 
-def _failed_by_measure(seen: Seen) -> Iterable[tuple[Status, str, Details]]:
+def _failed_by_measure(seen: Seen) -> Iterable[tuple[str, str, Details]]:
     for status in seen.statuses:
         for name, effect, details in _measured(seen, status):
             if effect == "fail":
-                yield status, name, details
+                yield status["node"], name, details
 
 
-def _failures_of(status: Status) -> list[MachineFact]:
-    return [fact for fact in _facts_of(status) if is_failure(fact)]
+def _failures_of(machine: Machine) -> list[MachineFact]:
+    return [fact for fact in _facts_of(machine) if is_failure(fact)]
 
 
-def _facts_of(status: Status) -> list[MachineFact]:
-    changes = status.get("machine_changes")
+def _facts_of(machine: Machine) -> list[MachineFact]:
+    changes = machine["changes"]
     return changes.get("facts", []) if changes else []
 
 
 def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
     """Yield name, effect and details of each fact of a node's kernel log: a fact of two devices comes twice."""
-    for fact in _facts_of(status):
+    for fact in _facts_of(status["machine"]):
         detail = {
             "device": fact["device"],
             "seconds": fact["seconds"],
@@ -142,24 +145,25 @@ def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, Detail
 
 def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
     """Yield name, effect and details of what was measured on a node."""
-    found = {**_of_network(seen, status), **_of_accelerators(seen.accelerators.get(status["node"]))}
-    changes = status.get("machine_changes")
+    node, machine = status["node"], status["machine"]
+    found = {**_of_network(seen, node, machine), **_of_accelerators(seen.accelerators.get(node))}
+    changes = machine["changes"]
     if changes and changes["booted"]:
         found = {"booted": []}
     for name, details in found.items():
         yield name, MEASURED[name].effect, details
 
 
-def _of_network(seen: Seen, status: Status) -> dict[str, Details]:
-    changes = status.get("machine_changes")
+def _of_network(seen: Seen, node: str, machine: Machine) -> dict[str, Details]:
+    changes = machine["changes"]
     if not changes:
         return {}
-    planned = next((devices_of(node) for node in seen.plan["nodes"] if node["node"] == status["node"]), None)
+    planned = next((devices_of(one) for one in seen.plan["nodes"] if one["node"] == node), None)
     used = planned or device_names(None)
     down = changes.get("links_down", [])
     ports = [port for port in down if "/" in port and used.select(port.partition("/")[0])]
     errors = {name: grown for name, grown in changes["counters"].items() if _ERRORS.search(name)}
-    back = {name: grown for name, grown in broken_links(status).items() if name.partition(" ")[0] not in down}
+    back = {name: grown for name, grown in broken_links(machine).items() if name.partition(" ")[0] not in down}
     found = {
         "port_down": [{"link": link} for link in ports],
         "link_gone": [{"link": link} for link in down if link not in ports],
@@ -186,15 +190,15 @@ def _note(seen: Seen, name: str, by_node: Mapping[str, Details], reasons: Reason
     """Note what happened to some nodes: of one with its details, of several with their names alone."""
     if len(by_node) == 1:
         ((node, details),) = by_node.items()
-        lines = next((_lines(status, name) for status in seen.statuses if status["node"] == node), [])
+        lines = next((_lines(status["machine"], name) for status in seen.statuses if status["node"] == node), [])
         reasons.remark("machine_note", node, fact=name, details=details, lines=lines)
         return
     some = {node: details[:_NAMED] for node, details in list(by_node.items())[:_NAMED]}
     reasons.remark("machine_note", case="several_nodes", nodes=list(by_node), fact=name, details=some)
 
 
-def _lines(status: Status, name: str) -> list[str]:
-    return [fact["line"] for fact in _facts_of(status) if fact["fact"] == name][:_NAMED]
+def _lines(machine: Machine, name: str) -> list[str]:
+    return [fact["line"] for fact in _facts_of(machine) if fact["fact"] == name][:_NAMED]
 
 
 def _counts(counters: Mapping[str, int]) -> Details:
@@ -204,7 +208,7 @@ def _counts(counters: Mapping[str, int]) -> Details:
 
 def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:
     """Return the step that was trained so long after the start, counted back from the end by the step times."""
-    started_at, ended_at = status.get("started_at"), status.get("ended_at")
+    started_at, ended_at = status["process"]["started_at"], status["process"]["ended_at"]
     rows: pd.DataFrame | None = seen.attempts.get(status["node"])
     if rows is None and seen.together:
         rows = next(iter(seen.attempts.values()), None)

@@ -67,7 +67,7 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
         chosen = [max(trends, key=lambda node: trends[node]["samples"])]
         for name in _OF_THE_BATCH:
             _judge_agreement(name, {node: rows for node, rows in attempts.items() if name in rows}, reasons)
-    vocabularies = [size for status in seen.statuses for size in status.get("settings", {}).get("vocabulary", [])]
+    vocabularies = [size for status in seen.statuses for size in status["trainer"]["settings"].get("vocabulary", [])]
     vocabulary = max(2.0, *vocabularies) if vocabularies else _VOCABULARY
     for node in chosen:
         rows, trend = attempts[node], trends[node]

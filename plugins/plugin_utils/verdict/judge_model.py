@@ -7,7 +7,7 @@ import math
 import typing as t
 from collections.abc import Mapping
 
-from ..contracts import Plan, Status
+from ..contracts import Plan, Trainer
 from ..text.numbers import billions
 from .facts import trains_on_cpus
 from .reasons import FAIL, INCONCLUSIVE, Reasons
@@ -24,10 +24,9 @@ _PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "
 _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 
-def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Reasons) -> None:
+def judge_parameters(plan: Plan, node: str, trainer: Trainer, agrees: list[str], reasons: Reasons) -> None:
     """Note a model whose size is not the planned one, which CPUs could not train."""
-    workload = plan.get("workload")
-    node, settings = status["node"], status.get("settings", {})
+    workload, settings = plan.get("workload"), trainer["settings"]
     planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
     if plan.get("rehearsal") or planned < _LEAST_BILLIONS:
         return
@@ -44,9 +43,9 @@ def judge_parameters(plan: Plan, status: Status, agrees: list[str], reasons: Rea
         agrees.append(f"{billions(found[0])} parameters")
 
 
-def judge_parallelism(status: Status, reasons: Reasons) -> None:
+def judge_parallelism(node: str, trainer: Trainer, reasons: Reasons) -> None:
     """Note a log whose parallel sizes do not match its number of ranks, or do not divide its batch."""
-    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
+    ranks, settings = trainer["world_size"], trainer["settings"]
     if not ranks or "data_parallelism" not in settings or any(len(settings.get(name, ())) > 1 for name in _PARALLEL):
         return
     made = math.prod(settings[name][0] for name in _PARALLEL if name in settings)
@@ -59,12 +58,11 @@ def judge_parallelism(status: Status, reasons: Reasons) -> None:
         reasons.argue(INCONCLUSIVE, "settings_differ", node, case="micro_batches", **values)
 
 
-def judge_flops_of_step(status: Status, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+def judge_flops_of_step(node: str, trainer: Trainer, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s × step time that differs from the TFLOPs of a step that the trainer prints at the start."""
-    said = status.get("settings", {}).get("tflops_of_step", [])
+    said = trainer["settings"].get("tflops_of_step", [])
     if len(said) != 1 or said[0] < _LEAST_TFLOPS or not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
-    node = status["node"]
     made = float((rows["tflops_per_gpu"] * rows["step_time_ms"])[rows["counted"]].median()) / 1000.0
     if not math.isfinite(made):
         return

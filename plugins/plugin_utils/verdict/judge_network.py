@@ -20,6 +20,7 @@ from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 if t.TYPE_CHECKING:
     import pandas as pd
 
+    from ...module_utils.node.contracts import Traffic
     from ..contracts import Statistics
 
 _TCP = "NET/Socket"
@@ -38,13 +39,17 @@ def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
     """
     if not is_asked(plan):
         return
-    networks_of = {status["node"]: status["transports"] for status in statuses if status.get("transports")}
+    networks_of = {status["node"]: found for status in statuses if (found := status["trainer"]["transports"])}
     over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
     for node in over_tcp:
         reasons.argue(FAIL, "tcp_transport", node, transports=networks_of[node])
     if over_tcp:
         return
-    traffic_of = {status["node"]: moved for status in statuses if (moved := rdma_traffic(plan, status, attempts))}
+    traffic_of = {
+        status["node"]: moved
+        for status in statuses
+        if (moved := rdma_traffic(plan, status["node"], status["machine"]["traffic"], attempts))
+    }
     _judge_unproven(plan, statuses, networks_of, traffic_of, reasons)
     proven = {node: moved for node, moved in traffic_of.items() if moved.suffices}
     if proven:
@@ -140,14 +145,17 @@ class RdmaTraffic:
         return {device: sent for device, sent in self.by_device.items() if sent < _IDLE * usual}
 
 
-def rdma_traffic(plan: Plan, status: Status, attempts: Mapping[str, pd.DataFrame]) -> RdmaTraffic | None:
+def rdma_traffic(
+    plan: Plan, node: str, traffic: Mapping[str, Traffic], attempts: Mapping[str, pd.DataFrame]
+) -> RdmaTraffic | None:
     """Return what the RDMA devices of a node sent; None if they have no counters, or no step is known.
 
-    ``attempts`` are the steps of the nodes' last attempts: what was sent in earlier ones comes on top.
+    ``traffic`` is by port. ``attempts`` are the steps of the nodes' last attempts: what was sent in earlier
+    ones comes on top.
     """
-    wanted = next((devices_of(node) for node in plan["nodes"] if node["node"] == status["node"]), device_names(None))
+    wanted = next((devices_of(one) for one in plan["nodes"] if one["node"] == node), device_names(None))
     by_device: dict[str, int] = {}
-    for port, moved in status.get("traffic", {}).items():
+    for port, moved in traffic.items():
         device = port.partition("/")[0]
         if wanted.select(device):
             by_device[device] = by_device.get(device, 0) + moved["sent"]
@@ -175,7 +183,7 @@ def judge_world(
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
         return
     ranks = workload["gpus"]
-    sizes = {status["node"]: size for status in statuses if (size := status.get("world_size"))}
+    sizes = {status["node"]: size for status in statuses if (size := status["trainer"]["world_size"])}
     wrong = {node: size for node, size in sizes.items() if size != ranks}
     for node, size in wrong.items():
         alone = size * nodes == ranks
@@ -192,7 +200,7 @@ def judge_world(
 
 def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
     """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
-    for size, _name in communicators(status):
+    for size, _name in communicators(status["trainer"]):
         if size > ranks:
             reasons.argue(FAIL, "world_size", status["node"], case="nccl", world_size=size, ranks=ranks)
 

@@ -42,7 +42,7 @@ def judge_finite(seen: Seen, reasons: Reasons) -> None:
     _judge_evidence(last_steps, reasons)
     _judge_other_fields(last_steps, reasons)
     for status in seen.statuses:
-        for where in status.get("arguments", {}).get("evaluation_not_finite", []):
+        for where in status["trainer"]["arguments"].get("evaluation_not_finite", []):
             reasons.argue(FAIL, "not_finite", status["node"], case="evaluation", where=where)
     nan_iterations = last[(last["metric"] == "nan_iterations") & (last["value"] > 0)]
     for (node,), rows in _groups(nan_iterations, "node"):

@@ -61,7 +61,7 @@ def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
     those of this run. Logs that nobody followed have no such record.
     """
     for status in seen.statuses:
-        rows, ran = seen.attempts.get(status["node"]), status.get("ran_seconds")
+        rows, ran = seen.attempts.get(status["node"]), status["process"]["ran_seconds"]
         if rows is None or ran is None or _TIME not in rows:
             continue
         times = rows.loc[rows["counted"], _TIME]

@@ -9,7 +9,7 @@ import typing as t
 import numpy as np
 
 from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
-from ..contracts import Plan, Status
+from ..contracts import Plan, Trainer
 from ..text.numbers import exact, field, is_count
 from .arguments import judge_arguments
 from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
@@ -54,10 +54,11 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
     agrees: dict[str, list[str]] = {status["node"]: [] for status in seen.statuses}
     of_job: dict[str, tuple[str, float]] = {}
     for status in seen.statuses:
-        node, settings = status["node"], status.get("settings", {})
+        node, trainer = status["node"], status["trainer"]
+        settings = trainer["settings"]
         compared = _Compared(node, agrees[node], of_job if seen.together else None, reasons)
-        _judge_ranks(status, compared, None if seen.together else planned.get("gpus"))
-        judge_arguments(plan, node, status.get("arguments", {}), agrees[node], reasons)
+        _judge_ranks(trainer, compared, None if seen.together else planned.get("gpus"))
+        judge_arguments(plan, node, trainer["arguments"], agrees[node], reasons)
         for name in _SETTINGS:
             values = settings.get(name, [])
             if len(values) > 1:
@@ -67,19 +68,21 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
                 compared.with_others(name, values[0])
         if node in attempts and planned.get("iterations"):
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
-        total = status.get("steps_total")
+        total = status["steps"]["steps_total"]
         if node in attempts and total is not None:
             # Of the step lines; without a plan it has to be that of the settings.
             compared.with_plan("iterations", total, planned.get("iterations"))
             if "iterations" not in planned:
                 compared.with_others("iterations", total)
-        judge_parallelism(status, reasons)
-        judge_parameters(plan, status, agrees[node], reasons)
+        judge_parallelism(node, trainer, reasons)
+        judge_parameters(plan, node, trainer, agrees[node], reasons)
     # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
     alone = seen.together and grammar.printed_by == LAST_RANK and len(attempts) > 1
     workload = None if alone else seen.workload
+    of_all = [status["trainer"] for status in seen.statuses]
     for status in seen.statuses:
-        node, settings = status["node"], status.get("settings", {})
+        node, trainer = status["node"], status["trainer"]
+        settings = trainer["settings"]
         if node in attempts:
             rows = attempts[node]
             # Of steps that print their batch, it may grow up to the one that the configuration says.
@@ -87,15 +90,15 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
             batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
             compared = _Compared(node, agrees[node], None, reasons)
             _judge_samples(compared, rows, batch, bars=grammar.bars, resumed="resumed" in settings)
-            tokens = _tokens_of_gpu(plan, status) or _tokens_by_logs(seen.statuses if seen.together else [status], rows)
-            _judge_tokens_with_loss(plan, status, rows, tokens, reasons)
+            tokens = _tokens_of_gpu(plan, trainer) or _tokens_by_logs(of_all if seen.together else [trainer], rows)
+            _judge_tokens_with_loss(compared, plan, trainer, rows, tokens)
             if grammar.bars:
                 judge_bars(node, rows, tokens, reasons)
             else:
                 judge_tokens(node, rows, tokens, agrees[node], reasons)
                 judge_flops(node, rows, workload, agrees[node], reasons)
                 judge_stamps(node, rows, agrees[node], reasons)
-                judge_flops_of_step(status, rows, agrees[node], reasons)
+                judge_flops_of_step(node, trainer, rows, agrees[node], reasons)
     judge_same_flops(attempts if seen.together and grammar.printed_by == EVERY_RANK else {}, reasons)
     if planned and all(agrees.values()):
         reasons.argue(PASS, "workload")
@@ -149,9 +152,9 @@ class _Compared(t.NamedTuple):
         self.reasons.argue(FAIL, "other_workload", self.node, case=case, **values)
 
 
-def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> None:
+def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -> None:
     """Compare the number of ranks with the plan's or other nodes', and the batch it makes with the one in the log."""
-    node, ranks, settings = status["node"], status.get("world_size"), status.get("settings", {})
+    ranks, settings = trainer["world_size"], trainer["settings"]
     if not ranks:
         return
     if planned:
@@ -165,29 +168,29 @@ def _judge_ranks(status: Status, compared: _Compared, planned: float | None) -> 
         # MaxText rounds the batch of a device times the devices.
         if abs(made - whole[0]) >= max(1.0, accumulated):
             values = {"ranks": ranks, "batch_per_device": each[0], "found": made, "other": whole[0]}
-            compared.reasons.argue(FAIL, "other_workload", node, case="batch_of_ranks", **values)
+            compared.differs("batch_of_ranks", **values)
 
 
 def _judge_tokens_with_loss(
-    plan: Plan, status: Status, rows: pd.DataFrame, tokens: float | None, reasons: Reasons
+    compared: _Compared, plan: Plan, trainer: Trainer, rows: pd.DataFrame, tokens: float | None
 ) -> None:
     """Note steps in which more tokens have a loss than their batch has, or hardly any."""
-    batch = _tokens_of_batch(plan, status, tokens)
+    batch = _tokens_of_batch(plan, trainer, tokens)
     if not batch or "tokens_with_loss" not in rows:
         return
     most = float(rows["tokens_with_loss"].max())
     if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
-        reasons.argue(FAIL, "other_workload", status["node"], case="tokens_with_loss", found=most, planned=batch)
+        compared.differs("tokens_with_loss", found=most, planned=batch)
     idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
     if not idle.empty:
         values = {"metric": "tokens_with_loss", "steps": len(idle), "first_step": int(idle.iloc[0])}
-        reasons.argue(INCONCLUSIVE, "idle_steps", status["node"], case="tokens_with_loss", **values)
+        compared.reasons.argue(INCONCLUSIVE, "idle_steps", compared.node, case="tokens_with_loss", **values)
 
 
-def _tokens_of_batch(plan: Plan, status: Status, tokens: float | None) -> float | None:
+def _tokens_of_batch(plan: Plan, trainer: Trainer, tokens: float | None) -> float | None:
     """Return the tokens of a step: of all ranks, or where a log does not say these, of its batch."""
-    workload, settings = plan.get("workload"), status.get("settings", {})
-    ranks = workload["gpus"] if workload else status.get("world_size")
+    workload, settings = plan.get("workload"), trainer["settings"]
+    ranks = workload["gpus"] if workload else trainer["world_size"]
     if tokens and ranks:
         return tokens * ranks
     batch, length = (settings.get(name, []) for name in ("global_batch_size", "sequence_length"))
@@ -247,9 +250,9 @@ def _judge_samples(
     compared.differs("samples_consumed", step=int(steps[place]), **values)
 
 
-def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
+def _tokens_of_gpu(plan: Plan, trainer: Trainer) -> float | None:
     """Return the tokens per GPU and step: the plan's, or those of the log's own settings."""
-    workload, settings = plan.get("workload"), status.get("settings", {})
+    workload, settings = plan.get("workload"), trainer["settings"]
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]
     batch, length = (settings.get(name, []) for name in ("batch_per_device", "sequence_length"))
@@ -258,10 +261,10 @@ def _tokens_of_gpu(plan: Plan, status: Status) -> float | None:
     return None
 
 
-def _tokens_by_logs(statuses: list[Status], rows: pd.DataFrame) -> float | None:
+def _tokens_by_logs(trainers: list[Trainer], rows: pd.DataFrame) -> float | None:
     """Return the tokens per GPU and step from all logs of one job, if its batch stays the same."""
-    lengths = {value for status in statuses for value in status.get("settings", {}).get("sequence_length", [])}
-    ranks = {status.get("world_size") for status in statuses} - {None, 0}
+    lengths = {value for trainer in trainers for value in trainer["settings"].get("sequence_length", [])}
+    ranks = {trainer["world_size"] for trainer in trainers} - {None, 0}
     batches = set(rows["global_batch_size"].dropna()) if "global_batch_size" in rows else set()
     if len(lengths) == len(ranks) == len(batches) == 1:
         return float(batches.pop() * lengths.pop() / t.cast(int, ranks.pop()))

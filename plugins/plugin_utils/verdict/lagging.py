@@ -38,7 +38,7 @@ def lagging(statuses: Iterable[Status], goal: int | None = None) -> Lagging | No
     ``goal`` is the last step of the run, None if unknown.
     """
     statuses = list(statuses)
-    seen = [_Seen(status["node"], rank) for status in statuses for rank in status.get("ranks_seen") or ()]
+    seen = [_Seen(status["node"], rank) for status in statuses for rank in status["hang"]["ranks"]]
     return (
         _odd_state(seen, _HALTED)
         or _behind(statuses, goal)
@@ -53,7 +53,7 @@ def _behind(statuses: Sequence[Status], goal: int | None) -> Lagging | None:
 
     What a log says of steps that cannot have been taken shows nothing.
     """
-    steps = {status["node"]: status.get("last_step") for status in statuses}
+    steps = {status["node"]: status["steps"]["last_step"] for status in statuses}
     known = {node: step for node, step in steps.items() if step is not None and (goal is None or step <= goal)}
     if len(known) < max(2, len(steps)):
         return None

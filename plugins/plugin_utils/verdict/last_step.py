@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import EVERY_RANK, Grammar
 from ..contracts import Plan, Status
-from ..run.status import last_line_of, said_interval
+from ..run.status import ended_well, last_line_of, said_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +50,9 @@ def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: M
     logs.
     """
     planned = plan["parameters"]["iterations"] or 0
-    announced = [total for status in statuses if (total := status.get("steps_total"))]
+    announced = [total for status in statuses if (total := status["steps"]["steps_total"])]
     total = max(planned, min(announced, default=0)) if planned else max(announced, default=0)
-    said = [value for status in statuses for value in status.get("settings", {}).get("iterations", [])]
+    said = [value for status in statuses for value in status["trainer"]["settings"].get("iterations", [])]
     total = total or int(max(said, default=0))
     goal = plan["first_step"] + total - 1 if total else None
     steps_of = {status["node"]: last_step_of(attempts, status["node"]) for status in statuses}
@@ -62,12 +62,12 @@ def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: M
     by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
     if goal is None:
         return Reached(None, None, by_node, frozenset())
-    last_line = last_line_of(goal, said_interval(status.get("settings", {}) for status in statuses))
+    last_line = last_line_of(goal, said_interval(status["trainer"]["settings"] for status in statuses))
     short = {node for node, step in steps_of.items() if not _at_least(step, last_line)}
     if together and with_steps and short.isdisjoint(with_steps):
         short = set()
-    exited = [status for status in statuses if status["status"] == "exited" and status.get("exit_status") == 0]
-    return Reached(goal, last_line, by_node, frozenset(short.intersection(status["node"] for status in exited)))
+    ended = {status["node"] for status in statuses if ended_well(status)}
+    return Reached(goal, last_line, by_node, frozenset(short & ended))
 
 
 def _at_least(step: int | None, goal: int) -> bool:

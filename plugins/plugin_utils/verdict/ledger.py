@@ -15,6 +15,7 @@ import numpy as np
 from ...module_utils.logs.record import METRICS
 from ..contracts import Echo, LedgerEntry, LedgerOfNode, LedgerRow, Reason, Status, Verdict
 from ..run.blame import nobody_is_blamed
+from ..run.status import ended_well
 from ..text.catalogue import PROOFS
 from ..text.sentences import filled
 from .checks import ROWS
@@ -63,7 +64,7 @@ def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> 
         )
         if agreed:
             proofs["workload"] = _proof("agrees", agrees=agreed)
-        entries: LedgerOfNode = {"node": node, "node_rank": status.get("node_rank"), "rows": {}}
+        entries: LedgerOfNode = {"node": node, "node_rank": status["node_rank"], "rows": {}}
         for row in ROWS:
             reason, found = against.get((row, node)) or against.get((row, None)), proofs[row]
             if row == "failures" and node in failures:
@@ -106,7 +107,10 @@ def _failures_of(seen: Seen) -> dict[str, Proof]:
     if not first:
         return {}
     found = {failure["node"]: failure for failure in (*first["echoes"], t.cast(Echo, first))}
-    lines = {status["node"]: {text["line"] for text in texts_of(status)} for status in seen.statuses}
+    lines = {
+        status["node"]: {text["line"] for text in texts_of(status["log"], status["machine"])}
+        for status in seen.statuses
+    }
     return {
         node: Proof("failed", {"class": failure["class"], "line": failure["line"]})
         for node, failure in found.items()
@@ -135,16 +139,15 @@ def _printed_elsewhere(seen: Seen) -> Proof | None:
 
 def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
     """Return by row what a node's end and its log prove, without its steps; None for no evidence."""
-    plan, signs, run_id = seen.plan, status.get("signs"), status.get("log_run_id")
-    ended_well = status["status"] == "exited" and status.get("exit_status") == 0
-    log = _proof(run_id=run_id) if run_id == plan["run_id"] else None
+    plan, signs, log = seen.plan, status["trainer"]["signs"], status["log"]
+    named = _proof(run_id=log["run_id"]) if log["run_id"] == plan["run_id"] else None
     sign_of_life = _proof("line", line=signs[0].strip()) if signs else None
-    lines = [line.strip() for line in status.get("last_lines", []) if line.strip()]
+    lines = [line.strip() for line in log["last_lines"] if line.strip()]
     return {
-        "exit status": _proof(exit_status=0) if ended_well else None,
-        "log": _proof("named_by_user") if plan.get("logs") else log,
-        "sign of life": sign_of_life if status.get("last_step") is None else _proof(),
-        "failures": _proof() if status.get("failures_at_end") == [] else None,
+        "exit status": _proof(exit_status=0) if ended_well(status) else None,
+        "log": _proof("named_by_user") if plan.get("logs") else named,
+        "sign of life": sign_of_life if status["steps"]["last_step"] is None else _proof(),
+        "failures": _proof() if log["failures_at_end"] == [] else None,
         "network": _network(seen, status),
         "last line": _proof(line=lines[-1][:_MOST_CHARACTERS]) if lines else None,
     }
@@ -152,8 +155,8 @@ def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
 
 def _network(seen: Seen, status: Status) -> Proof | None:
     """Return which network a node used, by its counters and its log; None if that is not known and has to be."""
-    moved = rdma_traffic(seen.plan, status, seen.attempts)
-    transports = list(status.get("transports") or ())
+    moved = rdma_traffic(seen.plan, status["node"], status["machine"]["traffic"], seen.attempts)
+    transports = status["trainer"]["transports"]
     if moved and moved.suffices:
         values = {"sent": moved.sent, "devices": len(moved.by_device), "least": moved.least}
         return (

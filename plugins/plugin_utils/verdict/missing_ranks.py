@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import typing as t
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 
 from ...module_utils.node.contracts import GroupSeen, Pending
-from ..contracts import Status
+from ..contracts import Hang
 
 # Every rank contributes the same amount to these.
 _SAME_SIZES = frozenset({"all_reduce", "broadcast", "_allgather_base", "_reduce_scatter_base"})
@@ -74,25 +74,25 @@ class _Stuck(t.NamedTuple):
     silent: list[int]
 
 
-def missing_ranks(statuses: Iterable[Status]) -> Found:
+def missing_ranks(hangs: Mapping[str, Hang]) -> Found:
     """Return which rank others wait for, as far as the dumps of a run's nodes show it."""
-    dumps = _dumps_of(list(statuses))
+    dumps = _dumps_of(hangs)
     stuck = [*_stuck_collectives(dumps), *_stuck_transfers(dumps)]
     late = _different(dumps, stuck) or _absent(dumps, stuck) or _not_started(dumps, stuck)
     return Found(late, _silent(dumps, stuck), [_in_words(one, dumps) for one in stuck[:_MOST_LINES]])
 
 
-def _dumps_of(statuses: list[Status]) -> _Dumps:
+def _dumps_of(hangs: Mapping[str, Hang]) -> _Dumps:
     groups: dict[int, dict[_Key, GroupSeen]] = {}
     nodes: dict[int, str] = {}
     places: dict[int, int] = {}
     unread: set[int] = set()
-    for status in statuses:
-        for seen in status.get("ranks_seen") or ():
-            nodes[seen["rank"]] = status["node"]
+    for node, hang in hangs.items():
+        for seen in hang["ranks"]:
+            nodes[seen["rank"]] = node
             places |= {seen["rank"]: seen["local_rank"]} if "local_rank" in seen else {}
-        for recorded in status.get("recorded") or ():
-            nodes[recorded["rank"]] = status["node"]
+        for recorded in hang["recorded"]:
+            nodes[recorded["rank"]] = node
             if recorded["groups"] is None:
                 unread.add(recorded["rank"])
             else:

@@ -29,9 +29,9 @@ def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
     if seen.plan["mode"] != "multi_node" or not isinstance(gpus, int) or split not in (None, 1):
         return
     for status in seen.statuses:
-        rank, lead, lines = (*status.get("settings", {}).get("slowest_rank", ()), 0.0, 0.0, 0.0)[:3]
+        rank, lead, lines = (*status["trainer"]["settings"].get("slowest_rank", ()), 0.0, 0.0, 0.0)[:3]
         if not (lines >= _FEWEST_LINES and lead > _SHARE * lines):
             continue
-        node = next((one["node"] for one in seen.statuses if one.get("node_rank") == rank // gpus), None)
+        node = next((one["node"] for one in seen.statuses if one["node_rank"] == rank // gpus), None)
         if node:
             reasons.remark("slow_rank", node, rank=int(rank), gpu=int(rank % gpus), lines=int(lines), share=_SHARE)

@@ -32,7 +32,7 @@ def note_survived(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         node = status["node"]
         lines: set[str] = set()
-        for fault in filter(_is_a_fault, status.get("survived", [])):
+        for fault in filter(_is_a_fault, status["log"]["survived"]):
             if fault["line"] in lines:
                 continue
             lines.add(fault["line"])
@@ -60,6 +60,6 @@ def _note_restarts(seen: Seen, node: str, reasons: Reasons) -> None:
 def note_unusual(seen: Seen, reasons: Reasons) -> None:
     """Note the lines at the end of a node's log that sound like a failure, for whoever wants to look."""
     for status in seen.statuses:
-        lines = list(dict.fromkeys(line["line"] for line in status.get("unusual_at_end", [])))
+        lines = list(dict.fromkeys(line["line"] for line in status["log"]["unusual_at_end"]))
         if lines:
             reasons.remark("unusual_last_lines", status["node"], lines=lines)

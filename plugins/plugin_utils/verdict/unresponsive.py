@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..contracts import Status
+from ..contracts import Hang
 from .missing_ranks import Late
 
 # "Process 3487984 on node 172.16.64.213 managing GPU 5", below one of these; see docs.nvidia.com, NCCL, RAS.
@@ -16,12 +16,12 @@ _PROCESS = re.compile(r"Process \d+ on node (\S+) managing GPUs? ([\d, ]+)")
 _PREFIX = "NCCL RAS: "
 
 
-def unresponsive(statuses: Iterable[Status], nodes: Mapping[str, str]) -> tuple[Late | None, list[str]]:
+def unresponsive(hangs: Iterable[Hang], nodes: Mapping[str, str]) -> tuple[Late | None, list[str]]:
     """Return the process that does not answer, if all that do not are on one node, and the report as evidence.
 
     ``nodes`` are the names of nodes by their addresses; of other addresses nothing is known.
     """
-    report = next((status["ras"] for status in statuses if status.get("ras")), [])
+    report = next((hang["ras"] for hang in hangs if hang["ras"]), [])
     found: dict[str, set[str]] = {}
     below = False
     for line in map(str.strip, report):

@@ -26,7 +26,7 @@ def with_whole_run(
 
     ``attempts`` are the steps of the last attempt by node, which need not count: a loss is reached in the warm-up, too.
     """
-    settings = {status["node"]: status.get("settings", {}) for status in statuses}
+    settings = {status["node"]: status["trainer"]["settings"] for status in statuses}
     # The last step at which the first line of a whole training may stand.
     first_line = plan["first_step"] + (said_interval(settings.values()) or 1) - 1
     return {

@@ -6,7 +6,9 @@ from __future__ import annotations
 import typing as t
 from datetime import UTC, datetime, timedelta
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_row import row_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -53,8 +55,8 @@ def plan_of(run_id: str, nodes: int = 2, env: dict[str, str] | None = None, **ch
     return plan | changes
 
 
-def statuses_of(plan: dict[str, t.Any], image_id: str = "sha256:one") -> list[dict[str, t.Any]]:
-    return [{"node": node["node"], "status": "exited", "image_id": image_id} for node in plan["nodes"]]
+def statuses_of(plan: dict[str, t.Any], image_id: str = "sha256:one") -> list[Status]:
+    return [status_of({"node": node["node"], "status": "exited", "image_id": image_id}) for node in plan["nodes"]]
 
 
 def summary_of(

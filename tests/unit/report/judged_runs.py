@@ -7,6 +7,7 @@ import typing as t
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import METRICS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.judged_run import JudgedRun
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 EVIL = "a \"quoted\" \\ back\nslash \x1b[31mred\x1b[0m <tag> & 'more'"
 
@@ -91,7 +92,7 @@ def judged_run(verdict: str = "PASS", **changes: t.Any) -> JudgedRun:
         "config_file": "configs/llama.json",
         "nodes": [{"node": f"gpu{rank}", "node_rank": rank, "image": "rocm/megatron-lm:v25.5"} for rank in range(2)],
     }
-    return JudgedRun(summary, plan, [{"image_id": "sha256:abc"}, {"image_id": "sha256:abc"}])
+    return JudgedRun(summary, plan, [status_of({"node": f"gpu{rank}", "image_id": "sha256:abc"}) for rank in range(2)])
 
 
 FAILURE = {
@@ -138,4 +139,4 @@ def log_only_run() -> JudgedRun:
         "INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, thresholds=[], mfu=None, model="", gpu=""
     )
     plan = {"parameters": {"iterations": None}, "config_file": "", "nodes": [{"node": "gpu0", "node_rank": 0}]}
-    return JudgedRun(run.summary, plan, [{}])
+    return JudgedRun(run.summary, plan, [status_of({"node": "gpu0"})])

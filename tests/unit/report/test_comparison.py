@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from history_runs import plan_of, run_row, statuses_of, summary_of
+from history_runs import plan_of, run_row, summary_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import (
@@ -28,8 +28,8 @@ def runs(tmp_path):
         plan = plan_of(run_id, **changes)
         board = Board(tmp_path / run_id)
         board.write_plan(plan)
-        for status in statuses_of(plan):
-            board.update(status.pop("node"), **status)
+        for node in plan["nodes"]:
+            board.update(node["node"], status="exited", image_id="sha256:one")
         if judged:
             summary = summary_of(plan, tokens, verdict, hour, loss)
             (board.run_dir / "summary.json").write_text(json.dumps(summary))

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import hardware_rows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 
-def status(node: str, **changes: t.Any) -> dict[str, t.Any]:
+def status(node: str, **changes: t.Any) -> Status:
     nic = {"driver": "bnxt_en", "driver_version": "1.10.3", "firmware": "229.2", "rate": "400 Gb/sec"}
     hardware = {
         "os": "Ubuntu 22.04.5 LTS",
@@ -24,7 +26,7 @@ def status(node: str, **changes: t.Any) -> dict[str, t.Any]:
         "nics": [{"name": f"bnxt_re{place}", **nic} for place in range(8)],
         **changes,
     }
-    return {"node": node, "status": "exited", "image_id": "sha256:abc", "hardware": hardware}
+    return status_of({"node": node, "status": "exited", "image_id": "sha256:abc", "hardware": hardware})
 
 
 def test_nodes_that_are_alike_share_a_row() -> None:
@@ -50,11 +52,11 @@ def test_a_node_that_is_otherwise_has_a_row_of_its_own_behind_the_others() -> No
 
 
 def test_what_is_not_known_is_left_open() -> None:
-    (row,) = hardware_rows([{"node": "gpu0", "image_id": "sha256:abc"}])
+    (row,) = hardware_rows([status_of({"node": "gpu0", "image_id": "sha256:abc"})])
     assert row == {
         "nodes": "gpu0",
         **dict.fromkeys(("accelerators", "driver", "firmware", "system", "cpu")),
         "nics": [],
         "image": "sha256:abc",
     }
-    assert hardware_rows([{"node": "gpu0", "status": "not_started"}]) == []
+    assert hardware_rows([status_of({"node": "gpu0", "status": "not_started"})]) == []

@@ -10,6 +10,7 @@ import pytest
 from history_runs import plan_of, run_row, statuses_of, summary_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_row import row_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 
 def test_a_row_tells_the_run_its_key_and_its_values():
@@ -82,7 +83,7 @@ def test_a_single_node_is_the_first_point_of_a_scaling_curve_but_jobs_beside_eac
 
 def test_a_run_that_never_came_to_its_image_is_known_by_the_image_s_name():
     plan = plan_of("a")
-    statuses = [{"node": node["node"], "status": "not_started"} for node in plan["nodes"]]
+    statuses = [status_of({"node": node["node"], "status": "not_started"}) for node in plan["nodes"]]
     row = row_of(summary_of(plan, None, "ERROR", None), plan, statuses)
     assert row["image_digest"] == "rocm/megatron-lm:v25.5"
     assert row["samples"] == 0

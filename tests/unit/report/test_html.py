@@ -23,6 +23,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html impor
     render,
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.telemetry import telemetry_frame
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
 Run = dict[str, t.Any]
@@ -521,7 +522,10 @@ def test_stragglers_are_marked_where_nodes_are(summary: Run, plan: Run, make_ste
 
 def test_what_the_nodes_are_made_of_is_told_and_where_they_are_not_alike(summary: Run, plan: Run) -> None:
     assert "hardware" not in Page(render(summary, plan, NO_STEPS)).rows
-    statuses = [{"node": f"node-{rank:03}", "image_id": digest} for rank, digest in enumerate(("sha256:a", "sha256:b"))]
+    statuses = [
+        status_of({"node": f"node-{rank:03}", "image_id": digest})
+        for rank, digest in enumerate(("sha256:a", "sha256:b"))
+    ]
     page = Page(render(summary, plan, NO_STEPS, None, statuses))
     assert [row[0] for row in page.rows["hardware"][1:]] == ["node-000", "node-001"]
     assert "The nodes differ: there are 2 kinds." in page.text
@@ -543,7 +547,8 @@ def test_what_the_kernel_said_stands_beside_its_lines(summary: Run, plan: Run) -
     changes = {"booted": False, "counters": {}, "links_down": ["mlx5_0/1"], "kernel_log": ["NVRM: Xid 79"]}
     fact = {"fact": "xid_79", "device": "", "line": "x", "count": 1, "seconds": 1.0, "recovered": False}
     changes |= {"kernel_lines": 1, "kernel_failures": [], "facts": [fact]}
-    page = Page(render(summary, plan, NO_STEPS, None, [{"node": "node-000", "machine_changes": changes}]))
+    status = status_of({"node": "node-000", "machine_changes": changes})
+    page = Page(render(summary, plan, NO_STEPS, None, [status]))
     (row,) = page.rows["machine-changes"][1:]
     assert row[:2] == ["node-000", "mlx5_0/1 has no link"]
     assert "fallen off the bus" in row[2]

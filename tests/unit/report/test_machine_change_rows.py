@@ -1,20 +1,22 @@
 from __future__ import annotations
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import (
     machine_change_rows,
     unread_kernel_logs,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 QUIET: dict = {"booted": False, "counters": {}, "links_down": [], "kernel_log": [], "kernel_lines": 0}
 QUIET |= {"kernel_failures": [], "facts": []}
 
 
-def status(node: str, **changes) -> dict:
-    return {"node": node, "status": "exited", "machine_changes": QUIET | changes}
+def status(node: str, **changes) -> Status:
+    return status_of({"node": node, "status": "exited", "machine_changes": QUIET | changes})
 
 
 def test_nodes_on_which_nothing_happened_have_no_row():
-    assert machine_change_rows([status("gpu1"), {"node": "gpu2", "status": "unreachable"}]) == []
+    assert machine_change_rows([status("gpu1"), status_of({"node": "gpu2", "status": "unreachable"})]) == []
 
 
 def test_nodes_to_which_the_same_happened_share_a_row_and_a_boot_comes_first():

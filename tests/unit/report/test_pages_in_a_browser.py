@@ -7,7 +7,7 @@ import json
 
 import pytest
 from browser import Browser
-from history_runs import plan_of, run_row, statuses_of, summary_of
+from history_runs import plan_of, run_row, summary_of
 from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare import comparison_of
@@ -35,8 +35,8 @@ def page(request, tmp_path):
     for place, plan in enumerate(plans):
         board = Board(tmp_path / names[place])
         board.write_plan(plan)
-        for status in statuses_of(plan):
-            board.update(status.pop("node"), **status)
+        for node in plan["nodes"]:
+            board.update(node["node"], status="exited", image_id="sha256:one")
         (board.run_dir / SUMMARY).write_text(json.dumps(summaries[place]))
         row = run_row(names[place], 100.0 - place, place, nodes=place + 1, global_batch_size=64 * (place + 1))
         write_row(tmp_path / "history", row)

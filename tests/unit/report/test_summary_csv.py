@@ -30,7 +30,7 @@ def test_a_failure_is_told_in_short() -> None:
 def test_what_a_node_says_is_no_formula(said: str) -> None:
     run = judged_run()
     for status in run.statuses:
-        status["image_id"] = said
+        status["machine"]["image_id"] = said
     (row,) = csv.DictReader(io.StringIO(summary_csv(run)))
     assert row["image_digest"] == f"'{said}"
 

@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.whole_file import alone_in
 
 COLLECTIONS = Path(__file__).resolve().parents[3] / "collections"
@@ -82,25 +83,38 @@ def test_a_plan_that_is_not_whole_is_told_with_its_path(tmp_path):
 
 def test_what_is_known_of_a_node_grows_by_changes(tmp_path):
     board = Board(tmp_path)
-    assert board.status("gpu00") == {"node": "gpu00", "status": "not_started"}
+    assert board.status("gpu00") == status_of({"node": "gpu00", "status": "not_started"})
     board.update("gpu00", status="staged")
     assert board.update("gpu00", metrics={"loss": 2.0})["status"] == "staged"
-    assert Board(tmp_path).status("gpu00") == {"node": "gpu00", "status": "staged", "metrics": {"loss": 2.0}}
+    known = {"node": "gpu00", "status": "staged", "metrics": {"loss": 2.0}}
+    assert Board(tmp_path).status("gpu00") == status_of(known)
+
+
+def test_a_run_that_an_earlier_release_followed_is_picked_up_where_it_was(tmp_path):
+    board = Board(tmp_path)
+    written = {"node": "gpu00", "status": "running", "started_at": 5.0, "last_step": 7, "log_bytes": 9, "of_then": 1}
+    (board.node_dir("gpu00") / "status.json").write_text(json.dumps(written, indent=1))
+    status = board.status("gpu00")
+    assert (status["process"]["started_at"], status["steps"]["last_step"], status["log"]["bytes"]) == (5.0, 7, 9)
+    board.update("gpu00", status="stopped", finished=True)
+    assert board.has_finished("gpu00")
+    # So that release can still stop or report it.
+    kept = json.loads((tmp_path / "nodes/gpu00/status.json").read_text())
+    assert kept == {**written, "status": "stopped", "finished": True}
 
 
 def test_of_several_that_change_what_is_known_of_a_node_at_once_no_change_is_lost(tmp_path):
     board = Board(tmp_path)
 
-    def is_kept(writer: int) -> bool:
-        mine = f"of_{writer}"
+    def is_kept(mine: str) -> bool:
         board.update("gpu00", **{mine: 0})
         return all(
-            board.status("gpu00").get(mine) == value - 1 and board.update("gpu00", **{mine: value})
+            board.status("gpu00")["steps"][mine] == value - 1 and board.update("gpu00", **{mine: value})
             for value in range(1, 100)
         )
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(is_kept, range(4)))
+        assert all(pool.map(is_kept, ("first_step", "last_step", "starts", "conflicts")))
 
 
 def test_who_was_suspended_while_it_wrote_keeps_nobody_from_writing(tmp_path):
@@ -112,7 +126,7 @@ def test_who_was_suspended_while_it_wrote_keeps_nobody_from_writing(tmp_path):
 
 def test_a_status_keeps_values_that_are_not_finite(tmp_path):
     Board(tmp_path).update("gpu00", metrics={"loss": math.nan, "grad_norm": math.inf})
-    metrics = Board(tmp_path).status("gpu00")["metrics"]
+    metrics = Board(tmp_path).status("gpu00")["steps"]["metrics"]
     assert math.isnan(metrics["loss"])
     assert metrics["grad_norm"] == math.inf
 
@@ -165,8 +179,8 @@ print("reading", flush=True)
 seen = -1
 while seen < 300:
     status = board.status("gpu00")
-    assert status.get("count", -1) == len(status.get("filler", "")) - 1, status
-    seen = max(seen, status.get("count", -1))
+    assert status["steps"]["starts"] == len(status["message"]), status
+    seen = max(seen, status["steps"]["starts"] - 1)
     rows = [step for one in board.blocks("gpu00") for step in one["steps"]]
     assert rows == list(range(len(rows)))
 """
@@ -184,6 +198,6 @@ def test_another_process_never_reads_half_of_what_is_written(tmp_path):
     assert reader.stdout.readline() == "reading\n"
     for count in range(301):
         board.append_steps("gpu00", [block(count, filler="x" * 100)])
-        board.update("gpu00", count=count, filler="x" * (count + 1))
+        board.update("gpu00", starts=count + 1, message="x" * (count + 1))
     _, errors = reader.communicate(timeout=60)
     assert reader.returncode == 0, errors

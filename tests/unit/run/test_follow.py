@@ -92,9 +92,10 @@ def test_what_a_node_answers_stands_on_the_board(board):
     )
     status = follow(node, board)
     assert status == board.status("gpu00")
-    assert status["oom_killed"] is True
-    assert (status["status"], status["exit_status"], status["last_lines"]) == ("exited", 3, ["the end"])
-    assert (status["last_step"], status["steps_total"], status["metrics"]) == (3, 9, {"loss": 1.0})
+    process, steps = status["process"], status["steps"]
+    assert (status["status"], process["exit_status"], process["oom_killed"]) == ("exited", 3, True)
+    assert status["log"]["last_lines"] == ["the end"]
+    assert (steps["last_step"], steps["steps_total"], steps["metrics"]) == (3, 9, {"loss": 1.0})
     assert [row["step"] for row in rows_of(board.blocks("gpu00"))] == [1, 2, 3]
 
 
@@ -105,18 +106,18 @@ def test_networks_and_world_size_stand_on_the_board_as_last_told(board):
     ]
     for _ in range(2):
         status = follow(Node(*told), board)
-        assert (status["transports"], status["world_size"]) == (["NET/IB", "NET/OFI"], 16)
+        assert (status["trainer"]["transports"], status["trainer"]["world_size"]) == (["NET/IB", "NET/OFI"], 16)
 
 
 @pytest.mark.parametrize("memory", [{}, {"new_process": True}])
 def test_it_stands_on_the_board_that_a_process_began_behind_the_last_step(memory, board):
     status = follow(Node({**ENDED, "cursor": {"offset": 9, "step": 4, "memory": memory}}), board)
-    assert status["began_anew"] is bool(memory)
+    assert status["steps"]["began_anew"] is bool(memory)
 
 
 def test_it_stands_on_the_board_what_failed_behind_the_last_step(board):
     assert "failures_at_end" not in follow(Node(ENDED), board)
-    assert follow(Node({**ENDED, "failures_at_end": [failure("gpu_hang")]}), board)["failures_at_end"] == [
+    assert follow(Node({**ENDED, "failures_at_end": [failure("gpu_hang")]}), board)["log"]["failures_at_end"] == [
         failure("gpu_hang")
     ]
 
@@ -137,15 +138,15 @@ def test_times_are_those_of_the_controllers_clock(board, ahead):
     on_the_node = now + ahead
     ended = answer("exited", exit_status=0, started_at=on_the_node - 50, ended_at=on_the_node - 1, now=on_the_node)
     status = follow(Node(ended), board)
-    assert status["started_at"] == pytest.approx(now - 50, abs=20)
-    assert status["ended_at"] == pytest.approx(now - 1, abs=20)
-    assert status["ended_at"] - status["started_at"] == pytest.approx(49)
+    assert status["process"]["started_at"] == pytest.approx(now - 50, abs=20)
+    assert status["process"]["ended_at"] == pytest.approx(now - 1, abs=20)
+    assert status["process"]["ended_at"] - status["process"]["started_at"] == pytest.approx(49)
 
 
 def test_times_that_are_known_stay_as_they_are_however_often_a_run_is_followed(board):
     first = follow(Node(answer("exited", exit_status=0, ended_at=1005.0)), board)
     again = follow(Node(answer("exited", exit_status=0, ended_at=1005.0, now=1010.5)), board)
-    assert (again["started_at"], again["ended_at"]) == (first["started_at"], first["ended_at"])
+    assert again["process"] == first["process"]
 
 
 def test_a_node_that_was_given_up_and_answers_again_has_not_ended(board):
@@ -153,9 +154,9 @@ def test_a_node_that_was_given_up_and_answers_again_has_not_ended(board):
     statuses = []
     again = [answer(log_bytes=5), lambda: statuses.append(board.status("gpu00")) or ENDED]
     status = follow(Node(*again), board)
-    assert (statuses[0]["status"], statuses[0]["ended_at"]) == ("running", None)
-    assert (status["started_at"], status["status"]) == (lost["started_at"], "exited")
-    assert status["ended_at"] >= lost["ended_at"]
+    assert (statuses[0]["status"], statuses[0]["process"]["ended_at"]) == ("running", None)
+    assert (status["process"]["started_at"], status["status"]) == (lost["process"]["started_at"], "exited")
+    assert status["process"]["ended_at"] >= lost["process"]["ended_at"]
 
 
 @pytest.mark.parametrize("end", ["exited", "killed", "stopped"])
@@ -169,13 +170,13 @@ def test_following_ends_with_the_training(board, end):
     ids=["another command stopped it", "it ended", "it was stopped before it was followed"],
 )
 def test_a_stop_while_a_node_is_followed_interrupts_the_run(statuses, interrupted, board):
-    assert follow(Node(*map(answer, statuses)), board)["interrupted"] is interrupted
-    assert follow(Node(answer(statuses[-1])), board)["interrupted"] is interrupted
+    assert follow(Node(*map(answer, statuses)), board)["following"]["interrupted"] is interrupted
+    assert follow(Node(answer(statuses[-1])), board)["following"]["interrupted"] is interrupted
 
 
 def test_where_a_peer_failed_a_training_that_has_ended_is_read_to_the_end_of_its_long_log(board):
     node = Node(answer(), answer(has_ended=True), answer(has_ended=True), ENDED)
-    assert follow(node, board, news=news_of_a_failure())["exit_status"] == 0
+    assert follow(node, board, news=news_of_a_failure())["process"]["exit_status"] == 0
 
 
 def test_where_a_peer_failed_a_node_that_never_tells_the_end_is_not_followed_for_ever(board):
@@ -189,7 +190,7 @@ def test_a_node_that_is_lost_for_too_long_is_unreachable_since_it_was_heard_last
     node = Node(answer(), NodeLostError("Connection timed out"))
     status = follow(node, board, patience=Patience(interval=1, lost=0, stall=3600))
     assert (status["status"], status["message"]) == ("unreachable", "Connection timed out")
-    assert before <= status["ended_at"] <= time.time()
+    assert before <= status["process"]["ended_at"] <= time.time()
 
 
 def test_a_node_that_will_not_answer_any_more_is_unreachable_at_once(board):
@@ -199,7 +200,7 @@ def test_a_node_that_will_not_answer_any_more_is_unreachable_at_once(board):
 
 def test_a_node_that_answers_again_in_time_is_followed_on(board):
     status = follow(Node(NodeLostError("Connection timed out"), ENDED), board)
-    assert (status["status"], status["exit_status"]) == ("exited", 0)
+    assert (status["status"], status["process"]["exit_status"]) == ("exited", 0)
 
 
 def test_for_how_long_a_node_that_came_back_did_not_answer_stands_on_the_board(board, monkeypatch):
@@ -209,8 +210,8 @@ def test_for_how_long_a_node_that_came_back_did_not_answer_stands_on_the_board(b
     monkeypatch.setattr(follow_module.time, "time", lambda: float(next(clock)))
     lost = NodeLostError("Connection timed out")
     status = follow(Node(answer(), lost, lost, answer(), lost, ENDED), board)
-    assert [outage["seconds"] >= 0 for outage in status["outages"]] == [True, True]
-    assert status["outages"][0]["since"] <= status["outages"][1]["since"] <= time.time()
+    assert [outage["seconds"] >= 0 for outage in status["following"]["outages"]] == [True, True]
+    assert status["following"]["outages"][0]["since"] <= status["following"]["outages"][1]["since"] <= time.time()
     assert "outages" not in follow(Node(answer(), ENDED), board, name="gpu01")
 
 
@@ -223,7 +224,7 @@ def test_a_run_folder_that_was_removed_is_given_up_at_once_and_ends_the_others(b
 
 def test_what_happened_to_a_log_stays_on_the_board(board):
     cut = answer(log_problem="train.log was truncated or replaced: it has 0 bytes, but 7 had been read")
-    assert "7 had been read" in follow(Node(cut, answer(), ENDED), board)["log_problem"]
+    assert "7 had been read" in follow(Node(cut, answer(), ENDED), board)["log"]["problem"]
 
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -257,13 +258,13 @@ def test_a_log_that_no_longer_grows_is_a_stall(board):
     status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
     assert (status["status"], [one["code"] for one in status["problems"]]) == ("stalled", ["log_silent"])
     assert [request.get("look_at_ranks") for request in node.asked] == [None, None, None, True]
-    assert board.status("gpu00")["ranks_seen"] == seen
+    assert board.status("gpu00")["hang"]["ranks"] == seen
 
 
 def test_what_the_flight_recorder_of_a_failed_training_says_is_on_the_board(board):
     recorded = [{"rank": 0, "file": "/logs/nccl_trace_rank_0", "groups": []}]
     follow(Node(answer(status="exited", has_ended=True, exit_status=1, recorded=recorded)), board)
-    assert board.status("gpu00")["recorded"] == recorded
+    assert board.status("gpu00")["hang"]["recorded"] == recorded
 
 
 @pytest.mark.parametrize("away", ["this process", "another node"])
@@ -313,7 +314,7 @@ def test_the_accelerators_are_sampled_at_first_and_then_at_a_low_rate(board):
 def test_what_the_rdma_ports_moved_is_kept_as_it_was_last_heard(board):
     first, last = ({"mlx5_0/1": {"sent": sent, "received": sent}} for sent in (5, 9))
     status = follow(Node(answer(traffic=first), answer(), {**ENDED, "traffic": last}), board)
-    assert status["traffic"] == last
+    assert status["machine"]["traffic"] == last
 
 
 def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
@@ -365,7 +366,7 @@ def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more
     node = Node(answer(log_bytes=10), answer(log_bytes=90, failures=[failure("out_of_memory")]))
     status = follow(node, board, news=news)
     assert status["status"] == "running"
-    assert [found["class"] for found in status["failures"]] == ["out_of_memory"]
+    assert [found["class"] for found in status["log"]["failures"]] == ["out_of_memory"]
     assert node.answers == []
     # It need not wait as long as while all goes well.
     assert [request["wait_seconds"] for request in node.asked] == [2.0, 1.0]
@@ -373,7 +374,7 @@ def test_the_failure_or_stop_of_another_node_ends_a_multi_node_run_with_one_more
 
 def test_the_last_look_tells_a_node_that_failed_as_well(board):
     status = follow(Node(answer(), answer("exited", exit_status=1)), board, news=news_of_a_failure())
-    assert (status["status"], status["exit_status"]) == ("exited", 1)
+    assert (status["status"], status["process"]["exit_status"]) == ("exited", 1)
 
 
 def test_a_lost_node_is_waited_for_even_where_another_failed_as_it_may_be_the_cause(board):
@@ -393,7 +394,7 @@ def test_a_failure_text_is_forgotten_when_the_training_goes_on(board):
     goes_on[0]["failures"] = [failure("import_error")]
     last = answer("exited", exit_status=1, failures=[failure("python_error")], log_bytes=9)
     status = follow(Node(*goes_on, last), board)
-    assert [found["class"] for found in status["failures"]] == ["python_error"]
+    assert [found["class"] for found in status["log"]["failures"]] == ["python_error"]
 
 
 def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
@@ -402,7 +403,7 @@ def test_a_failure_text_stays_while_the_steps_may_be_from_before_it(board):
         *(answer(blocks=[block([n])], log_bytes=n) for n in (1, 2)),
         ENDED,
     ]
-    assert [found["class"] for found in follow(Node(*answers), board)["failures"]] == ["gpu_hang"]
+    assert [found["class"] for found in follow(Node(*answers), board)["log"]["failures"]] == ["gpu_hang"]
 
 
 def test_a_failure_text_on_a_silent_node_is_forgotten_when_the_steps_of_another_go_on(board):
@@ -416,13 +417,13 @@ def test_a_failure_text_on_a_silent_node_is_forgotten_when_the_steps_of_another_
         return give
 
     node = Node(while_the_other_trains("import_error"), *[while_the_other_trains()] * 2, ENDED)
-    assert follow(node, board, news=news)["failures"] == []
+    assert follow(node, board, news=news)["log"]["failures"] == []
 
 
 def test_a_failure_text_stays_while_the_training_does_not_go_on(board):
     silent = [answer(log_bytes=number) for number in range(1, 9)]
     silent[0]["failures"] = [failure("gpu_hang")]
-    assert [found["class"] for found in follow(Node(*silent, ENDED), board)["failures"]] == ["gpu_hang"]
+    assert [found["class"] for found in follow(Node(*silent, ENDED), board)["log"]["failures"]] == ["gpu_hang"]
 
 
 def test_more_nodes_are_asked_less_often():
@@ -432,9 +433,9 @@ def test_more_nodes_are_asked_less_often():
 def test_a_node_that_was_seen_to_run_has_not_ended_before(board):
     before = time.time()
     status = follow(Node(answer(), answer("exited", exit_status=1, started_at=1.0, ended_at=2.0, now=1010.0)), board)
-    assert before <= status["ended_at"] <= time.time()
+    assert before <= status["process"]["ended_at"] <= time.time()
 
 
 def test_a_node_does_not_end_in_the_future(board):
     status = follow(Node(answer("exited", exit_status=1, ended_at=9e9, now=1010.0)), board)
-    assert status["ended_at"] <= time.time()
+    assert status["process"]["ended_at"] <= time.time()

@@ -333,7 +333,7 @@ def test_an_unexpected_answer_ends_the_node_on_the_board_like_any_failure(tmp_pa
     status = follow_answers(Board(tmp_path), lambda: changed("log_bytes", 11), bad)
     assert (status["status"], status["message"]) == ("bad_answer", "its answer is not a JSON object")
     assert Board(tmp_path).status("gpu00") == status
-    assert status["last_step"] == 2
+    assert status["steps"]["last_step"] == 2
 
 
 def test_steps_without_end_fill_no_disk_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,14 +77,14 @@ def test_a_run_goes_through_its_phases_on_every_node(board):
     for phase in ANSWERS:
         assert cluster.of(phase) == NODES
     assert [board.status(node)["status"] for node in NODES] == ["exited"] * 3
-    assert board.status("gpu01")["program"] == "a" * 64
+    assert board.status("gpu01")["following"]["program"] == "a" * 64
     assert {board.log_path(node).read_bytes() for node in NODES} == {LOG}
 
 
 @pytest.mark.parametrize(
     ("error", "status", "unfit"),
     [
-        (lost(problem("no_route", said="No route to host")), "unreachable", None),
+        (lost(problem("no_route", said="No route to host")), "unreachable", False),
         (refused(problem("port_taken", port=1, why="in use")), "not_started", True),
         (NodeError("an earlier version said this"), "not_started", True),
         (NodeHeldError(["other"], True, [], "the node is held by run other"), "not_started", False),
@@ -96,7 +96,7 @@ def test_what_is_wrong_with_a_node_keeps_no_other_from_being_asked_and_is_on_the
     assert cluster.of("stage") == NODES
     assert [board.status(node)["status"] for node in NODES] == ["staged", status, "staged"]
     assert (board.status("gpu01")["message"], board.status("gpu01")["problems"]) == (str(error), error.problems)
-    assert board.status("gpu01").get("unfit") is unfit
+    assert board.status("gpu01")["unfit"] is unfit
     cluster.given = {}
     cluster.phases.stage(lambda _node: {})
     assert [board.status(node)["unfit"] for node in NODES] == [False] * 3
@@ -143,7 +143,7 @@ def test_the_same_fault_of_all_nodes_is_one_problem_and_one_warning(board):
 @pytest.mark.parametrize(("mode", "last"), [("multi_node", "running"), ("single_node", "exited")])
 def test_a_node_that_refuses_to_start_is_a_problem_and_ends_a_multi_node_run_and_no_other(board, mode, last):
     def until_the_other_has_refused() -> dict[str, t.Any]:
-        while not board.status("gpu00").get("message"):
+        while not board.status("gpu00")["message"]:
             pass
         ended = cluster.asked.count(("gpu01", "follow")) > 3
         return {**ANSWERS["follow"], "status": "exited" if ended else "running", "has_ended": ended}
@@ -273,8 +273,8 @@ def test_a_node_that_finished_where_its_training_ended_is_not_asked_again_until_
     assert cluster.phases.finish(1.0) == Outcome()
     assert cluster.of("stop") == cluster.of("collect") == ["gpu00", "gpu02"]
     assert board.log_path("gpu01").read_bytes() == LOG[::-1]
-    assert board.status("gpu01")["machine_changes"] == CHANGES
-    assert board.status("gpu01")["traffic"] == TRAFFIC
+    assert board.status("gpu01")["machine"]["changes"] == CHANGES
+    assert board.status("gpu01")["machine"]["traffic"] == TRAFFIC
     cluster.phases.stage(lambda _node: {})
     cluster.phases.finish(1.0)
     assert cluster.of("stop") == ["gpu00", "gpu00", "gpu01", "gpu02", "gpu02"]
@@ -338,7 +338,7 @@ def test_how_a_training_ended_that_nobody_followed_is_asked_when_it_is_stopped(
     cluster = Cluster(board, {**stopped, ("gpu01", "follow"): {**ANSWERS["follow"], **followed}}, mode)
     assert cluster.phases.finish(1.0).problems == []
     assert cluster.of("follow") == ["gpu01", "gpu02"]
-    assert (board.status("gpu01")["status"], board.status("gpu01")["exit_status"]) == (status, exit_status)
+    assert (board.status("gpu01")["status"], board.status("gpu01")["process"]["exit_status"]) == (status, exit_status)
     assert (board.status("gpu00")["status"], board.status("gpu02")["status"]) == ("stopped", "exited")
 
 

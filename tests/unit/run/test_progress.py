@@ -7,6 +7,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader, progress_line
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 PLAN = {
     "run_id": "the-run",
@@ -15,6 +16,10 @@ PLAN = {
     "nodes": [{"node": "gpu00"}, {"node": "gpu01"}],
 }
 NOW = 10_000.0
+
+
+def line_of(plan: dict, *known: dict) -> str:
+    return progress_line(plan, [status_of(one) for one in known], NOW)
 
 
 def running(node: str = "gpu00", **changes) -> dict:
@@ -82,13 +87,13 @@ TEST_LINES = [
 
 @pytest.mark.parametrize(("statuses", "line"), [case[1:] for case in TEST_LINES], ids=[case[0] for case in TEST_LINES])
 def test_one_line_tells_where_a_run_is(statuses, line):
-    assert progress_line(PLAN, statuses, NOW).startswith(line)
+    assert line_of(PLAN, *statuses).startswith(line)
 
 
 def test_a_line_of_a_long_run_fits_a_terminal():
     plan = PLAN | {"run_id": "20261127-105749-llama3_1_405b-mi300x", "parameters": {"iterations": 50_000}}
     status = running(**at(49, step_time_ms=999.9, tokens_per_sec_per_gpu=12786.9, loss=11.27123))
-    assert len(progress_line(plan, [status], NOW)) <= 80
+    assert len(line_of(plan, status)) <= 80
 
 
 def test_nodes_that_train_by_themselves_are_counted_by_their_states():
@@ -96,21 +101,21 @@ def test_nodes_that_train_by_themselves_are_counted_by_their_states():
     fast = [running(f"gpu{n:02}", **at(31, step_time_ms=100.0, tokens_per_sec_per_gpu=9_740.0)) for n in range(14)]
     dead = {"node": "gpu14", "status": "exited", "exit_status": 1, **at(3)}
     slow = running("gpu15", **at(28, step_time_ms=108.0, tokens_per_sec_per_gpu=9_000.0))
-    line = progress_line(plan, [*fast, dead, slow], NOW)
+    line = line_of(plan, *fast, dead, slow)
     assert line == "14 running at step 31/200  9,740 tokens/s per GPU  1 failed (gpu14)  1 slow (gpu15 at step 28)"
     ended = [{**status, **DONE} for status in (*fast, slow)]
-    assert progress_line(plan, [*ended, dead], NOW) == "15 done  1 failed (gpu14)"
+    assert line_of(plan, *ended, dead) == "15 done  1 failed (gpu14)"
 
 
 def test_a_node_that_starts_late_is_not_slow():
     late = running("gpu02", **at(9, step_time_ms=100.0))
     nodes = [running(f"gpu0{n}", **at(31, step_time_ms=100.0)) for n in range(2)]
-    assert "slow" not in progress_line(PLAN | {"mode": "single_node"}, [*nodes, late], NOW)
+    assert "slow" not in line_of(PLAN | {"mode": "single_node"}, *nodes, late)
 
 
 def test_a_trainer_that_counts_from_0_is_done_at_the_number_before():
     status = {"node": "gpu00", **DONE, **at(199, step_time_ms=5.0), "first_step": 0}
-    assert progress_line({**PLAN, "first_step": 0}, [status], NOW).startswith("step 200/200")
+    assert line_of({**PLAN, "first_step": 0}, status).startswith("step 200/200")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import STARTED_AT, Node, lines, plan_of, status_of
+from training_logs import STARTED_AT, Node, known_of, lines, plan_of
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.record import EVIDENCE, METRICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import SETTINGS
@@ -68,7 +68,7 @@ def run_of(runs: Path, run_id: str, changed: t.Mapping[str, Values] | None = Non
         plan_of(["gpu00", "gpu01"], run_id=run_id, parameters={"iterations": STEPS, "nnodes": 2}, expected=BOUNDS)
     )
     for rank, name in enumerate(("gpu00", "gpu01")):
-        known, _rows = status_of(Node(name, lines(range(1, STEPS + 1), STEPS)), runs, rank)
+        known, _rows = known_of(Node(name, lines(range(1, STEPS + 1), STEPS)), runs, rank)
         board.update(**{**known, "log_run_id": run_id, **(status if rank else {})})
         per_step = {"clock": 0.1, "consumed_samples": 8.0, "loss": -0.05}
         metrics: dict[str, list[float]] = {

@@ -18,18 +18,19 @@ from training_logs import (
     codes,
     elastic,
     judged,
+    known_of,
     lines,
-    status_of,
 )
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import in_words, problem
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
 
 
 def first_of(nodes: list[Node], folder: Path, **arguments) -> dict:
-    statuses = [status_of(node, folder, rank)[0] for rank, node in enumerate(nodes)]
+    statuses = [status_of(known_of(node, folder, rank)[0]) for rank, node in enumerate(nodes)]
     first = first_failure(statuses, **arguments)
     assert first is not None
     return first
@@ -246,7 +247,7 @@ def test_a_job_that_hangs_by_itself_waits_for_no_other_node(tmp_path):
 
 def test_without_a_failed_node_there_is_no_failure(tmp_path):
     nodes = [Node("a", OUT_OF_MEMORY), stopped("b", GPU_HANG), Node("c", status="running", log=GPU_HANG)]
-    assert first_failure([status_of(node, tmp_path)[0] for node in nodes]) is None
+    assert first_failure([status_of(known_of(node, tmp_path)[0]) for node in nodes]) is None
     assert first_failure([]) is None
 
 
@@ -398,7 +399,7 @@ def test_what_the_kernel_logged_of_a_node_that_failed_is_its_cause(tmp_path):
 
 def test_what_the_kernel_logged_of_a_node_that_ended_well_is_no_failure(tmp_path):
     done = Node("a", lines((1, 10)), told=kernel_says(b"HW Exception by GPU node-1\n"))
-    assert first_failure([status_of(done, tmp_path, 0)[0]]) is None
+    assert first_failure([status_of(known_of(done, tmp_path, 0)[0])]) is None
 
 
 LINK_DOWN = "b: mlx5_0/1 link_downed grew by 2 during the run"

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from training_logs import ALL, OVER, SILENT, WORKLOAD, Node, judged, lines, plan_of
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import judge_transport, judge_world
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
 
@@ -23,8 +25,8 @@ def plan(env: dict[str, str] | None = None, **changes: t.Any) -> dict[str, t.Any
     return made
 
 
-def statuses(**by_node: t.Any) -> list[dict[str, t.Any]]:
-    return [{"node": node, **found} for node, found in by_node.items()]
+def statuses(**by_node: t.Any) -> list[Status]:
+    return [status_of({"node": node, **found}) for node, found in by_node.items()]
 
 
 def told(reasons: Reasons) -> list[tuple[str, str | None]]:

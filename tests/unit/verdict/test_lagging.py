@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.lagging import lagging
 
 WAITS = ["all_reduce (torch/distributed/distributed_c10d.py:2501)", "step (train.py:80)"]
@@ -14,11 +16,11 @@ def rank(number: int, **changes) -> dict:
     return {"rank": number, "state": "S", "waits_in": None, "busy": 1.0, "stack": None} | changes
 
 
-def run(*ranks: dict, per_node: int = 2, steps: tuple = ()) -> list[dict]:
+def run(*ranks: dict, per_node: int = 2, steps: tuple = ()) -> list[Status]:
     nodes = [list(ranks[place : place + per_node]) for place in range(0, len(ranks), per_node)]
     last = [*steps, *[None] * len(nodes)]
     return [
-        {"node": f"gpu{number}", "status": "stalled", "ranks_seen": seen, "last_step": last[number]}
+        status_of({"node": f"gpu{number}", "status": "stalled", "ranks_seen": seen, "last_step": last[number]})
         for number, seen in enumerate(nodes)
     ]
 

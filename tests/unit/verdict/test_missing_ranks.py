@@ -34,25 +34,24 @@ def group(entered: int, *pending: t.Any, name: str = "0", members: t.Any = EVERY
     return {**described, "entered": entered, "pending": list(pending)}
 
 
-def run(ranks: dict[int, list[t.Any]], silent: tuple[int, ...] = (), per_node: int = 2) -> list[t.Any]:
-    """Return the nodes of a run whose ranks did that in their groups; ``silent`` ones left no dump."""
-    nodes: dict[int, t.Any] = {}
+def run(ranks: dict[int, list[t.Any]], silent: tuple[int, ...] = (), per_node: int = 2) -> dict[str, t.Any]:
+    """Return by node what was seen of a hang whose ranks did that in their groups; ``silent`` ones left no dump."""
+    hangs: dict[str, t.Any] = {}
     for rank in sorted({*ranks, *silent}):
-        new = {"node": f"gpu{rank // per_node}", "status": "stalled", "recorded": [], "ranks_seen": []}
-        status = nodes.setdefault(rank // per_node, new)
-        status["ranks_seen"].append({"rank": rank, "local_rank": rank % per_node})
+        hang = hangs.setdefault(f"gpu{rank // per_node}", {"ranks": [], "recorded": [], "ras": []})
+        hang["ranks"].append({"rank": rank, "local_rank": rank % per_node})
         if rank in ranks:
-            status["recorded"].append({"rank": rank, "file": "", "groups": ranks[rank]})
-    return list(nodes.values())
+            hang["recorded"].append({"rank": rank, "file": "", "groups": ranks[rank]})
+    return hangs
 
 
 def test_of_real_dumps_the_rank_at_the_end_of_the_chain_is_named() -> None:
     dumps = real()
-    statuses: list[t.Any] = [
-        {"node": "gpu0", "status": "stalled", "recorded": [dumps[0], dumps[1]]},
-        {"node": "gpu1", "status": "stalled", "recorded": [dumps[2], dumps[3]]},
-    ]
-    found = missing_ranks(statuses)
+    hangs: dict[str, t.Any] = {
+        "gpu0": {"ranks": [], "recorded": [dumps[0], dumps[1]]},
+        "gpu1": {"ranks": [], "recorded": [dumps[2], dumps[3]]},
+    }
+    found = missing_ranks(hangs)
     assert found.late is not None
     assert (found.late.node, found.late.rank, found.late.who) == ("gpu1", 3, "Rank 3 on gpu1")
     assert "all_reduce 4" in found.late.evidence
@@ -156,9 +155,9 @@ def test_the_only_rank_without_a_dump_may_be_the_one(silent: tuple[int, ...], na
 
 
 def test_a_rank_whose_dump_could_not_be_read_is_not_one_without_a_dump() -> None:
-    statuses = run(dict.fromkeys(range(3), INSIDE), silent=(3,))
-    statuses[1]["recorded"].append({"rank": 3, "file": "", "groups": None})
-    found = missing_ranks(statuses)
+    hangs = run(dict.fromkeys(range(3), INSIDE), silent=(3,))
+    hangs["gpu1"]["recorded"].append({"rank": 3, "file": "", "groups": None})
+    found = missing_ranks(hangs)
     assert (found.late, found.silent) == (None, None)
 
 

@@ -32,7 +32,7 @@ ELSEWHERE = PROCESS.replace("213", "99")
 
 @pytest.mark.parametrize("report", [STOPPED, DEAD, [line.strip() for line in STOPPED]])
 def test_the_node_and_gpu_of_a_process_that_does_not_answer_are_named(report: list[str]) -> None:
-    found, lines = unresponsive([t.cast("t.Any", {"node": "gpu0", "ras": report})], NODES)
+    found, lines = unresponsive([{"ranks": [], "recorded": [], "ras": report}], NODES)
     assert found is not None
     assert (found.node, found.rank, found.who) == ("gpu1", None, "GPU 5 of gpu1")
     assert len(lines) == len(report)
@@ -51,7 +51,7 @@ def test_the_node_and_gpu_of_a_process_that_does_not_answer_are_named(report: li
     ],
 )
 def test_nobody_is_named_without_that(report: list[str]) -> None:
-    assert unresponsive([t.cast("t.Any", {"node": "gpu0", "ras": report})], NODES)[0] is None
+    assert unresponsive([{"ranks": [], "recorded": [], "ras": report}], NODES)[0] is None
 
 
 def test_the_verdict_of_a_hang_names_it_and_shows_the_report(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from training_logs import ALL, SILENT, Node, line, lines, plan_of, status_of
+from training_logs import ALL, SILENT, Node, known_of, line, lines, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.known import DIALECTS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.readable import titled
@@ -23,7 +23,7 @@ def board_of(nodes: list[Node], folder: Path, **plan_changes) -> Board:
     board.write_plan(plan)
     for node in nodes:
         if node.status != "not_started":
-            status, rows = status_of(node, folder)
+            status, rows = known_of(node, folder)
             del status["node_rank"]
             board.update(**status)
             board.append_steps(node.name, rows.blocks())
@@ -101,7 +101,7 @@ def test_a_run_that_never_began_is_reported_as_an_error(nodes, record_only, tmp_
 def test_a_report_is_written_anew(tmp_path):
     board = board_of([Node("gpu00", SILENT), Node("gpu01", lines(range(1, 6)), status="stopped")], tmp_path)
     assert write_report(board.run_dir, 2)[0]["verdict"] == "ERROR"
-    status, rows = status_of(Node("gpu01", ALL), tmp_path)
+    status, rows = known_of(Node("gpu01", ALL), tmp_path)
     board.update(**status)
     board.append_steps("gpu01", rows.blocks())
     assert write_report(board.run_dir, 2)[0]["verdict"] == "PASS"

@@ -8,7 +8,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from training_logs import ALL, Node, lines, plan_of, status_of
+from training_logs import ALL, Node, known_of, lines, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import (
     SCHEMA,
@@ -28,7 +28,7 @@ def report(tmp_path):
         board = Board(tmp_path / run_id)
         if not board.run_dir.exists():
             board.write_plan({**plan_of(["gpu00"], **plan_changes), "run_id": run_id})
-            status, rows = status_of(Node("gpu00", log), tmp_path)
+            status, rows = known_of(Node("gpu00", log), tmp_path)
             board.update(**status)
             board.append_steps("gpu00", rows.blocks())
         _, changed = write_report(board.run_dir, 2, tmp_path / "history")

@@ -12,6 +12,7 @@ import pandas as pd
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.accelerators_seen import AcceleratorsSeen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
@@ -138,14 +139,14 @@ class Node:
     """What the board holds besides."""
 
 
-def status_of(
+def known_of(
     node: Node, folder: Path, node_rank: int = 0, framework: str = "megatron"
 ) -> tuple[dict[str, t.Any], StepRows]:
     """Return what the board holds of a node whose log was read to its end, and its step rows."""
     log = folder / f"{node.name}.log"
     log.write_text(node.log, encoding="utf-8")
     news = read_log(str(log), framework, final=True, tokens_per_step_per_gpu=4096, failures="open")
-    status = {
+    known = {
         "node": node.name,
         "node_rank": node_rank,
         "status": node.status,
@@ -163,11 +164,11 @@ def status_of(
         "log_run_id": "the-run",
     }
     if node.status in ("exited", "killed"):
-        status["last_lines"] = tail(str(log))
+        known["last_lines"] = tail(str(log))
     if news["rows"]:
-        status["first_step"] = 1
-        status |= {name: news["cursor"][other] for name, other in (("last_step", "step"), ("steps_total",) * 2)}
-    return status | node.told, news["rows"]
+        known["first_step"] = 1
+        known |= {name: news["cursor"][other] for name, other in (("last_step", "step"), ("steps_total",) * 2)}
+    return known | node.told, news["rows"]
 
 
 WORKLOAD: dict[str, t.Any] = {
@@ -218,9 +219,9 @@ def judged(
     plan = plan_of([node.name for node in nodes], **plan_changes)
     statuses, told = [], {}
     for node, planned in zip(nodes, plan["nodes"], strict=True):
-        status, rows = status_of(node, folder, planned["node_rank"], plan.get("log_grammar", "megatron"))
+        known, rows = known_of(node, folder, planned["node_rank"], plan.get("log_grammar", "megatron"))
         told[node.name] = columns_of(rows.blocks())
-        statuses.append(status)
+        statuses.append(status_of(known))
     warm_up = warm_up_of(warmup_steps, told)
     steps = steps_frame(plan["nodes"], told, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], told)

@@ -38,7 +38,7 @@ class JudgedRun:
     @property
     def image_digest(self) -> str | None:
         """Return the digest of the image that the nodes started."""
-        return next((status["image_id"] for status in self.statuses if status.get("image_id")), None)
+        return next((image for status in self.statuses if (image := status["machine"]["image_id"])), None)
 
     @property
     def seconds(self) -> float | None:
