@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from ..contracts import Summary
+from ..contracts import Stragglers, Summary
 from ..text.nodes import folded
 from ..text.words import counted
 from .failure_titles import failure_title
@@ -50,7 +50,7 @@ def leads_of(summary: Summary) -> list[Lead]:
 
 def _slow(summary: Summary) -> Lead:
     found = summary["stragglers"]
-    slow, median, cost = found["nodes"], found.get("median"), found.get("throughput_cost")
+    slow, median, cost = found["nodes"], found.get("median"), _cost_of_slow_nodes(found)
     if cost and summary.get("mode") != "single_node":
         whose = "One slow node costs" if len(slow) == 1 else f"{len(slow)} slow nodes cost"
         strong = f"{whose} {percent(100 * cost)} of throughput:"
@@ -63,6 +63,14 @@ def _slow(summary: Summary) -> Lead:
     named = [f"{one['node']} {_by(one)}" for one in others[:_MOST_NAMED]]
     named += [f"and {len(others) - _MOST_NAMED} more"] if others[_MOST_NAMED:] else []
     return Lead("slow", strong, f"{', '.join([rest, *named])}.")
+
+
+def _cost_of_slow_nodes(found: Stragglers) -> float | None:
+    """Return what share of the throughput the slow nodes cost: what the others cost without them is not theirs."""
+    without = (found.get("values") or {}).get("without")
+    if without is None or found["step_time_cost"] is None:
+        return found["throughput_cost"]
+    return max(0.0, 1.0 - (1.0 + float(without)) / (1.0 + found["step_time_cost"]))
 
 
 def _by(one: Mapping[str, t.Any]) -> str:

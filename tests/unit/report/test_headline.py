@@ -209,6 +209,14 @@ def test_a_slow_node_is_told_with_what_it_costs(summary: Run) -> None:
     assert "440.8 against 419.9 ms" in rest
 
 
+def test_a_slow_node_does_not_cost_what_the_others_cost_without_it(summary: Run) -> None:
+    slow = {"node": "node-001", "value": 425.8, "slower": 0.014}
+    costs = {"step_time_cost": 0.40, "throughput_cost": 0.286, "values": {"cost": 0.40, "without": 0.386}}
+    summary["stragglers"] |= {"nodes": [slow], "median": 419.9, **costs}
+    (lead,) = leads_of(summary)
+    assert "1.0 %" in lead.strong
+
+
 def test_a_node_that_is_slow_now_and_then_is_told_so(summary: Run) -> None:
     slow = {"node": "node-001", "value": 420.0, "slower": 0.0002, "slow_steps": 0.2, "slower_then": 0.25}
     summary["stragglers"] |= {"nodes": [slow], "median": 419.9, "throughput_cost": 0.047}
