@@ -9,6 +9,7 @@ know only plain files.
 from __future__ import annotations
 
 import itertools
+import sys
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ...module_utils.logs.prefixes import Line, Prefix, PrefixReader, prefixes_o
 from ...module_utils.logs.reader import read_log
 from ..text.words import counted
 from .labels import Nodes, nodes_of
-from .packed import DAMAGED, is_packed, opened
+from .packed import DAMAGED, TooLargeError, is_packed, most_unpacked, opened
 
 if t.TYPE_CHECKING:
     from pathlib import Path
@@ -196,9 +197,13 @@ def _whole_lines(parts: Sequence[Path], prefixes: Sequence[Prefix]) -> Iterator[
 
 def _chunks(parts: Iterable[Path]) -> Iterator[bytes]:
     for part in parts:
+        left = most_unpacked(part) if is_packed(part) else sys.maxsize
         with opened(part) as stream:
             # read() returns nothing at the end of a truncated file.
             while chunk := stream.read1(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise TooLargeError
                 yield chunk
 
 
@@ -249,6 +254,9 @@ class _Writer:
                 if told.time:
                     self._began.setdefault(name, told.time)
                 self._hold(name, rank + line.text)
+        except TooLargeError:
+            most = " or ".join(f"{most_unpacked(part):,} bytes ({part.name})" for part in parts if is_packed(part))
+            self._problem = f"it unpacks to more than a log has: {most}"
         except DAMAGED as error:
             self._problem = f"it is damaged or cut off: {error}"
         except OSError as error:

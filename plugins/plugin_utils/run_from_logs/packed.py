@@ -14,8 +14,15 @@ import zlib
 if t.TYPE_CHECKING:
     from pathlib import Path
 
+
+class TooLargeError(Exception):
+    """A compressed file unpacks to more than any log does."""
+
+
 # Errors other than OSError while a truncated or damaged file is read.
-DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error)
+DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error, TooLargeError)
+# Logs shrink to a tenth, those of a loop that prints the same line to a hundredth.
+_MOST_TIMES, _ALWAYS_ALLOWED = 100, 1 << 30
 _OPENERS: dict[str, t.Callable[..., t.Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 if importlib.util.find_spec("compression"):  # Python 3.14
     _zstd = importlib.import_module("compression.zstd")
@@ -37,6 +44,11 @@ def can_be_read(file: Path) -> bool:
 def unpacked_name(file: Path) -> str:
     """Return a file's name without the suffix of its compression."""
     return file.stem if is_packed(file) else file.name
+
+
+def most_unpacked(file: Path) -> int:
+    """Return how many bytes a compressed file may unpack to; raises OSError."""
+    return max(_ALWAYS_ALLOWED, _MOST_TIMES * file.stat().st_size)
 
 
 def opened(file: Path) -> io.BufferedReader:

@@ -12,6 +12,7 @@ import pytest
 from logged_runs import OUT_OF_MEMORY, SILENT, laid_out, maxtext, megatron
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs import packed as packed_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.files import find_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.open import read_runs
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run_from_logs.plan import Known
@@ -171,6 +172,15 @@ def test_of_a_damaged_log_is_read_what_can_be_and_the_rest_is_told(tmp_path, con
     assert problem in run.logs["node0"].problem
     assert steps_of(run)["node1"] == list(range(1, 11))
     assert bool(steps_of(run)["node0"]) == (len(content) > 200)
+
+
+def test_a_compressed_log_is_read_up_to_what_any_log_may_unpack_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(packed_module, "_ALWAYS_ALLOWED", 1 << 20)
+    content = gzip.compress(LAST.encode() + b"\n" * (64 << 20))
+    run = read(tmp_path / "run", {"node0.log.gz": content})
+    assert "bytes (node0.log.gz)" in run.logs["node0"].problem
+    assert steps_of(run) == {"node0": list(range(1, 11))}
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) < 8 << 20
 
 
 @pytest.mark.parametrize("older", ["train.log.1", "train.log-20261126", "train.log-20261126.gz"])
