@@ -257,7 +257,7 @@ options:
       - megatron
       - megatron_bridge
       - maxtext
-      - nemo
+      - nemo2
       - nxdt
       - torchtitan
     default: auto

@@ -37,7 +37,7 @@ options:
       - The training framework that wrote the log.
       - V(megatron) also reads the logs of ROCm Megatron-LM and Primus.
       - V(maxtext) reads MaxText's log, or the file that its C(metrics_file) names.
-      - V(nemo) reads the lines of NeMo 2, which no trainer of this collection prints.
+      - V(nemo2) reads the lines of NeMo 2, which no trainer of this collection prints.
       - V(nxdt) reads the progress bars of NxDT (neuronx-distributed-training).
       - V(torchtitan) reads the lines of TorchTitan. It prints some steps only, every tenth by default.
     type: str
@@ -45,7 +45,7 @@ options:
       - maxtext
       - megatron
       - megatron_bridge
-      - nemo
+      - nemo2
       - nxdt
       - torchtitan
     default: megatron

@@ -6,13 +6,13 @@ from __future__ import annotations
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
-from . import maxtext_processes, megatron_bridge, megatron_processes, nemo, nxdt, torchtitan
+from . import maxtext_processes, megatron_bridge, megatron_processes, nemo2, nxdt, torchtitan
 
 GRAMMARS = {
     "megatron": megatron_processes.GRAMMAR,
     "megatron_bridge": megatron_bridge.GRAMMAR,
     "maxtext": maxtext_processes.GRAMMAR,
-    "nemo": nemo.GRAMMAR,
+    "nemo2": nemo2.GRAMMAR,
     "nxdt": nxdt.GRAMMAR,
     "torchtitan": torchtitan.GRAMMAR,
 }

@@ -28,7 +28,7 @@ from ..world_size import RANKS
 
 _WORD = b"iteration "
 _POINT = ord(".")
-# NeMo's lines have an epoch in front of that: see `nemo`.
+# NeMo's lines have an epoch in front of that: see `nemo2`.
 _OF_NEMO = b", "
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 # More than an iteration line has; a log may have no line ends.

@@ -40,7 +40,7 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        "NVIDIA's hook ran as the container was made, and failed. Write the CDI specification anew (nvidia-ctk cdi "
+        "NVIDIA's hook ran as the container was made, and failed. Write the CDI specification again (nvidia-ctk cdi "
         "generate --output=/etc/cdi/nvidia.yaml), as after each update of the driver, and run the hook by hand.",
         rb"error (?:executing|running) hook [^\r\n]{0,200}nvidia-(?:cdi-hook|ctk|container)[^\r\n]{0,99}exit",
         more_specific_than=("any device of a container", "any container engine", "any exit code"),

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.nemo import parse
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.nemo2 import parse
 
 LINE = (
     "Training epoch 2, iteration 7/999 | lr: 6.897e-06 | global_batch_size: 512 | global_step: 45 "
@@ -45,7 +45,7 @@ def test_a_number_that_is_none_counts_as_such() -> None:
     assert other["metrics"]["other_fields"] == math.inf
 
 
-@pytest.mark.parametrize("framework", [name for name in GRAMMARS if name != "nemo"])
+@pytest.mark.parametrize("framework", [name for name in GRAMMARS if name != "nemo2"])
 def test_no_other_grammar_reads_its_lines(framework: str) -> None:
     assert list(GRAMMARS[framework].parse(Piece(f"{LINE}\n".encode()), {})) == []
 
