@@ -22,7 +22,7 @@ class ActionModule(ControllerAction):
     def act(self) -> dict[str, t.Any]:
         """Send each notification, and return which were sent and why the others were not."""
         arguments = self.arguments(secret=("webhook", "webhook_headers", "slack", "mail"))
-        from ..plugin_utils.report.notification import notification
+        from ..plugin_utils.report.text import notification
 
         ways: dict[str, t.Callable[[dict[str, t.Any]], None]] = {
             "webhook": lambda body: _post(arguments["webhook"], arguments["webhook_headers"], body),

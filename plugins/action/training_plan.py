@@ -25,7 +25,7 @@ with needed_packages(__name__):
     from ..plugin_utils.plan.plan_text import plan_in_short, plan_text
     from ..plugin_utils.plan.sweep_plan import SweepPlan, plan_sweep, sweep_text
     from ..plugin_utils.plan.threshold_files import ThresholdsFile
-    from ..plugin_utils.report.asked import DIALECTS_OPTION, QUERY, dialect_faults, query_faults
+    from ..plugin_utils.report.query import DIALECTS_OPTION, QUERY, dialect_faults, query_faults
     from ..plugin_utils.run.candidates import candidates_of, chosen_of
     from ..plugin_utils.run.plan_again import NotJudgedError, plan_again
     from ..plugin_utils.run.quarantine import Quarantine

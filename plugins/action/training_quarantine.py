@@ -25,8 +25,7 @@ class ActionModule(ControllerAction):
         """Return the nodes that are left out; fail where there are none, or the isolation is not known."""
         from ..plugin_utils.isolate.options import wrong_quarantine
         from ..plugin_utils.isolate.outcome import failing_nodes
-        from ..plugin_utils.report.isolation_after import quarantine_bad_nodes
-        from ..plugin_utils.report.isolation_read import isolation_in
+        from ..plugin_utils.report.isolation_after import isolation_in, quarantine_bad_nodes
 
         self.refuse_unknown()
         arguments = self.arguments()

@@ -21,8 +21,8 @@ from ..plugin_utils.controller_action import (
 
 with needed_packages(__name__):
     from ..plugin_utils.report.dialects.known import writer_of
+    from ..plugin_utils.report.failures import messages_of
     from ..plugin_utils.report.files import INDEX, PAGE
-    from ..plugin_utils.report.messages import messages_of
     from ..plugin_utils.run.blame import blame_of_run, nobody_is_blamed
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.whole_file import NotWrittenError

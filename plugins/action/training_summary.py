@@ -44,7 +44,7 @@ class ActionModule(ControllerAction):
         """Write the page of several runs where one is wanted, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
-        from ..plugin_utils.report.runs_page import RUNS_PAGE, write_runs_page
+        from ..plugin_utils.report.runs_index import RUNS_PAGE, write_runs_page
 
         page = Path(os.path.abspath(folder)) / RUNS_PAGE
         try:

@@ -12,7 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ..plugin_utils.controller_action import ControllerAction, needed_packages, reason_of, write_index_of
 
 with needed_packages(__name__):
-    from ..plugin_utils.report.sweep_text import NOT_RUN
+    from ..plugin_utils.report.side_by_side import NOT_RUN
     from ..plugin_utils.run.sweep_blame import blame_of_cells
 
 

@@ -45,7 +45,7 @@ from ansible import constants as C  # noqa: N812
 from ansible.plugins.callback import CallbackBase
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action import playbook_command, show
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.interrupt import InterruptHandler
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.live_output import LiveOutput
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader

@@ -554,7 +554,7 @@ class TimeSpent(t.TypedDict):
     ``median`` and ``mean`` are as the trainer counts them, ``wall_clock`` is the span of the time stamps over the steps
     in it, None without time stamps. ``drift`` is how much slower the last fifth is than those before, as a fraction.
     ``pause`` is the longest one, None without time stamps. ``levels`` are both levels of the step times, if there are
-    two; see `verdict.levels`.
+    two; see `verdict.intervals`.
     """
 
     median: float
@@ -566,7 +566,7 @@ class TimeSpent(t.TypedDict):
 
 
 class LossClimb(t.TypedDict):
-    """How a loss climbs in its last steps; see `verdict.late_climb`."""
+    """How a loss climbs in its last steps; see `verdict.loss_trend`."""
 
     losses: int
     end: float
@@ -591,7 +591,7 @@ class LossTrend(t.TypedDict):
 
 
 class Utilization(t.TypedDict):
-    """How much of the accelerators' peak a run used, or why that is not known; see `verdict.utilization`."""
+    """How much of the accelerators' peak a run used, or why that is not known; see `verdict.statistics`."""
 
     mfu: float | None
     mfu_basis: str | None

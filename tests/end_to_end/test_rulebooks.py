@@ -15,7 +15,7 @@ from finished_runs import finished_run
 from jinja2.nativetypes import NativeEnvironment
 from playbook_bench import ROOT, Bench
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notification import notification
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import notification
 
 BROKEN_NETWORK = (
     "echo 'torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94, remote process exited' >&2; exit 1"

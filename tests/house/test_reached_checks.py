@@ -25,7 +25,7 @@ pytest_plugins = ("reached_checks",)
 """
 TEST = """
 from types import SimpleNamespace
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_thresholds import judge_thresholds
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import judge_thresholds
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import FAIL, Reasons
 
 def bound(**of):

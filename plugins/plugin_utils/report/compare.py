@@ -17,15 +17,20 @@ from ..run.board import Board
 from ..run.runs import known_runs
 from ..run.sweep import summary_of
 from ..text.words import counted
-from .comparability import caveats_of, incomparable
-from .compare_write import folder_of
+from .compare_write import caveats_of, folder_of, incomparable
 from .files import PAGE
-from .history import COMPARED, JUDGED
-from .history_change import MIN_RUNS, against_earlier, between_groups, count_telling_tests, count_tests
-from .history_environment import changes
-from .history_row import comparable, row_of
+from .history import (
+    COMPARED,
+    JUDGED,
+    MIN_RUNS,
+    against_earlier,
+    between_groups,
+    count_telling_tests,
+    count_tests,
+    scaling_of,
+)
+from .history_row import changes, comparable, row_of
 from .history_store import notes_on, read_history
-from .scaling import scaling_of
 
 if t.TYPE_CHECKING:
     from .history_row import Row
@@ -57,7 +62,7 @@ def comparison_of(names: list[str], output_dir: str | Path, history_dir: str | P
 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs`` or
     ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs), ``comparison`` by metric, and ``scaling`` (`scaling.scaling_of` of the second run). The ``report`` of
+    differs), ``comparison`` by metric, and ``scaling`` (`history.scaling_of` of the second run). The ``report`` of
     ``before`` and ``after`` is the path of the page, seen from the comparison's own folder, or None. Of periods it has
     ``keys``, a ``comparison`` for each key with runs in both. ``notes`` say which files of the history were left out.
     Raises ValueError, with what is there, for names that are neither.

@@ -7,8 +7,8 @@ import typing as t
 
 from ..contracts import FirstFailure, NodeSummary, Summary, Verdict
 from ..run.blame import nobody_is_blamed
+from .failures import findings_of, messages_of
 from .headline import headline
-from .messages import findings_of, messages_of
 
 _FROM_BAD_TO_GOOD: tuple[Verdict, ...] = ("ERROR", "FAIL", "INCONCLUSIVE", "PASS")
 _MOST_REASONS = 10
@@ -25,7 +25,7 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
     Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
     and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``findings`` (the same for programs: see `messages.findings_of`), ``metrics`` (of each its value, unit, statistic
+    ``findings`` (the same for programs: see `failures.findings_of`), ``metrics`` (of each its value, unit, statistic
     and threshold), ``first_failure`` (without ``node`` if a run hung and nothing shows which node was the first),
     ``regression`` (null unless one is proven), ``isolate`` (why tests of the nodes are proposed, and their command;
     null if they are not), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).

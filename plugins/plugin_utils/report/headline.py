@@ -10,9 +10,7 @@ from ..metrics import IN_SHORT, ROWS
 from ..run.blame import nobody_is_blamed
 from ..text.nodes import folded
 from ..text.words import counted
-from .failure_titles import failure_title
-from .messages import reasons_of
-from .other_nodes import causes_of_no_start
+from .failures import causes_of_no_start, failure_title, reasons_of
 from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, unit_in_words, with_unit
 from .thresholds import margin, missed_bounds, required
 

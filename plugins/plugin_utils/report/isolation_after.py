@@ -6,6 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
+from ..answer_values import first_wrong
 from ..contracts import Reason
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import failing_nodes, findings_against, probes_against, proven_nodes
@@ -13,9 +16,30 @@ from ..run.quarantine import Fault, Found, Quarantine
 from ..text.slowness import signed
 from ..text.words import listed
 from .files import ISOLATIONS, PROBES
-from .node_memory import memory_of, usual_drifts
-from .nodes_page import write_nodes_page
-from .probe_store import read_probes, rows_of, write_probes
+from .isolation_write import JSON
+from .node_memory import memory_of, read_probes, rows_of, usual_drifts, write_nodes_page, write_probes
+
+
+class Written(Isolation):
+    """What an isolation found, and whether it was a ``rehearsal``, which says nothing about its nodes."""
+
+    rehearsal: bool
+
+
+def isolation_in(isolations: Path, name: str) -> Written:
+    """Return what the isolation of a name in a folder found; ValueError if it found nothing, or is not there."""
+    path = isolations / name / JSON
+    there = sorted(one.parent.name for one in isolations.glob(f"*/{JSON}"))
+    if name not in there:
+        latest = f"the latest ones are {', '.join(there[-5:])}" if there else "there are none"
+        raise ValueError(f"{isolations} has no isolation {name!r} that found anything: {latest}")
+    try:
+        return TypeAdapter(Written).validate_json(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise ValueError(f"{path} is not what an isolation wrote ({first_wrong(error)})") from None
+
 
 _MOST_NAMED = 8
 

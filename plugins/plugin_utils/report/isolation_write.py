@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of an isolation, and its lines for a terminal."""
+"""The files of an isolation with its page, and its lines for a terminal."""
 
 from __future__ import annotations
 
+import statistics
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from markupsafe import Markup
+
+from ..isolate.answers import Telemetry
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
     failing_nodes,
@@ -19,13 +23,146 @@ from ..isolate.outcome import (
     verdict_of,
 )
 from ..isolate.planned import PlannedTests, planned_in_words
+from ..isolate.scale import GroupFound
 from ..run.whole_file import write_new, write_whole
 from ..text.nodes import folded
+from ..text.slowness import signed
 from ..text.words import counted
 from .files import json_text
-from .isolation_charts import groups_map, links_map, probes_map
-from .isolation_telemetry import COLUMNS, telemetry_rows
 from .pages import page_of
+from .readable import NOTHING
+
+# From white for what is usual to red, so that dark text is read on all of it; and the excess from which each begins.
+_SHADES = {0.0: "#eef2f6", 0.01: "#fdf0d9", 0.02: "#fbdcae", 0.05: "#f8bf86", 0.1: "#f39b6d", 0.2: "#ec7a66"}
+_BROKEN = "#c9a7e8"
+_TILE = Markup('<td style="background:{}" title="{}">{}</td>')
+# A tile for each pair of more nodes is more than anybody reads.
+MOST_NODES = 64
+
+Excess = float | None
+
+
+def probes_map(probes: Mapping[str, Mapping[str, Excess]], worst_first: Sequence[str]) -> Markup:
+    """Return a row for each node, or part of a node, and a column for each probe."""
+    names = list(dict.fromkeys([*worst_first, *(node for found in probes.values() for node in found)]))
+    rows = {name: {probe: found[name] for probe, found in probes.items() if name in found} for name in names}
+    return _map(list(probes), {name: row for name, row in rows.items() if row}, "Node")
+
+
+def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
+    """Return a row and a column for each node, with the pairs that were tested; None for too many nodes."""
+    names = list(dict.fromkeys(name for one, other, _excess in links for name in (one, other)))
+    if len(names) > MOST_NODES:
+        return None
+    rows: dict[str, dict[str, Excess]] = {name: {} for name in names}
+    for one, other, excess in links:
+        rows[one][other] = rows[other][one] = excess
+    return _map(names, rows, "")
+
+
+def groups_map(groups: Sequence[GroupFound], worst_first: Sequence[str]) -> Markup | None:
+    """Return a row for each node and a column for each split, with the group that the node was in; None for too many.
+
+    Columns say into how many groups of how many nodes a split is.
+    """
+    rows: dict[str, dict[str, Excess]] = {}
+    sizes: dict[int, list[int]] = {}
+    for one in groups:
+        sizes.setdefault(one["split"], []).append(len(one["nodes"]))
+    columns = {split: f"{split}: {len(of)} × {max(of)}" for split, of in sizes.items()}
+    for one in groups:
+        for node in one["nodes"]:
+            rows.setdefault(node, {})[columns[one["split"]]] = one["slower_by"]
+    names = dict.fromkeys([*(name for name in worst_first if name in rows), *rows])
+    return (
+        _map(list(columns.values()), {name: rows[name] for name in names}, "Node") if len(rows) <= MOST_NODES else None
+    )
+
+
+def _map(columns: Sequence[str], rows: Mapping[str, Mapping[str, Excess]], corner: str) -> Markup:
+    head = Markup().join(Markup('<th scope="col">{}</th>').format(column) for column in columns)
+    body = Markup().join(
+        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
+            name, Markup().join(_tile(name, column, row) for column in columns)
+        )
+        for name, row in rows.items()
+    )
+    return Markup(
+        '<div class="scroll"><table class="tiles"><thead><tr><th scope="col">{}</th>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>"
+    ).format(corner, head, body)
+
+
+def _tile(name: str, column: str, row: Mapping[str, Excess]) -> Markup:
+    if column not in row:
+        return Markup('<td class="none">{}</td>').format(NOTHING)
+    excess = row[column]
+    title = f"{name}, {column}"
+    if excess is None:
+        return _TILE.format(_BROKEN, title, "broken")
+    colour = [shade for least, shade in _SHADES.items() if excess >= least or least == 0][-1]
+    return _TILE.format(colour, title, signed(excess))
+
+
+COLUMNS = ("Node", "Part", "Clock (MHz)", "Power (W)", "Temperature (°C)", "ECC errors", "PCIe", "Held down by")
+_MOST_ROWS = 64
+
+
+def telemetry_rows(telemetry: Mapping[str, Sequence[Telemetry]], suspects: Iterable[str]) -> list[list[str]]:
+    """Return a row of cells for each accelerator of the suspects, and the median of all nodes as the first row.
+
+    None where no node has any accelerators.
+    """
+    everything = [one for of_node in telemetry.values() for one in of_node]
+    if not everything:
+        return []
+    rows = [["all nodes", "median", *_cells({name: _median(everything, name) for name in _NUMBERS})]]
+    rows += [
+        [node, one["part"], *_cells(t.cast("Mapping[str, t.Any]", one))]
+        for node in dict.fromkeys(suspects)
+        for one in telemetry.get(node, ())
+    ]
+    return rows[:_MOST_ROWS]
+
+
+_NUMBERS = (
+    *("clock", "clock_limit", "power", "power_limit", "temperature", "ecc_corrected", "ecc_uncorrected"),
+    *("pcie_speed", "pcie_speed_limit", "pcie_width", "pcie_width_limit"),
+)
+
+
+def _median(of: Sequence[Telemetry], name: str) -> float | None:
+    known = [value for one in of if (value := t.cast("Mapping[str, t.Any]", one)[name]) is not None]
+    return statistics.median(known) if known else None
+
+
+def _cells(one: Mapping[str, t.Any]) -> list[str]:
+    errors = [
+        f"{_number(one[f'ecc_{kind}'])} {kind}"
+        for kind in ("corrected", "uncorrected")
+        if one[f"ecc_{kind}"] is not None
+    ]
+    return [
+        f"{_number(one['clock'])} of {_number(one['clock_limit'])}",
+        f"{_number(one['power'])} of {_number(one['power_limit'])}",
+        _number(one["temperature"]),
+        ", ".join(errors) or NOTHING,
+        _link(one),
+        ", ".join(one.get("held_down_by") or []) or NOTHING,
+    ]
+
+
+def _link(one: Mapping[str, t.Any]) -> str:
+    """Return a link, and what it could be where it is not that."""
+    now, limit = (
+        f"{_number(one[f'pcie_speed{which}'])} GT/s × {_number(one[f'pcie_width{which}'])}" for which in ("", "_limit")
+    )
+    return now if now == limit else f"{now} of {limit}"
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.0f}"
+
 
 PLAN, JSON, PAGE = "plan.json", "isolation.json", "report.html"
 PASSING, FAILING, EXCLUDE = "passing_nodes.txt", "failing_nodes.txt", "slurm_exclude.txt"

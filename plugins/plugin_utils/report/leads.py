@@ -1,18 +1,108 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a reader must not miss of a run although it is not the verdict: it stands right below the headline."""
+"""What a reader must not miss of a run although it is not the verdict: leads right below the headline, and notes."""
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
 
-from ..contracts import Stragglers, Summary
+from ..contracts import Proposal, Stragglers, Summary
+from ..metrics import SPEEDS
 from ..text.nodes import folded
 from ..text.words import counted
-from .failure_titles import failure_title
-from .notes import survived_faults
-from .proposal import in_words
+from .failures import failure_title, messages_of
 from .readable import measured, percent, with_unit
+from .thresholds import missed_bounds
+
+# Two nodes cannot show which of them is slow.
+_LEAST_NODES = 3
+_SPEEDS = frozenset((*SPEEDS, "mfu"))
+# Failures that many nodes see, whichever of them or of the links between them is at fault.
+_HANGS = frozenset({"stalled", "watchdog"})
+_NETWORK = frozenset({"gloo", "nccl", "network"})
+_WHAT: dict[str, str] = {
+    "slow": "The run does not show which node or link is slow. Tests of the nodes can:",
+    "hang": "Tests of the nodes can show which node or link the others waited for:",
+    "network": "Tests of the nodes can show which node or link is at fault:",
+}
+
+
+def proposal(summary: Summary, command: str) -> Proposal | None:
+    """Return what is proposed after a run: a ``command`` that tests its nodes; None where that would show nothing."""
+    why = _why(summary) if command else None
+    return {"why": why, "command": command} if why else None
+
+
+def in_words(proposed: Proposal) -> str:
+    """Return what the proposed tests can show, as a sentence that the command ends."""
+    return _WHAT[proposed["why"]]
+
+
+def _why(summary: Summary) -> t.Literal["slow", "hang", "network"] | None:
+    if summary["mode"] != "multi_node" or len(summary["nodes"]) < _LEAST_NODES:
+        return None
+    if failure := summary["first_failure"]:
+        return "hang" if failure["class"] in _HANGS else "network" if failure["class"] in _NETWORK else None
+    return "slow" if _is_slow(summary) and not summary["stragglers"]["nodes"] else None
+
+
+def _is_slow(summary: Summary) -> bool:
+    regression = summary.get("regression")
+    worse = [regression["metric"]] if regression else []
+    return not _SPEEDS.isdisjoint([*worse, *(bound["metric"] for bound in missed_bounds(summary))])
+
+
+# Notes that figures and leads tell, or that are true of every run that is judged from its logs.
+_TOLD_ELSEWHERE = frozenset(
+    {"mfu", "stragglers", "warm_up", "logs_as_named", "survived_fault", "unusual_last_lines", "world_unknown"}
+)
+# The headline of a PASS tells it.
+_TOLD_OF_A_PASS = frozenset({"taken_up"})
+# After a failure, these say no more than that there are few steps.
+_OF_FEW_STEPS = frozenset({"loss_not_judged", "not_steady"})
+# Nor is another run of a job that failed like this one; of nodes that train by themselves, the others are judged.
+_OF_A_WHOLE_JOB = frozenset({"threshold_in_noise"})
+
+
+def notes_of(summary: Summary) -> list[str]:
+    """Return the notes that only some runs have, and that nothing else on the first screen tells."""
+    told = _TOLD_ELSEWHERE | (_OF_FEW_STEPS if summary["first_failure"] else set())
+    told |= _OF_A_WHOLE_JOB if summary["first_failure"] and summary.get("mode") != "single_node" else set()
+    told |= _TOLD_OF_A_PASS if summary["verdict"] == "PASS" else set()
+    notes = [note for note in summary["notes"] if note.get("code") not in told]
+    return messages_of(notes)
+
+
+def survived_faults(summary: Summary) -> list[dict[str, t.Any]]:
+    """Return the faults that the run survived, each with ``node``, ``class``, ``line`` and ``step`` (None: not known).
+
+    The same line of a node, or of several, is one fault each.
+    """
+    rows = []
+    for note in summary["notes"]:
+        if note.get("code") == "survived_fault":
+            found = {**note.get("evidence", {}), **note.get("values", {}), **note}
+            rows.append(
+                {
+                    "node": found.get("node"),
+                    "class": found.get("class") or "unnamed",
+                    "line": found.get("line") or found.get("message"),
+                    "step": found.get("step"),
+                }
+            )
+    return rows
+
+
+def unusual_lines(summary: Summary) -> list[tuple[str, list[str]]]:
+    """Return the unusual last lines of logs, nodes with the same ones together: folded names and lines."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for note in summary["notes"]:
+        if note.get("code") == "unusual_last_lines":
+            found = {**note.get("evidence", {}), **note.get("values", {}), **note}
+            lines = tuple(found.get("lines") or [found["message"]])
+            alike.setdefault(lines, []).append(found.get("node", ""))
+    return [(folded(nodes), list(lines)) for lines, nodes in alike.items()]
+
 
 # By which nodes are slow, see `verdict.stragglers`.
 _METRIC = "step_time_ms"

@@ -1,14 +1,103 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of nodes over many isolations: how each stands to the others now, and to itself before."""
+"""What isolations measured of nodes over months, and ``nodes.html``, which ranks them and shows how they drift."""
 
 from __future__ import annotations
 
+import os
 import statistics
 import typing as t
+import uuid
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
 
-from .probe_store import ProbeRow
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..isolate.isolation import Isolation
+from ..run.whole_file import write_whole
+from .charts import deviations_from_median, polyline
+from .files import ISOLATIONS, NODES_PAGE, PAGE, PROBES
+from .history_store import notes_on
+from .pages import page_of
+
+SCHEMA = pa.schema(
+    [
+        ("at", pa.timestamp("ms", tz="UTC")),
+        *((name, pa.string()) for name in ("isolation", "node", "verdict", "probe", "part")),
+        *((name, pa.float64()) for name in ("seconds", "excess")),
+    ]
+)
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+class ProbeRow(t.TypedDict):
+    """What a probe found of a part of a node: ``seconds`` for its work, and the ``excess`` over what was usual then.
+
+    ``excess`` is a fraction. ``seconds`` is None for a probe of pairs, and both are None for what was broken. A node
+    that was not tested has no row.
+    """
+
+    at: datetime
+    isolation: str
+    node: str
+    verdict: str
+    probe: str
+    part: str
+    seconds: float | None
+    excess: float | None
+
+
+def rows_of(name: str, isolation: Isolation, at: datetime) -> list[ProbeRow]:
+    """Return what an isolation of a name measured of its nodes."""
+    rows: list[ProbeRow] = []
+    for probe, found in isolation["probes"].items():
+        for key, excess in found.items():
+            node, _space, part = key.partition(" ")
+            verdict = isolation["nodes"][node]["verdict"]
+            seconds = isolation["seconds"].get(probe, {}).get(key)
+            rows.append(
+                {
+                    "at": at,
+                    "isolation": name,
+                    "node": node,
+                    "verdict": verdict,
+                    "probe": probe,
+                    "part": part,
+                    "seconds": seconds,
+                    "excess": excess,
+                }
+            )
+    return rows
+
+
+def write_probes(folder: Path, rows: Sequence[ProbeRow]) -> None:
+    """Add what an isolation measured to the history in a folder; OSError where it cannot be written."""
+    if not rows:
+        return
+    at = rows[0]["at"].astimezone(UTC)
+    month = folder / f"month={at:%Y-%m}"
+    month.mkdir(parents=True, exist_ok=True)
+    draft = month / f".{uuid.uuid4().hex}.new"
+    try:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=SCHEMA), draft, compression="zstd")
+        os.replace(draft, month / f"{at.strftime(_STAMP)}_{rows[0]['isolation']}.parquet")
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_probes(folder: Path) -> tuple[list[ProbeRow], list[Path]]:
+    """Return the whole history in the order of its isolations, and the files of it that cannot be read."""
+    rows: list[ProbeRow] = []
+    left_out = []
+    for path in sorted(folder.glob("month=*/*.parquet"), key=lambda path: path.name):
+        try:
+            rows += pq.read_table(path, partitioning=None, schema=SCHEMA).to_pylist()
+        except (pa.ArrowException, OSError, ValueError):
+            left_out.append(path)
+    return rows, left_out
+
 
 # Each node is compared with this many of its earlier isolations, which are also drawn.
 _COMPARED = 20
@@ -111,3 +200,34 @@ def _value(row: ProbeRow) -> float | None:
     excess = row["excess"]
     value = row["seconds"] if row["seconds"] is not None or excess is None else 1 + excess
     return value if value and value > 0 else None
+
+
+_LEAST_OFF, _MOST_OFF = 0.02, 0.25
+_MOST_DRIFTS = 3
+
+
+def write_nodes_page(folder: Path) -> Path:
+    """Write the page of nodes of a folder of runs, from all that its isolations measured, and return it; OSError."""
+    rows, left_out = read_probes(folder / ISOLATIONS / PROBES)
+    nodes = memory_of(rows)
+    drawn = [drift.values for node in nodes for drift in node.drifts[:1]]
+    off = [abs(one) for values in drawn for one in deviations_from_median(values)]
+    # All trends have one scale, as those of runs have.
+    edge = min(_MOST_OFF, max([_LEAST_OFF, *off]))
+    page = page_of(
+        "nodes.html.j2",
+        {},
+        nodes=nodes,
+        drifts={node.node: node.drifts[:_MOST_DRIFTS] for node in nodes},
+        trends={node.node: polyline(node.drifts[0].values, edge) for node in nodes if node.drifts},
+        links={node.node: link for node in nodes if (link := _report_of(folder, node))},
+        isolations=len({row["isolation"] for row in rows}),
+        notes=notes_on(left_out),
+    )
+    write_whole(folder / NODES_PAGE, page)
+    return folder / NODES_PAGE
+
+
+def _report_of(folder: Path, node: NodeMemory) -> str:
+    path = folder / ISOLATIONS / node.isolation / PAGE
+    return quote(str(path.relative_to(folder))) if path.exists() else ""

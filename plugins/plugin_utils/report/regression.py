@@ -10,7 +10,7 @@ from ..contracts import Regression
 from ..metrics import LABELS, SPEEDS
 from ..text.comparison import CHANGES, EARLIER_RUNS
 from ..text.sentences import filled
-from .history_change import REAL
+from .history import REAL
 from .readable import measured, percent, with_unit
 
 # Less is written as 0 %.
@@ -53,7 +53,7 @@ def telling_metric(changes: Mapping[str, Mapping[str, t.Any]]) -> str | None:
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:
     """Return a change as a sentence without its full stop.
 
-    ``change`` has the fields of `history_change.Change`; ``than`` is what is compared with, the earlier runs if empty.
+    ``change`` has the fields of `history.Change`; ``than`` is what is compared with, the earlier runs if empty.
     """
     by = change["percent"]
     values = {

@@ -13,11 +13,10 @@ from ..contracts import Summary, SweepCell, SweepFile
 from ..metrics import IN_SHORT
 from ..run.sweep import read_sweep, summary_of, write_sweep
 from ..run.whole_file import write_whole
-from .messages import messages_of
+from .charts import bars_chart, heat_map
+from .failures import messages_of
 from .pages import page_of
-from .side_by_side import value_of
-from .sweep_charts import bars_chart, heat_map
-from .sweep_text import NOT_RUN, RANKED_BY
+from .side_by_side import NOT_RUN, RANKED_BY, value_of
 
 PAGE, TABLE = "sweep.html", "sweep.csv"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A verdict for people: what a terminal shows at the end of a run."""
+"""A verdict for people: what a terminal shows at the end of a run, and what a notification says."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import textwrap
 import typing as t
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from ..contracts import FirstFailure, Summary
 from ..run.blame import nobody_is_blamed
-from .files import HISTORY, SUMMARY
+from ..run.sweep import summary_of
+from .essence import essence
+from .failures import causes_of_no_start, echoes_of, messages_of, never_began, others_in_words, remedy_of_all
+from .files import HISTORY, PAGE, SUMMARY
 from .headline import fleet, headline, headline_of, numbers, open_reasons, telling_failure
-from .leads import leads_of
-from .ledger_rows import ledger_lines, whole_in_words
-from .messages import echoes_of, messages_of
-from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
+from .leads import leads_of, notes_of, survived_faults, unusual_lines
+from .node_rows import ledger_lines, whole_in_words
 from .readable import duration, retry_label
 
 _WIDTH = 118
@@ -131,3 +132,31 @@ def _more(summary: Summary) -> list[str]:
     for nodes, last in unusual_lines(summary):
         lines += [f"  Unusual last lines of {nodes}:", *(f"  | {textwrap.shorten(line, _WIDTH)}" for line in last)]
     return lines + ledger_lines(summary["ledger"])
+
+
+def notification(run_dir: Path, problem: str, runs_url: str) -> dict[str, t.Any]:
+    """Return the body of a notification: the essence of the summary, with ``text`` and ``report_url`` on top.
+
+    ``text`` is the message for people: verdict and headline, a proven regression or a slow node, what to do after a
+    failure or the reasons, and where the report is. ``problem`` is why there is no new report, if so; then the verdict
+    is ERROR. ``report_url`` is None without ``runs_url``.
+    """
+    summary = None if problem else summary_of(run_dir)
+    if summary is None:
+        said = problem or "the run was not judged"
+        return {"text": f"ERROR  {run_dir.name}\n{said}", "run_id": run_dir.name, "verdict": "ERROR", "reasons": [said]}
+    url = f"{runs_url.rstrip('/')}/{quote(f'{run_dir.name}/{PAGE}')}" if runs_url else None
+    report = str(run_dir / PAGE)
+    failure = telling_failure(summary)
+    lines = [title_line(summary)]
+    if failure:
+        lines += [failure["message"], f"What to do: {failure['remedy']}"]
+    lines += [f"{lead.strong} {lead.rest}".rstrip() for lead in leads_of(summary)]
+    lines += [message for message, _code in open_reasons(summary)]
+    if found := numbers(summary):
+        lines.append(", ".join(found))
+    return {
+        "text": "\n".join([*lines, f"Report: {url or report}"]),
+        **essence(summary, report),
+        "report_url": url,
+    }

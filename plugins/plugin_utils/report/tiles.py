@@ -10,7 +10,7 @@ from ..contracts import JudgedBound, Summary
 from ..metrics import FIGURES, LABELS, ROWS
 from ..text.words import counted
 from .charts import deviations_from_median, polyline
-from .history_change import NOISE, REAL
+from .history import NOISE, REAL
 from .readable import in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of
 from .thresholds import is_missed, required
 

@@ -13,10 +13,8 @@ import pandas as pd
 from ..contracts import Status, Summary
 from ..run.board import Board
 from ..run.whole_file import replacing, write_whole
-from ..verdict.accelerators_seen import accelerators_seen
-from ..verdict.columns import columns_of
-from ..verdict.extremes import plain_samples
-from ..verdict.frame import records_frame, steps_frame
+from ..verdict.frame import columns_of, plain_samples, records_frame, steps_frame
+from ..verdict.machine_events import accelerators_seen
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
 from ..verdict.verdict import judge
 from ..verdict.warm_up import AUTO, parse_warm_up, warm_up_of
@@ -27,9 +25,9 @@ from .files import HISTORY, METRICS_TABLE, PAGE, RECORDS, SUMMARY, SUMMARY_ROW, 
 from .history import history_of
 from .history_row import row_of
 from .history_store import write_row
-from .html import Links, render
-from .proposal import proposal
+from .leads import proposal
 from .regression import regression_of
+from .run_page import Links, render
 from .telemetry import telemetry_frame
 
 if t.TYPE_CHECKING:

@@ -31,11 +31,10 @@ from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Status
 from ..run.status import has_failed, stops_short
 from ..text.failures import ENDS, end_in_words
 from ..text.problems import UNREACHABLE, remedy_of
-from .broken_links import broken_links, broken_links_in_words
-from .lagging import Lagging, lagging
+from .hung_ranks import Lagging, lagging, unresponsive
+from .machine_events import broken_links, broken_links_in_words
 from .missing_ranks import Late, missing_ranks
 from .reasons import as_json
-from .unresponsive import unresponsive
 
 # Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
 # that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says

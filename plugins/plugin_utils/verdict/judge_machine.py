@@ -18,14 +18,14 @@ from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import Echo, FirstFailure, Machine, Status
 from ..plan.job.rdma import device_names, devices_of
 from ..text.failures import end_in_words
-from .broken_links import broken_links
+from .machine_events import broken_links
 from .reasons import FAIL, Reasons, as_json
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.node.contracts import MachineFact
-    from .accelerators_seen import AcceleratorsSeen
+    from .machine_events import AcceleratorsSeen
     from .seen import Seen
 
 Details = list[dict[str, t.Any]]

@@ -12,8 +12,16 @@ from ...module_utils.logs.grammar import EVERY_RANK, LAST_RANK
 from ..contracts import Plan, Trainer
 from ..text.numbers import exact, field, is_count
 from .arguments import judge_arguments
-from .judge_model import judge_flops_of_step, judge_parallelism, judge_parameters
-from .judge_rates import judge_bars, judge_flops, judge_same_flops, judge_stamps, judge_tokens
+from .judge_rates import (
+    judge_bars,
+    judge_flops,
+    judge_flops_of_step,
+    judge_parallelism,
+    judge_parameters,
+    judge_same_flops,
+    judge_stamps,
+    judge_tokens,
+)
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the loss falls by the end of a run: a training that learns nothing is worthless."""
+"""Whether the loss falls by the end of a run, and does not climb in its last steps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,51 @@ import typing as t
 import numpy as np
 
 from ..contracts import LossTrend
-from .autocorrelation import Noise, deviation_of_weighted_sum, noise_of
-from .late_climb import late_climb
+from .intervals import Noise, deviation_of_weighted_sum, noise_of
+
+# With fewer, three losses are more than a seventh of all: too few are left to know the noise.
+_MIN_LOSSES = 20
+_PARTS = 5
+_FEWEST = 3
+# Around so much of a curve is noise looked for: a loss falls fast, then slowly.
+_DEGREE = 2
+# Found with benchmarks/coverage.py.
+_CRITICAL_OF_CLIMB, _FOR_FEW_OF_CLIMB = 2.5, 20.0
+_NEGLIGIBLE = 0.03
+
+
+class LateClimb(t.NamedTuple):
+    """How many last losses are above those before, the mean of these last ones and that of those before."""
+
+    losses: int
+    end: float
+    before: float
+
+
+def late_climb(losses: np.ndarray) -> LateClimb | None:
+    """Return how the loss climbs at its end, or None; losses are in the order of the steps, and finite.
+
+    The last three losses, the last tenth and the last fifth are compared with the fifth before that, which a falling
+    loss is below. The noise is that of the steps between the first and the last fifth, without the climb.
+    """
+    if losses.size < _MIN_LOSSES:
+        return None
+    part = losses.size // _PARTS
+    noise = noise_of(losses[part:-part], _DEGREE)
+    critical = _CRITICAL_OF_CLIMB + _FOR_FEW_OF_CLIMB / (losses.size - part)
+    before = losses[-2 * part : -part]
+    level = float(before.mean())
+    for count in sorted({_FEWEST, max(_FEWEST, part // 2), part}):
+        end = losses[-count:]
+        weights = np.zeros(2 * part)
+        weights[:part], weights[-count:] = -1.0 / part, 1.0 / count
+        climb = float(end.mean()) - level
+        # The median as well: one loss that is off is a spike, or noise.
+        least = min(climb, float(np.median(end)) - level)
+        if climb > critical * deviation_of_weighted_sum(weights, noise) and least > _NEGLIGIBLE * abs(level):
+            return LateClimb(count, float(end.mean()), level)
+    return None
+
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
@@ -28,9 +71,6 @@ _RETURNED = 0.1
 _LEARNED = 0.1
 _EARLY = ("first_fifth", "second_fifth")
 _MOST_POINTS = 400
-_PARTS = 5
-# Around so much of a curve is noise looked for: a loss falls fast, then slowly.
-_DEGREE = 2
 # Critical values of a normal distribution, of one comparison and of one with each of four parts, both sides 5 %. From
 # few losses the noise is estimated too small; what is added for that was found with benchmarks/coverage.py.
 _CRITICAL, _CRITICAL_OF_PARTS = 1.96, 2.5
@@ -50,7 +90,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
     everything is noise. A loss that is almost zero, as when one batch is repeated, cannot fall further and is compared
     with the first fifth. A loss that ends where it began has not fallen, whatever it did in between. ``against`` is
     what it was compared with: ``rest``, ``first_fifth`` or ``second_fifth``. The intervals allow for correlated
-    neighbours, see `autocorrelation`. More than 400 losses are averaged in equal groups.
+    neighbours, see `intervals`. More than 400 losses are averaged in equal groups.
 
     ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
     ``end``, and ``before``.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was found about a run: the input of the functions that judge it."""
+"""What was found about a run, the input of the functions that judge it; among it, how far the training got."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...module_utils.logs.grammar import EVERY_RANK, Grammar
 from ...module_utils.logs.record import METRICS
 from ..contracts import (
     FirstFailure,
@@ -18,14 +19,73 @@ from ..contracts import (
     TimeSpent,
     Workload,
 )
+from ..run.status import ended_well, last_line_of, said_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
-    from .accelerators_seen import AcceleratorsSeen
-    from .last_step import Reached
+    from .machine_events import AcceleratorsSeen
     from .warm_up import WarmUp
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The steps that a run reached.
+
+    ``goal`` is the planned last step, None if that is unknown, and ``last_line`` the last step with a line: a log
+    interval need not divide the steps. ``by_node`` is the last step of each node whose log must have steps, None for a
+    log without any: in a multi-node run whose trainer prints on one rank only, the nodes that have some, else all
+    nodes. ``unfinished`` are the nodes that ended with exit status 0 although their training did not reach the goal.
+    """
+
+    goal: int | None
+    last_line: int | None
+    by_node: dict[str, int | None]
+    unfinished: frozenset[str]
+
+    @property
+    def finished(self) -> bool:
+        """Return whether every node that has to reach the goal did."""
+        last = self.last_line
+        return last is not None and bool(self.by_node) and all(_at_least(step, last) for step in self.by_node.values())
+
+
+def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
+    """Return the last step of a node's last attempt, or None where its log has no step."""
+    return int(attempts[node]["step"].max()) if node in attempts else None
+
+
+def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
+    """Return what a run whose logs have this grammar reached.
+
+    Its goal is the plan's, or that of the logs if all that announce one announce more steps: what one node says alone
+    makes no other one unfinished. If neither the plan nor a step line states one, it comes from the settings in the
+    logs.
+    """
+    planned = plan["parameters"]["iterations"] or 0
+    announced = [total for status in statuses if (total := status["steps"]["steps_total"])]
+    total = max(planned, min(announced, default=0)) if planned else max(announced, default=0)
+    said = [value for status in statuses for value in status["trainer"]["settings"].get("iterations", [])]
+    total = total or int(max(said, default=0))
+    goal = plan["first_step"] + total - 1 if total else None
+    steps_of = {status["node"]: last_step_of(attempts, status["node"]) for status in statuses}
+    with_steps: dict[str, int | None] = {node: step for node, step in steps_of.items() if step is not None}
+    together = plan["mode"] == "multi_node"
+    one_prints = together and grammar.printed_by != EVERY_RANK
+    by_node: dict[str, int | None] = {**(with_steps if one_prints or (together and not with_steps) else steps_of)}
+    if goal is None:
+        return Reached(None, None, by_node, frozenset())
+    last_line = last_line_of(goal, said_interval(status["trainer"]["settings"] for status in statuses))
+    short = {node for node, step in steps_of.items() if not _at_least(step, last_line)}
+    if together and with_steps and short.isdisjoint(with_steps):
+        short = set()
+    ended = {status["node"] for status in statuses if ended_well(status)}
+    return Reached(goal, last_line, by_node, frozenset(short & ended))
+
+
+def _at_least(step: int | None, goal: int) -> bool:
+    return step is not None and step >= goal
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Statistics of a run's metrics: per node, and for the run as a whole."""
+"""Statistics of a run's metrics: per node, for the run as a whole, and as a share of the accelerators' peak."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ...module_utils.logs.record import METRICS, METRICS_OF_RUN
-from ..contracts import Statistics
+from ..contracts import MetricOfRun, Plan, Statistics, Status, Utilization, Workload
+from ..run.status import said_interval
 from .frame import rows_of_nodes
 from .intervals import mean_interval, median_interval
 
@@ -100,3 +101,114 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
 def samples_of(found: Mapping[str, Statistics]) -> int:
     """Return how many steps of a node count, given its statistics by metric."""
     return max((of["samples"] for metric, of in found.items() if metric in METRICS), default=0)
+
+
+def with_whole_run(
+    by_node: Mapping[str, dict[str, Statistics]],
+    plan: Plan,
+    statuses: Sequence[Status],
+    attempts: Mapping[str, pd.DataFrame],
+) -> dict[str, dict[str, Statistics]]:
+    """Return the statistics of each node with those of `METRICS_OF_RUN` that it has, each of one value.
+
+    ``attempts`` are the steps of the last attempt by node, which need not count: a loss is reached in the warm-up, too.
+    """
+    settings = {status["node"]: status["trainer"]["settings"] for status in statuses}
+    # The last step at which the first line of a whole training may stand.
+    first_line = plan["first_step"] + (said_interval(settings.values()) or 1) - 1
+    return {
+        node: {
+            **found,
+            **_to_target(attempts[node], plan, first_line),
+            **_printed(settings.get(node, {}), int(attempts[node]["step"].iloc[-1])),
+        }
+        for node, found in by_node.items()
+    }
+
+
+def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Statistics]:
+    """Return the number of the first step with a loss at or below the target, and the time of the steps up to it (s).
+
+    There is none of a training that went on from a checkpoint, as its loss may have been there before. The time is the
+    sum of the step times, as CVS counts it. Some trainers print none of their first step, which then is not in it; with
+    another one missing it is not known. Source: compute_convergence in
+    cvs/lib/training/jaxmaxtext/utils/maxtext_parsing.py of ROCm/cvs.
+    """
+    target, steps = plan.get("target_loss"), rows["step"].to_numpy()
+    if target is None or "loss" not in rows or steps[0] > first_line:
+        return {}
+    reached = np.flatnonzero(rows["loss"].to_numpy() <= target)
+    if not reached.size:
+        return {}
+    place = int(reached[0])
+    step = int(steps[place])
+    found = {"steps_to_target_loss": _once("steps_to_target_loss", float(step), step)}
+    if "step_time_ms" in rows:
+        # A line stands for all steps since the one before.
+        times = rows["step_time_ms"].to_numpy()[: place + 1] * np.diff(
+            steps[: place + 1], prepend=plan["first_step"] - 1
+        )
+        seconds = float((np.nan_to_num(times[0]) + times[1:].sum()) / 1000.0)
+        if np.isfinite(seconds) and seconds > 0:
+            found["time_to_target_loss"] = _once("time_to_target_loss", seconds, step)
+    return found
+
+
+def _printed(settings: Mapping[str, Sequence[float]], last_step: int) -> dict[str, Statistics]:
+    """Return the metrics that the log itself prints, such as the longest save of a checkpoint."""
+    values = {
+        metric: [value / units for setting, units in row.printed for value in settings.get(setting, ())]
+        for metric, row in METRICS_OF_RUN.items()
+    }
+    return {metric: _once(metric, max(said), last_step) for metric, said in values.items() if said}
+
+
+def _once(metric: str, value: float, step: int) -> Statistics:
+    return {
+        "value": value,
+        "statistic": METRICS_OF_RUN[metric].statistic,
+        "median": value,
+        "mean": value,
+        "p05": value,
+        "p95": value,
+        "stdev": None,
+        "interval": None,
+        "mean_interval": None,
+        "samples": 1,
+        "first_step": step,
+        "last_step": step,
+    }
+
+
+MODEL_FLOPS, TFLOPS = "model FLOPs and tokens/s", "TFLOP/s as the trainer counts them"
+
+
+def utilization_of(
+    workload: Workload | None, measured: Mapping[str, MetricOfRun | Statistics], *, on_cpus: bool = False
+) -> Utilization:
+    """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis``, and ``mfu_reason`` if there is none.
+
+    ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
+    per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
+    known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways. CPUs have none of
+    the planned peak.
+    """
+    tokens, tflops = (
+        measured[name]["value"] if name in measured else None for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu")
+    )
+    if not workload:
+        return _none("The plan does not state the workload.")
+    peak, flops = workload["peak_tflops_per_gpu"], workload["model_flops_per_token"]
+    if not peak or on_cpus:
+        return _none("The nodes have no accelerator." if on_cpus else workload["peak_reason"])
+    if flops and tokens is not None:
+        return {"mfu": flops * tokens / (peak * 1e12), "mfu_basis": MODEL_FLOPS, "mfu_reason": None}
+    if tflops is not None:
+        return {"mfu": tflops / peak, "mfu_basis": TFLOPS, "mfu_reason": None}
+    if tokens is None:
+        return _none("No counted step shows tokens/s or TFLOP/s.")
+    return _none(workload["model_flops_reason"])
+
+
+def _none(reason: str | None) -> Utilization:
+    return {"mfu": None, "mfu_basis": None, "mfu_reason": reason}

@@ -15,6 +15,8 @@ from ...module_utils.logs.record import ALL_METRICS
 from ..contracts import NodeSummary, Plan, Status, Summary
 from ..run.retry import beginning_of
 from .evidence import (
+    is_complete,
+    judge_end,
     judge_lacks,
     judge_last_step,
     judge_log_only,
@@ -22,41 +24,38 @@ from .evidence import (
     judge_nodes,
     judge_outages,
     note_taken_up,
+    trains_on_cpus,
 )
-from .extremes import without_extremes
-from .facts import is_complete, judge_end, trains_on_cpus
-from .failure_in_logs import failure_in_logs, judge_failures_at_end, judge_hidden_failure, nan_before
+from .failures_in_logs import (
+    failure_in_logs,
+    judge_failures_at_end,
+    judge_hidden_failure,
+    nan_before,
+    note_survived,
+    note_unusual,
+)
 from .first_cause import first_failure, was_interrupted
-from .frame import attempts_of, left_out_of
+from .frame import attempts_of, left_out_of, without_extremes
 from .intervals import METHOD
 from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
 from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
 from .judge_network import judge_transport, judge_world
-from .judge_numbers import judge_finite
-from .judge_samples import judge_samples
-from .judge_skipped import judge_skipped
-from .judge_thresholds import judge_thresholds
-from .judge_time import judge_claimed_time, judge_time
+from .judge_steps import judge_finite, judge_samples, judge_skipped
+from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
-from .last_step import last_step_of, reached_by
 from .ledger import ledger_of
 from .reasons import Reasons
-from .seen import Seen
-from .slow_rank import note_slow_rank
-from .statistics import of_nodes, of_run, samples_of
-from .stragglers import DEFAULT_DEVIATIONS, stragglers_of
-from .survived import note_survived, note_unusual
-from .thresholds import judge_bounds, with_thresholds
-from .time_spent import times_spent
-from .utilization import MODEL_FLOPS, utilization_of
-from .whole_run import with_whole_run
+from .seen import Seen, last_step_of, reached_by
+from .statistics import MODEL_FLOPS, of_nodes, of_run, samples_of, utilization_of, with_whole_run
+from .stragglers import DEFAULT_DEVIATIONS, note_slow_rank, stragglers_of
+from .thresholds import judge_bounds, judge_thresholds, with_thresholds
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from .accelerators_seen import AcceleratorsSeen
+    from .machine_events import AcceleratorsSeen
     from .warm_up import WarmUp
 
 SCHEMA_VERSION = 4

@@ -17,7 +17,7 @@ from ..text.sentences import filled
 from .intervals import robust_deviation
 
 if t.TYPE_CHECKING:
-    from .columns import StepColumns
+    from .frame import StepColumns
 
 AUTO = "auto"
 

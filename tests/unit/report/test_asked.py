@@ -6,7 +6,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.asked import dialect_faults, query_faults
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.query import dialect_faults, query_faults
 
 
 @pytest.mark.parametrize("expression", ["[].{verdict", "nosuch(@)", "[?a==`1]"])

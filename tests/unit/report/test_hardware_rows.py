@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import hardware_rows
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_rows import hardware_rows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 

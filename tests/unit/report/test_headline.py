@@ -8,15 +8,14 @@ import typing as t
 import pytest
 from judged_runs import FAILURE
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.failures import others_in_words
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.headline import (
     fleet,
     headline,
     numbers,
     open_reasons,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.leads import leads_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notes import notes_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.other_nodes import others_in_words
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.leads import leads_of, notes_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.thresholds import threshold_rows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.tiles import tiles_of
 

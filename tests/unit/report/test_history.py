@@ -10,10 +10,12 @@ from history_runs import run_row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import (
     LOOKED_AT,
+    NOISE,
+    REAL,
+    UNKNOWN,
     charts_of,
     history_of,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import NOISE, REAL, UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
 
 TOKENS = "tokens_per_sec_per_gpu"

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import (
     NOISE,
     REAL,
     UNKNOWN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from history_runs import plan_of, statuses_of
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_environment import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_row import (
     changes,
     environment_of,
     setting_of,

@@ -15,7 +15,7 @@ import pytest
 from browser import Browser, Chromium
 from judged_runs import FAILURE
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.run_page import (
     SYMBOLS,
     Links,
     differences,

@@ -13,10 +13,10 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of, headline_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, plan_tests
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_charts import links_map
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_read import isolation_in
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_after import isolation_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import (
     isolation_lines,
+    links_map,
     write_isolation,
     write_plan,
 )

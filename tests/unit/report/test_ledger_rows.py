@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.ledger_rows import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_rows import (
     ledger_lines,
     ledger_rows,
     whole_in_words,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.machines import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_rows import (
     machine_change_rows,
     unread_kernel_logs,
 )

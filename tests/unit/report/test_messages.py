@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.messages import messages_of, reasons_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.failures import messages_of, reasons_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
 
 

@@ -16,8 +16,9 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_
     remember_measurements,
     update_quarantine,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_memory import NodeMemory, memory_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.probe_store import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_memory import (
+    NodeMemory,
+    memory_of,
     read_probes,
     rows_of,
     write_probes,

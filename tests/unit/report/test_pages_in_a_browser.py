@@ -14,7 +14,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare im
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import write_comparison
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import SUMMARY
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_page import write_runs_page
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index import write_runs_page
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 
 

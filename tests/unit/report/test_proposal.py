@@ -8,9 +8,8 @@ import typing as t
 import pytest
 from judged_runs import FAILURE
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.html import render
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.leads import leads_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.proposal import proposal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.leads import leads_of, proposal
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.run_page import render
 
 Run = dict[str, t.Any]
 COMMAND = "ansible-playbook playbooks/isolate.yml -i hosts -e training_run_id=run-7"

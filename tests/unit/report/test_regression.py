@@ -13,15 +13,14 @@ from judged_runs import judged_run
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import first_sentence
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.dialects.summary_csv import summary_csv
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import history_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import UNKNOWN
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import UNKNOWN, history_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import write_row
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.notification import notification
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.regression import (
     case_of,
     change_in_words,
     regression_of,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import notification
 
 TOKENS = "tokens_per_sec_per_gpu"
 

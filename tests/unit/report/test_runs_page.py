@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_page import write_runs_page
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index import write_runs_page
 
 
 def summary(run_id, verdict="PASS", **metrics):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from history_runs import run_row
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import scaling_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_store import read_history, write_row
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.scaling import scaling_of
 
 
 def curves(folder, runs, **own):

@@ -8,8 +8,8 @@ import re
 import pytest
 from browser import Browser
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.charts import bars_chart, heat_map
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.pages import page_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_charts import bars_chart, heat_map
 
 
 def cell(batch, size):

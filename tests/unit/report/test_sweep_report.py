@@ -8,8 +8,8 @@ import json
 
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.side_by_side import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep import write_sweep_report
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.sweep_text import sweep_lines
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.sweep import write_sweep
 
 OUT_OF_MEMORY = {"node": "node1", "class": "out_of_memory", "message": "HIP out of memory"}

@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import NOISE, REAL
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import NOISE, REAL
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.tiles import tiles_of
 
 Run = dict[str, t.Any]

@@ -6,8 +6,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.comparability import SIZES
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history_change import NOISE, REAL, UNKNOWN
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.compare_write import SIZES
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.history import NOISE, REAL, UNKNOWN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.text.comparison import (
     COMPARISON,
     OUTCOMES,

@@ -9,7 +9,7 @@ import pytest
 from training_logs import ALL, SILENT, Node, codes, judged
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.machine_facts import ROW_OF, ROWS, facts_in
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.accelerators_seen import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.machine_events import (
     AcceleratorsSeen,
     accelerators_seen,
 )

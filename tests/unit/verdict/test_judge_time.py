@@ -8,7 +8,7 @@ import pytest
 from training_logs import SILENT, STARTED_AT, Node, columns, judged, line, row
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import attempts_of, steps_frame
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.time_spent import times_spent
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_time import times_spent
 
 NODES = [{"node": "gpu00", "node_rank": 0}]
 

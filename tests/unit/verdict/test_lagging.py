@@ -6,7 +6,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.lagging import lagging
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.hung_ranks import lagging
 
 WAITS = ["all_reduce (torch/distributed/distributed_c10d.py:2501)", "step (train.py:80)"]
 LOADS = ["__next__ (torch/utils/data/dataloader.py:630)", "step (train.py:71)"]

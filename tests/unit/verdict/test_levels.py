@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.levels import levels_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.intervals import levels_of
 
 RANDOM = np.random.default_rng(3)
 

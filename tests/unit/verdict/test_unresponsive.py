@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from training_logs import Node, judged
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.unresponsive import unresponsive
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.hung_ranks import unresponsive
 
 NODES = {"172.16.64.210": "gpu0", "172.16.64.213": "gpu1"}
 PROCESS = "  Process 3487984 on node 172.16.64.213 managing GPU 5"

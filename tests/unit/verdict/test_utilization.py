@@ -8,7 +8,7 @@ import typing as t
 import pytest
 from training_logs import ALL, WORKLOAD, Node, judged, lines
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.utilization import (
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import (
     MODEL_FLOPS,
     TFLOPS,
     utilization_of,

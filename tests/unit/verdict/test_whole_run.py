@@ -12,7 +12,7 @@ import pytest
 from training_logs import OVER, Node, codes, judged, line, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.whole_run import with_whole_run
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import with_whole_run
 
 LOSSES = [9.0, 7.0, 5.0, 6.0, 4.5, 4.4, 4.3, 4.2, 4.1, 4.0]
 SAVED = "(min, max) time across ranks (ms):\n    save-checkpoint ................................: (1950.20, 2000.50)\n"

@@ -13,12 +13,13 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending impor
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import StepRows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.accelerators_seen import AcceleratorsSeen
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.columns import StepColumns, columns_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import (
+    StepColumns,
+    columns_of,
     records_frame,
     steps_frame,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.machine_events import AcceleratorsSeen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.verdict import judge
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.warm_up import warm_up_of
 

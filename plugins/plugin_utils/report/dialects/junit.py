@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ...contracts import FirstFailure, JudgedBound, NodeSummary, Reason, Summary
-from ..messages import findings_of
+from ..failures import findings_of
 from ..readable import with_unit
 from ..thresholds import required
 

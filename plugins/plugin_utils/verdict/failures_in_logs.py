@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Failures in the logs of a run although no node is known to have failed.
-
-A launch script that pipes the trainer into tee ends with exit status 0, and if the number of steps is unknown, the log
-does not look cut off either.
-"""
+"""Failures in the logs of a run although no node is known to have failed, and what a run lived through."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ...module_utils.logs.ending import only_errors
 from ...module_utils.logs.failure_classes import BLAME
 from ...module_utils.logs.severity import ERROR
-from ...module_utils.logs.signature import Failure
+from ...module_utils.logs.signature import Failure, is_warning
 from ..contracts import EndedBy, FirstFailure, Reason, Status
 from ..run.status import ended_well
 from ..text.failures import ENDS
@@ -22,6 +18,7 @@ from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     from .seen import Seen
+
 
 # Of the reasons, those that report values that are no numbers.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
@@ -132,3 +129,57 @@ def _nan(reason: Reason) -> EndedBy:
         "severity": ERROR,
         "step": None,
     }
+
+
+# Before the first step a trainer tries what it may do without: a library, an address, a device.
+_OF_THE_MACHINE = frozenset(
+    (
+        "gpu_hang",
+        "gpu_memory_fault",
+        "gpu_ecc",
+        "gpu_error",
+        "gpu_slowdown",
+        "node_failure",
+        "host_memory",
+        "killed",
+        "io_error",
+    )
+)
+
+
+def note_survived(seen: Seen, reasons: Reasons) -> None:
+    """Note each fault in a log that later steps show to be survived: its node, class, line and the step before it."""
+    for status in seen.statuses:
+        node = status["node"]
+        lines: set[str] = set()
+        for fault in filter(_is_a_fault, status["log"]["survived"]):
+            if fault["line"] in lines:
+                continue
+            lines.add(fault["line"])
+            case = "before_first_step" if fault["step"] is None else ""
+            values = {name: fault[name] for name in ("class", "line", "step", "remedy")}
+            reasons.remark("survived_fault", node, case=case, **values)
+        _note_restarts(seen, node, reasons)
+
+
+def _is_a_fault(fault: Failure) -> bool:
+    if is_warning(fault):
+        return False
+    return fault["step"] is not None or fault["class"] in _OF_THE_MACHINE
+
+
+def _note_restarts(seen: Seen, node: str, reasons: Reasons) -> None:
+    earlier = seen.earlier.get(node)
+    if earlier is None or earlier.empty:
+        return
+    last, first = int(earlier["step"].iloc[-1]), int(seen.attempts[node]["step"].iloc[0])
+    values = {"class": "restarted", "step": last, "first_step": first}
+    reasons.remark("survived_fault", node, case="restarted", **values)
+
+
+def note_unusual(seen: Seen, reasons: Reasons) -> None:
+    """Note the lines at the end of a node's log that sound like a failure, for whoever wants to look."""
+    for status in seen.statuses:
+        lines = list(dict.fromkeys(line["line"] for line in status["log"]["unusual_at_end"]))
+        if lines:
+            reasons.remark("unusual_last_lines", status["node"], lines=lines)

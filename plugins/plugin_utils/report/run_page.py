@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a run as one HTML page that opens anywhere, without a network.
-
-Its frame is ``page/report.html.j2``. Each section is a file of its own in ``page/sections``; the number in front of the
-name is its place on the page. A section gets everything that `render` gives the page, and is empty if it has nothing to
-show.
-"""
+"""The report of a run as one HTML page that opens anywhere, without a network."""
 
 from __future__ import annotations
 
@@ -20,15 +15,19 @@ from ..metrics import FIGURES, IN_SHORT, LABELS, PLOTTED
 from ..run.blame import nobody_is_blamed
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
-from .failure_titles import failure_title
+from .failures import (
+    causes_of_no_start,
+    echoes_of,
+    failure_title,
+    never_began,
+    others_in_words,
+    reasons_of,
+    remedy_of_all,
+)
 from .headline import fleet, headline, headline_of, open_reasons, steps_told
 from .history import charts_of
-from .leads import leads_of
-from .ledger_rows import ledger_rows, whole_in_words
-from .machines import hardware_rows, machine_change_rows, unread_kernel_logs
-from .messages import echoes_of, reasons_of
-from .notes import notes_of, survived_faults, unusual_lines
-from .other_nodes import causes_of_no_start, never_began, others_in_words, remedy_of_all
+from .leads import leads_of, notes_of, survived_faults, unusual_lines
+from .node_rows import hardware_rows, ledger_rows, machine_change_rows, unread_kernel_logs, whole_in_words
 from .pages import page_of
 from .plots import Bound, draw
 from .readable import duration, exact, in_a_sentence, instant, shown, titled, unit_of
@@ -40,6 +39,7 @@ from .tiles import tiles_of
 if t.TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
+
 
 PAGE_TEMPLATE = "report.html.j2"
 SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rank holds up the others in a run that hangs, by evidence only: it waits for nobody while the others wait."""
+"""Which rank holds up the others in a run that hangs, and which processes do not answer: by evidence only."""
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ...module_utils.node.contracts import RankSeen
-from ..contracts import Status
+from ..contracts import Hang, Status
+from .missing_ranks import Late
 
 # proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
 _HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
@@ -107,3 +109,32 @@ def _minority(seen: Sequence[_Seen], key: Callable[[_Seen], Hashable]) -> tuple[
 
 def _named(seen: _Seen, evidence: str) -> Lagging:
     return Lagging(seen.node, seen.rank["rank"], evidence)
+
+
+# "Process 3487984 on node 172.16.64.213 managing GPU 5", below one of these; see docs.nvidia.com, NCCL, RAS.
+_TITLES = ("INCOMPLETE", "DEAD")
+_OTHER_TITLE = re.compile(r"#.*|[A-Z]+|Errors|Warnings")
+_PROCESS = re.compile(r"Process \d+ on node (\S+) managing GPUs? ([\d, ]+)")
+_PREFIX = "NCCL RAS: "
+
+
+def unresponsive(hangs: Iterable[Hang], nodes: Mapping[str, str]) -> tuple[Late | None, list[str]]:
+    """Return the process that does not answer, if all that do not are on one node, and the report as evidence.
+
+    ``nodes`` are the names of nodes by their addresses; of other addresses nothing is known.
+    """
+    report = next((hang["ras"] for hang in hangs if hang["ras"]), [])
+    found: dict[str, set[str]] = {}
+    below = False
+    for line in map(str.strip, report):
+        process = _PROCESS.fullmatch(line)
+        if _OTHER_TITLE.fullmatch(line):
+            below = line in _TITLES
+        elif below and process:
+            found.setdefault(nodes.get(process[1], ""), set()).update(re.findall(r"\d+", process[2]))
+    lines = [f"{_PREFIX}{line.strip()}" for line in report]
+    if len(found) != 1 or "" in found:
+        return None, lines
+    node, gpus = next(iter(found.items()))
+    which = f"GPU {', '.join(sorted(gpus, key=int))}"
+    return Late(node, None, "its process does not answer to NCCL's RAS", f"{which} of {node}"), lines
