@@ -158,9 +158,10 @@ def _slow(summary: Summary) -> Lead:
 def _cost_of_slow_nodes(found: Stragglers) -> float | None:
     """Return what share of the throughput the slow nodes cost: what the others cost without them is not theirs."""
     without = (found.get("values") or {}).get("without")
-    if without is None or found["step_time_cost"] is None:
-        return found["throughput_cost"]
-    return max(0.0, 1.0 - (1.0 + float(without)) / (1.0 + found["step_time_cost"]))
+    cost = found.get("step_time_cost")
+    if without is None or cost is None:
+        return found.get("throughput_cost")
+    return max(0.0, 1.0 - (1.0 + float(without)) / (1.0 + cost))
 
 
 def _by(one: Mapping[str, t.Any]) -> str:
