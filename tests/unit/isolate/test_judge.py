@@ -55,6 +55,17 @@ def test_a_slow_node_is_named_with_how_much_slower_it_is_in_each_part() -> None:
     assert verdicts == {node: "slow" if node == "node5" else "good" for node in NODES}
 
 
+def test_a_machine_that_is_slower_as_a_whole_in_the_confirmation_makes_nobody_slower() -> None:
+    measured = [
+        replace(one, samples=tuple(1.5 * sample for sample in one.samples))
+        if one.stage == "confirmation" and len(one.nodes) == 1
+        else one
+        for one in sweep_and_confirmation(fleet({"node5": np.log(1.3)}))
+    ]
+    (found,) = [one for one in suspects_of(measured) if one["part"] == "gpu"]
+    assert (found["node"], found["values"]["times_again"]) == ("node5", pytest.approx(1.3, abs=0.05))
+
+
 def test_an_adapter_of_a_node_is_the_part_that_its_pairs_are_slow_in() -> None:
     measured = [
         replace(one, part="HCA mlx5_3")
