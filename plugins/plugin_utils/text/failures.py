@@ -99,6 +99,12 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
         "held_up": End(f"{_HUNG} {_HOLDS}", _CHECK_RANK),
         "held_up_by_several": End(f"{_HUNG} {_HOLD}", _CHECK_RANK),
     },
+    "peer_died": {
+        "went_away": End(
+            "Rank {rank} on {node} went away: the log of {told_by} says so ({line}).",
+            "Read the log of that node and its kernel log: its process ended, or its network did.",
+        )
+    },
     "watchdog": {"held_up": End(_HOLDS, _CHECK_RANK), "held_up_by_several": End(_HOLD, _CHECK_RANK)},
     "exit_status": {
         "": End("The training ended with exit status {exit_status}.", _READ_LOG),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
 from ..run.status import ended_well, has_failed, none_began
-from .first_cause import unreachable_case
+from .node_end import unreachable_case
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:

@@ -20,39 +20,25 @@ failed, and other nodes may end before it. If somebody interrupted the run, the 
 from __future__ import annotations
 
 import math
-import signal
 import typing as t
 from collections.abc import Collection, Iterable, Mapping
 
-from ...module_utils.logs.severity import ERROR
+from ...module_utils.logs.grammars.known import grammar_name
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
-from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Status
-from ..run.status import has_failed, stops_short
-from ..text.failures import ENDS, end_in_words
-from ..text.problems import UNREACHABLE, remedy_of
+from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Plan, Status
+from ..run.status import has_failed
+from ..text.failures import ENDS
+from ..text.problems import remedy_of
 from .hung_ranks import Lagging, lagging, unresponsive
 from .machine_events import broken_links, broken_links_in_words
 from .missing_ranks import Late, missing_ranks
-from .reasons import as_json
-
-# Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
-# that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
-# less than any text.
-_KILLED = 25
-# Nearer than a log that says no more than that something was killed.
-_BY_THE_MACHINE = 13
-_LOST = 26
-_STALLED = 59
-# The class of failure that other states of a node are.
-_LOST_OTHERWISE = {"bad_answer": "bad_answer", "gone": "run_folder_gone"}
-_EXIT_STATUS = 99
+from .node_end import end_of_node, held_up, said_of_node, with_sentence
 
 _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _HANGS = frozenset({"stalled", "watchdog"})
-_EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
 
 
 def first_failure(
@@ -61,6 +47,7 @@ def first_failure(
     together: bool = True,
     goal: int | None = None,
     addresses: Mapping[str, str] | None = None,
+    ranks_per_node: int = 1,
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None where no node failed.
 
@@ -69,7 +56,8 @@ def first_failure(
     printed it, or None, ``exit_code`` the node's exit status, or None, and ``echoes`` are failures of other nodes that
     only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes that ended with
     exit status 0 without reaching the last step, which is the ``goal``.
-    ``addresses`` are the names of the nodes by their addresses.
+    ``addresses`` are the names of the nodes by their addresses. Logs count ``ranks_per_node``: a log that says which
+    rank went away blames the node of that rank, not its own.
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
@@ -94,6 +82,11 @@ def first_failure(
     if first["class"] == "watchdog" and recorded.late:
         first = {**first, **_watched(recorded.late, statuses)}
         others = [other for other in causes if other["node"] != first["node"]]
+    # Those that tell of others are alive.
+    tell = {cause["node"] for cause in causes if together and cause["class"] == "peer_died"}
+    if first["node"] in tell and (gone := _gone(first, statuses, ranks_per_node)) and gone["node"] not in tell:
+        others = [first, *(other for other in others if other["node"] != gone["node"])]
+        first = {**first, **gone}
     return {
         **echo_of(first),
         "node_rank": first["node_rank"],
@@ -103,6 +96,31 @@ def first_failure(
         "remedy": first["remedy"],
         "exit_code": first["exit_code"],
         "echoes": [echo_of(other) for other in others if together],
+    }
+
+
+def ranks_per_node(plan: Plan) -> int:
+    """Return how many ranks of a node the logs count: JAX and the embedded trainer have one process on each."""
+    one_process = plan.get("rehearsal") or grammar_name(plan) == "maxtext"
+    return 1 if one_process else plan["parameters"].get("gpus_per_node") or 1
+
+
+def _gone(failure: Mapping[str, t.Any], statuses: Iterable[Status], ranks_per_node: int) -> dict[str, t.Any] | None:
+    """Return the failure of the node whose rank went away, as another node tells; None where it is not known."""
+    if failure["rank"] is None:
+        return None
+    place = failure["rank"] // max(1, ranks_per_node)
+    status = next((status for status in statuses if status["node_rank"] == place), None)
+    if status is None or status["node"] == failure["node"]:
+        return None
+    values = {"node": status["node"], "rank": failure["rank"], "told_by": failure["node"], "line": failure["line"]}
+    return {
+        "node": status["node"],
+        "node_rank": place,
+        "line": None,
+        "exit_code": status["process"]["exit_status"],
+        "remedy": ENDS["peer_died"]["went_away"].remedy,
+        **with_sentence("peer_died", "went_away", values),
     }
 
 
@@ -131,14 +149,10 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
 
 
 def _not_ready(status: Status) -> Echo:
-    said, problems = _said(status), status["problems"]
+    said, problems = said_of_node(status), status["problems"]
     case = problems[0]["code"] if problems else "said" if said else ""
     values = {**({"said": said} if said else {}), **({"problems": problems} if problems else {})}
-    return echo_of({"node": status["node"], "class": "not_ready", **_with_sentence("not_ready", case, values)})
-
-
-def _with_sentence(failure_class: str, case: str, values: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {"case": case, "values": as_json(dict(values)), "message": end_in_words(failure_class, case, values)}
+    return echo_of({"node": status["node"], "class": "not_ready", **with_sentence("not_ready", case, values)})
 
 
 def was_interrupted(statuses: Iterable[Status]) -> bool:
@@ -154,7 +168,7 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
     if not failed:
         # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
-    end = _end_of(status, last) if failed else None
+    end = end_of_node(status, last) if failed else None
     found_in: list[EndedBy] = [*t.cast("list[EndedBy]", texts), *([end] if end else [])]
     found = min(found_in, key=_nearness, default=None)
     if found is None:
@@ -208,66 +222,6 @@ def _nearness(failure: Failure) -> tuple[bool, bool, int]:
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
-def _end_of(status: Status, last: Lagging | Late | None) -> EndedBy:
-    """Return how a failed node ended, in the shape of a failure in its log, with a case and values of its own."""
-    if ended_by := status["process"]["ended_by"]:
-        return ended_by
-    failure_class, blame, case, values = _how_ended(status, last)
-    return {
-        "class": failure_class,
-        "blame": blame,
-        "echo": blame == _EXIT_STATUS,
-        "case": case,
-        "values": as_json(values),
-        "line": end_in_words(failure_class, case, values),
-        "remedy": ENDS[failure_class][case].remedy,
-        "rank": None,
-        "exit_code": None,
-        "severity": ERROR,
-        "step": None,
-    }
-
-
-def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, str, dict[str, t.Any]]:
-    """Return the class of the failure that an end is, how near it is to a cause, its case and values."""
-    case, values, state = "", dict[str, t.Any](), status["status"]
-    process, problem = status["process"], status["log"]["problem"]
-    if process["booted"]:
-        failure_class, blame = "rebooted", _BY_THE_MACHINE
-    elif process["full_disk"]:
-        failure_class, blame, values = "disk_full", _KILLED, {"path": process["full_disk"]}
-    elif process["engine_problem"]:
-        failure_class, blame, values = "engine_stopped", _KILLED, {"said": _plain(process["engine_problem"])}
-    elif process["oom_killed"]:
-        failure_class, blame = "host_memory", _BY_THE_MACHINE
-    elif state == "killed" or process["exit_status"] == _EXIT_STATUS_OF_SIGKILL:
-        failure_class, blame = "killed", _KILLED
-    elif state == "unreachable":
-        failure_class, blame = state, _LOST
-        case, values = unreachable_case(status)
-    elif state in _LOST_OTHERWISE:
-        failure_class, blame, said = _LOST_OTHERWISE[state], _LOST, _said(status)
-        case, values = ("said", {"said": said}) if said else ("", {})
-    elif state == "stalled" and problem:
-        failure_class, blame, values = "log_moved", _LOST, {"said": _plain(problem)}
-    elif state == "stalled":
-        failure_class, blame = state, _STALLED
-        case, values = _held_up(last, said=_said(status) or "nothing more is known")
-    else:
-        failure_class, blame = "exit_status", _EXIT_STATUS
-        case, values = _exit_status(status)
-    return failure_class, blame, case, values
-
-
-def unreachable_case(status: Status) -> tuple[str, dict[str, t.Any]]:
-    """Return the case and values of why a node did not answer: the cause if ssh said one, else what was said."""
-    for one in status["problems"]:
-        if one["code"] in UNREACHABLE:
-            return one["code"], one["values"]
-    said = _said(status)
-    return ("said", {"said": said}) if said else ("", {})
-
-
 def _rank_in_words(rank: RankSeen) -> str:
     """Return what a rank was doing while the run hung, innermost frame first."""
     parts = [f"rank {rank['rank']}: state {rank['state']}", f"{rank['busy']:.0%} of a processor"]
@@ -275,52 +229,18 @@ def _rank_in_words(rank: RankSeen) -> str:
     return ", ".join([*parts, " < ".join(rank["stack"] or ["no stack"])])
 
 
-def _held_up(last: Lagging | Late | None, **values: t.Any) -> tuple[str, dict[str, t.Any]]:
-    """Return the case and values of who keeps the other ranks waiting; the case is empty where nothing shows it."""
-    if last is None:
-        return "", values
-    who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
-    case = "held_up"
-    if isinstance(last, Late):
-        who, case = last.who, "held_up_by_several" if last.several else case
-    return case, {**values, "node": last.node, "rank": last.rank, "who": who, "evidence": last.evidence}
-
-
 def _watched(late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
     """Return what is known of a hang that a watchdog ended: of the ranks that waited, none is to blame."""
     status = next(status for status in statuses if status["node"] == late.node)
-    case, values = _held_up(late)
+    case, values = held_up(late)
     return {
         "node": late.node,
         "node_rank": status["node_rank"],
         "rank": late.rank,
         "exit_code": status["process"]["exit_status"],
         "remedy": ENDS["watchdog"][case].remedy,
-        **_with_sentence("watchdog", case, values),
+        **with_sentence("watchdog", case, values),
     }
-
-
-def _exit_status(status: Status) -> tuple[str, dict[str, t.Any]]:
-    exit_status = status["process"]["exit_status"]
-    if exit_status is None:
-        return "unknown", {}
-    values: dict[str, t.Any] = {"exit_status": exit_status}
-    steps = status["steps"]
-    if stops_short(status["log"], steps):
-        return "short", {**values, "last_step": steps["last_step"], "steps_total": steps["steps_total"]}
-    if exit_status == 0:
-        return "before_last_step", values
-    # A shell reports a process that a signal ended as 128 + its number.
-    name = next((number.name for number in signal.Signals if 128 + number == exit_status), "")
-    return ("signal", {**values, "signal": name}) if name else ("", values)
-
-
-def _said(status: Status) -> str:
-    return _plain(status["message"])
-
-
-def _plain(said: str) -> str:
-    return said.strip().rstrip(".")
 
 
 def _around(line: str, last_lines: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ from .failures_in_logs import (
     note_survived,
     note_unusual,
 )
-from .first_cause import first_failure, was_interrupted
+from .first_cause import first_failure, ranks_per_node, was_interrupted
 from .frame import attempts_of, left_out_of, without_extremes
 from .intervals import METHOD
 from .judge_gaps import judge_gaps
@@ -106,7 +106,14 @@ def judge(
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
     addresses = {node.get("address", ""): node["node"] for node in plan["nodes"]}
-    first = first_failure(statuses, reached.unfinished, together=together, goal=reached.goal, addresses=addresses)
+    first = first_failure(
+        statuses,
+        reached.unfinished,
+        together=together,
+        goal=reached.goal,
+        addresses=addresses,
+        ranks_per_node=ranks_per_node(plan),
+    )
     by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)
     seen = Seen(
         plan=plan,

@@ -54,6 +54,13 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str, str], ...] = (
     ("stalled", "held_up_by_several", {**SILENT, **SEVERAL}, f"{HUNG} {HOLD}", "that rank"),
     ("watchdog", "held_up", ONE, HOLDS, "that rank"),
     ("watchdog", "held_up_by_several", SEVERAL, HOLD, "that rank"),
+    (
+        "peer_died",
+        "went_away",
+        {"node": "n1", "rank": 9, "told_by": "n0", "line": "task:9 is gone"},
+        "Rank 9 on n1 went away: the log of n0 says so (task:9 is gone).",
+        "kernel log",
+    ),
     ("exit_status", "", {"exit_status": 3}, "The training ended with exit status 3.", "last lines"),
     (
         "exit_status",

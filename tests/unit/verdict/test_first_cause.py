@@ -218,6 +218,22 @@ def test_an_echo_says_what_happened_to_the_peer_rather_than_that_a_process_faile
     assert [(echo["class"], echo["message"]) for echo in first["echoes"]] == [("peer_died", LOST_PEER.strip())]
 
 
+HEARTBEATS = "The following tasks are unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:{}\n"
+
+
+@pytest.mark.parametrize(
+    ("rank", "ranks_per_node", "node", "case"),
+    [(2, 1, "c", "went_away"), (17, 8, "c", "went_away"), (0, 1, "a", None), (9, 1, "a", None)],
+)
+def test_the_culprit_is_the_node_whose_rank_went_away_and_not_the_one_that_tells_it(
+    rank: int, ranks_per_node: int, node: str, case: str | None, tmp_path
+):
+    nodes = [failed("a", HEARTBEATS.format(rank), 10), stopped("b", ""), stopped("c", "")]
+    first = first_of(nodes, tmp_path, ranks_per_node=ranks_per_node)
+    assert (first["node"], first["class"], first.get("case"), first["rank"]) == (node, "peer_died", case, rank)
+    assert [echo["node"] for echo in first["echoes"]] == (["a"] if case else [])
+
+
 def test_a_node_that_we_stopped_is_no_culprit_for_texts_that_follow_from_the_stop(tmp_path):
     nodes = [stopped("a", NCCL_ERROR + WATCHDOG + LOST_PEER + elastic(-15)), failed("b", LOST_PEER, 10)]
     assert first_of(nodes, tmp_path)["node"] == "b"
