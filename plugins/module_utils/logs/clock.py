@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The time stamps of a log as seconds. A trainer's are local times, so that only those of one log can be compared."""
+"""The timestamps of a log in seconds. A trainer prints local times, so only times from the same log can be compared."""
 
 from __future__ import annotations
 

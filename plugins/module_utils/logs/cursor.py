@@ -18,11 +18,10 @@ from .starts import Start
 class Seen(t.TypedDict):
     """What the log said so far beside its steps.
 
-    ``transports`` is what ``named_networks`` found in the whole log, sorted, ``world_size`` the last number of ranks
-    that a process said to see, None if none did. ``settings`` are what ``add_settings`` found, ``signs`` the texts of
-    the grammar by which a rank is known to have taken part, sorted. ``ranks`` are what ``add_ranks`` found,
-    ``conflicts`` is how often a step was printed again in a row with another step time or loss, and ``arguments`` what
-    ``add_arguments`` found.
+    ``transports`` lists what ``named_networks`` found in the whole log, sorted. ``world_size`` is the last number of
+    ranks that a process reported, or None. ``settings`` is the result of ``add_settings``, ``ranks`` of ``add_ranks``,
+    and ``arguments`` of ``add_arguments``. ``signs`` lists the grammar's texts that prove a rank took part, sorted.
+    ``conflicts`` counts the steps that were printed again in a row with another step time or loss.
     """
 
     transports: list[str]
@@ -37,10 +36,10 @@ class Seen(t.TypedDict):
 class Cursor(Seen):
     """Where the reading of a log stands.
 
-    ``offset`` is the number of bytes read, ``fingerprint`` a checksum of the last of them, by which a log that was
-    replaced or cut off is noticed. ``step`` and ``steps_total`` are those of the last step line, None before the first;
-    ``steps_seen`` is how many steps the attempt has so far. ``starts`` are what ``add_starts`` found, and ``memory`` is
-    the grammar's.
+    ``offset`` is the number of bytes read, and ``fingerprint`` a checksum of the last of them: it shows when a log was
+    replaced or cut off. ``step`` and ``steps_total`` come from the last step line and are None before the first;
+    ``steps_seen`` is how many steps the attempt has so far. ``starts`` is the result of ``add_starts``, and ``memory``
+    is the grammar's.
     """
 
     offset: int
@@ -75,7 +74,7 @@ def new_cursor(attempt: int = 1) -> Cursor:
 
 
 def checked_cursor(given: t.Mapping[str, t.Any] | None) -> Cursor:
-    """Return a cursor that can be changed, the first one where none is given; raises ValueError for what is none."""
+    """Return a cursor that can be changed: a copy of the given one, or a first one; ValueError if it is not one."""
     start = new_cursor()
     if not given:
         return start

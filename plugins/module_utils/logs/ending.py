@@ -40,8 +40,8 @@ _UNWRITTEN = Signature(
     "storage.",
 )
 _ITERATION = re.compile(rb"\biteration +(\d+)")
-# What good runs print once their training is over. Rank 0 holds c10d's store and may end first: whether it came to its
-# end, its own log says. A launch script ends its monitor, fails to deliver a message or to copy the output, and
+# Good runs print these once their training is over. Rank 0 holds c10d's store and may end first; its own log shows
+# whether it finished. A launch script ends its monitor, fails to deliver a message or to copy the output, and
 # slurmstepd cleans up.
 _OF_GOOD_RUNS = re.compile(
     rb"(?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
@@ -60,7 +60,7 @@ _CLOSING_BYTES = 4 << 10
 
 
 class End(t.TypedDict):
-    """How a log ends, as part of a node's answer.
+    """The end of a log, as part of a node's answer.
 
     ``failures_at_end`` are failures of a known class, as from ``find_failures``. ``unusual_at_end`` are the first lines
     that sound like a failure, each with the class that its words suggest, or ``unnamed``. ``said_end`` tells whether
@@ -122,7 +122,7 @@ def _says_end(text: bytes, grammar: Grammar) -> bool:
 
 
 def _behind_fields(line: bytes) -> bytes:
-    """Return what stands after the fields of a step in its line: only what is printed next ends a progress bar."""
+    """Return the rest of a step's line after its fields. A progress bar ends only with the next thing printed."""
     rest = line[line.rfind(b"|") + 1 :]
     _before, opened, fields = rest.rpartition(b"[")
     return fields.partition(b"]")[2] if opened else rest
@@ -191,7 +191,7 @@ def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
 
 
 def begin_of_few(text: bytes, grammar: Grammar, steps: int) -> int:
-    """Return the place in some lines of a log from which on there are fewer than ``steps`` steps."""
+    """Return the position in some lines of a log after which fewer than ``steps`` steps follow."""
     size = _LAST_STEPS_BYTES
     while size < len(text) and _few_behind(text, len(text) - size, grammar, steps):
         size *= 4

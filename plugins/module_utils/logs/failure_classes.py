@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The classes of failures, a row each: how near one is to the cause, and the remedy.
 
-The smaller the number, the nearer a class is to the cause, whatever is printed first: fault of the GPU or the host 1x,
-out of memory 2x, NaN and what Neuron says in general 3x, the program and its settings 4x, the network and the
-scheduler 5x. From 60 on a class is an echo, which follows from a failure elsewhere: it stands in the logs of healthy
-nodes as well.
+The smaller the number, the nearer a class is to the cause, no matter which is printed first: fault of the GPU or the
+host 1x, out of memory 2x, NaN and Neuron's general errors 3x, the program and its settings 4x, the network and the
+scheduler 5x. From 60 on a class is an echo: it follows from a failure elsewhere, so the logs of healthy nodes contain
+it too.
 """
 
 from __future__ import annotations

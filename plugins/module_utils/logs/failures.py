@@ -28,7 +28,8 @@ _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 _OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
 
 _LINE = re.compile(rb"[^\r\n]+")
-# A traceback shows the line of the program that raised; what it said stands at its end. A shell shows what it will do.
+# A traceback shows the line of the program that raised; its message is at the end. A shell shows the command before it
+# runs it.
 _SOURCE = re.compile(
     rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}(?:raise|assert) [A-Za-z]|(?:\[[^\]\r\n]{1,40}\]:? ?)?\+{1,9} \S"
 )
@@ -42,15 +43,15 @@ _MOST_AT_ONCE = 16
 _PREFIX_BYTES = 99
 _NEAR_BYTES = 4096
 _MESSAGE_BYTES = 300
-# The message of huggingface_hub begins two lines after the name, by which at most the number of the request stands;
-# that of XLA on another process two lines after who says it.
+# The message of huggingface_hub begins two lines after the name, with at most the request's number in between. XLA's
+# message about another process begins two lines after the process that reports it.
 _BELOW = rb": ?(?:\((?:\w{1,9} ){1,2}ID: [^)\r\n]{0,99}\)|[\w ]{1,40}: From /job:\S{1,99}:)?\r?$"
 _MESSAGE_BELOW = re.compile(_BELOW)
 _CAUGHT = b"During handling of the above exception"
 _CAUGHT_IMPORT = re.compile(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
 )
-# PyTorch raises again what a worker raised, and prints the worker's own traceback below that line.
+# PyTorch raises a worker's exception again, and prints the worker's own traceback below that line.
 _RAISED_AGAIN = b"Original Traceback (most recent call last):"
 _CAUGHT_IN_A_WORKER = re.compile(
     rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
@@ -72,8 +73,8 @@ _GONE = re.compile(
     rb"\b(?:(?:Import|Attribute|Type|Name|Key|Value|Assertion|FileNotFound)Error\b|OSError: \[Errno (?:9|39)\])"
 )
 
-# How messages of several lines begin, and the pattern of what must have followed for them to be understood. Few logs
-# hold any, so few of the patterns are ever compiled.
+# The first lines of messages with several lines, each with the pattern that must follow for the message to be
+# understood. Few logs contain any, so few of the patterns are ever compiled.
 _MESSAGES = (
     (
         TRACEBACK,
@@ -99,17 +100,17 @@ _MESSAGES = (
 def find_failures(piece: Piece) -> list[Failure]:
     """Return the failures that some lines of a log report, in their order, at most three of a class.
 
-    Each is a `Failure`; its class, blame, echo and remedy are those of its ``Signature``. ``line`` is the evidence, one
-    line of at most 400 characters. ``rank`` is the rank or, of JAX, the task (process) that the text blames or, where
-    it is no echo, that printed it; ``rank`` and ``exit_code`` are null where the text has none. ``severity`` is what
-    the program that printed the line calls it, see `severity_of`. A line is one failure, of the first signature that
-    matches. A package that is missing is none where another exception follows from the code that went on without it.
+    Each is a `Failure`; its class, blame, echo and remedy come from its ``Signature``. ``line`` is the evidence, one
+    line of at most 400 characters. ``rank`` is the rank (in JAX, the task or process) that the text blames, or the rank
+    that printed the text if it is not an echo; ``rank`` and ``exit_code`` are null if the text gives none. ``severity``
+    is the level that the program gave the line, see `severity_of`. A line is one failure, of the first signature that
+    matches. A missing package is not a failure if the code went on without it and another exception followed.
     """
     return [failure for _start, failure in failures_with_places(piece)]
 
 
 def failures_with_places(piece: Piece) -> list[tuple[int, Failure]]:
-    """Return the failures of `find_failures`, each with the place in the piece at which its line begins."""
+    """Return the failures of `find_failures`, each with the position in the piece where its line begins."""
     text = piece.text
     excerpt, begins = _excerpt(piece)
     if not excerpt:
@@ -159,7 +160,7 @@ def few_of_each_class(failures: Iterable[Failure]) -> list[Failure]:
 
 
 def open_message(piece: Piece) -> int | None:
-    """Return where in its text the line begins with which a message of several lines began that has not ended yet."""
+    """Return where, in the text, an unfinished message of several lines begins."""
     excerpt, _begins = _excerpt(piece)
     starts = []
     for opening, closing in _MESSAGES:
@@ -195,7 +196,7 @@ def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
 
 
 def _needles_in(text: bytes) -> list[tuple[bytes, int]]:
-    """Return the needles that stand in the text, with their reach; none of them holds a digit.
+    """Return the needles that the text contains, with their reach; no needle contains a digit.
 
     Lines that differ are made of few words: a needle is looked for where its longest word is one of theirs.
     """
@@ -231,7 +232,7 @@ def _add_found(
     signature: Signature,
     matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
 ) -> None:
-    """Add the failures of the lines that are none yet: where each begins, and what matched in which text."""
+    """Add the failures of lines that are not yet one: where each begins, and what matched in which text."""
     count = 0
     for start, text, match in matches:
         if start not in found_at:
@@ -247,7 +248,7 @@ def _failure(signature: Signature, text: bytes, match: re.Match[bytes]) -> Failu
         own = _OWN_RANK.search(text, start, end)
         rank = own.group(1) if own else None
     if end - start > LINE_CHARACTERS:
-        # The word in which the text begins is part of it, as the script's name before ": line 33: 4711 Killed".
+        # The word at the start of the text is part of it, such as the script's name before ": line 33: 4711 Killed".
         begin = match.start()
         word = re.search(rb"\S*\Z", text[max(start, begin - LINE_CHARACTERS // 4) : begin])
         start = begin - len(word.group()) if word else begin

@@ -15,7 +15,7 @@ from .text import plain
 Find = t.Callable[[bytes, int], int]
 FindAll = t.Callable[[bytes], t.List[int]]
 
-# Of less text what the C library saves is less than what it takes to load.
+# For shorter texts, loading the C library costs more than it saves.
 _LARGE_BYTES = 8 << 10
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the log of a trainer is read: what each grammar in `grammars` gives."""
+"""How a trainer's log is read: the fields of each grammar in `grammars`."""
 
 from __future__ import annotations
 
@@ -28,45 +28,46 @@ class Grammar(t.NamedTuple):
     """How one framework's log is read. The functions take a piece of it that begins and ends with a line.
 
     ``parse(piece, memory)`` yields ``{"step": int, "steps_total": int or None, "metrics": {metric: float}}`` for each
-    step line. It may have ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job,
-    ``"new_process": bool``, whether a process began since the step before, and what its own ``left_out`` needs. What it
-    has to know of earlier pieces it keeps in ``memory``, empty where the log begins. Its values are true, false, whole
-    numbers from 0 on, lines of text (a fraction as well) or None; `run.answers` takes no others from a node. While no
-    step follows a process that began, ``memory["new_process"]`` is true.
+    step line. It may add ``"sequences_per_sec": float or None``, the token rate in sequences/s of the whole job,
+    ``"new_process": bool``, whether a process began since the step before, and anything its own ``left_out`` needs. It
+    keeps what it must know about earlier pieces in ``memory``, which is empty at the start of the log. The values in it
+    are true, false, whole numbers from 0 on, lines of text (a fraction is written as text too) or None; `run.answers`
+    takes no others from a node. ``memory["new_process"]`` is true from the start of a process until its first step.
 
     ``left_out(found, position)`` returns why a step that ``parse`` yielded is known not to have been measured well, or
     None. The position, from 1, is the place of the step among those of its attempt. Warm-up is another matter: it is
     seen from the values.
 
-    ``summary(piece)`` returns what the log itself says of the whole run: canonical metric -> float.
+    ``summary(piece)`` returns the log's own figures for the whole run: canonical metric -> float.
 
-    ``parse_many(piece, memory)`` yields the same as ``parse``, many steps at once, of which ``left_out`` has nothing to
-    say from the third one of an attempt on. It is None, or returns None, where the steps have to be taken one by one.
+    ``parse_many(piece, memory)`` yields the same as ``parse``, but many steps at once. From the third step of an
+    attempt on, ``left_out`` must have nothing to say about them. It is None, or returns None, where the steps have to
+    be taken one by one.
 
     ``world_size`` is how a process says how many ranks, or devices, it sees.
 
-    ``settings`` is how a process says what it trains in numbers, ``arguments`` how it does in words.
+    ``settings`` reads the numbers that describe what a process trains, ``arguments`` the words.
 
-    ``under_way`` are texts that a rank prints once it trains, or has trained: what failed before one of them was
-    survived. The first rank of a job prints one of ``first_rank``, and each node where it has no steps one of these or
-    of ``alive``, by which it is known to have taken part. ``met`` are texts that a rank prints once it is connected
-    with the others: what kept it from that is past.
+    ``under_way`` are texts that a rank prints once it trains, or has trained: a failure before one of them was
+    survived. The first rank of a job prints one of ``first_rank``. A node without steps prints one of these or of
+    ``alive``, which proves that it took part. ``met`` are texts that a rank prints once it is connected with the
+    others: whatever delayed the connection is past.
 
     ``each_step`` says that a process prints every step that it does, and not every tenth, say.
 
     ``by_interval`` says that a process prints the first step of a training and those that its log interval divides, but
     not that interval: the setting ``steps_per_line`` is then the greatest number that divides all of these.
 
-    ``each_line`` are the values that every step line has. ``ends`` are what the first rank prints as the training
-    begins, and what the same function prints as it ends.
+    ``each_line`` lists the values that every step line has. ``ends`` are the texts that the first rank prints as the
+    training begins, and those that the same function prints as it ends.
 
-    ``over`` are texts, one of which a trainer prints once its training is over; there is none where it says nothing.
-    With one of ``cut_short`` it says that it is over before its last step.
+    ``over`` are texts, one of which a trainer prints once its training is over; it is empty if the trainer prints no
+    such text. One of ``cut_short`` as well means that the training is over before its last step.
 
-    ``starts`` are what a process prints once, as it begins: what has one start, each.
+    ``starts`` are texts that a process prints once, as it begins, so each stands for one start.
 
-    ``saves`` are what a process prints as it begins to write a checkpoint, and the texts of which one shows that it is
-    written: it says so, or it goes on with what it does afterwards.
+    ``saves`` are the texts that a process prints as it begins to write a checkpoint, and the texts that show it is
+    written: either a message, or the first thing the process does afterwards.
 
     ``closing`` is what lines begin with that a launch script prints once the training is over.
 
@@ -76,9 +77,9 @@ class Grammar(t.NamedTuple):
 
     ``only_here`` are texts that no other grammar's logs have, where another one reads the same step lines.
 
-    ``step_line`` shows a user how a step line reads, ``printed_by`` which ranks of a job print it. ``helper_files``
-    is a pattern of Python files of the launch scripts, which fail without harm. ``failures`` are what the trainer and
-    its launch scripts say when they fail.
+    ``step_line`` shows a user what a step line looks like, ``printed_by`` which ranks of a job print it.
+    ``helper_files`` is a pattern of Python files of the launch scripts, which fail without harm. ``failures`` are the
+    messages of the trainer and its launch scripts when they fail.
     """
 
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[FoundStep]]

@@ -11,7 +11,8 @@ from .failures import open_message
 from .find import Piece
 from .text import line_start
 
-# What is held of a log at one time: no more than what fits into a processor's cache, as it is searched dozens of times.
+# How much of a log is in memory at one time: no more than fits into a processor's cache, because it is searched dozens
+# of times.
 _CHUNK_BYTES = 512 << 10
 # So much of a line is read after a chunk. A line longer than a chunk is cut.
 _LINE_BYTES = 16 << 10
@@ -68,7 +69,7 @@ def parts_with_whole_messages(log: t.BinaryIO, begin: int, end: int) -> Iterator
 
 
 def _chunk(log: t.BinaryIO, begin: int) -> bytes:
-    # The end of the line is looked for first, as joining two reads would copy a whole chunk.
+    # The end of the line is looked for first, because joining two reads would copy a whole chunk.
     behind = os.pread(log.fileno(), _LINE_BYTES, begin + _CHUNK_BYTES)
     log.seek(begin)
     return log.read(_CHUNK_BYTES + (behind.find(b"\n") + 1 or len(behind)))

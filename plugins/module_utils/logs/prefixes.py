@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from .text import plain
 
-# One around the other: the stamp of a container's log, the label of a launcher, that of torchrun.
+# Prefixes in prefixes: the stamp of a container's log, the label of a launcher, the label of torchrun.
 _MOST_PREFIXES = 4
 # Of a line without an end, so much is taken at a time.
 _LINE_BYTES = 1 << 20
@@ -61,7 +61,7 @@ class Prefix(t.NamedTuple):
 
 
 _TIME = rb"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
-# A name in a cluster has a digit, unlike the words and programs with which other lines begin.
+# A host name in a cluster has a digit, unlike the words and programs at the start of other lines.
 _HOST = rb"(?P<host>(?=[A-Za-z_.-]{0,99}\d)(?!(?:rank|step|epoch|iteration)[ _-]?\d)[A-Za-z0-9][\w.-]{0,99})"
 
 PREFIXES = (
@@ -154,7 +154,7 @@ PREFIXES = (
     ),
 )
 
-# Of srun itself, without a label: it is of the node whose task it names.
+# From srun itself, without a label: it belongs to the node whose task it mentions.
 _OF_SRUN = re.compile(rb"srun: error: (?P<host>[\w.-]{1,99}): tasks? (?P<task>\d{1,7})\b")
 # NCCL and RCCL name their host in each line, and the runner of Primus both.
 _OF_HOST = re.compile(
@@ -167,7 +167,7 @@ _NOTHING = Told()
 
 
 class Line(t.NamedTuple):
-    """A line of a log without its prefixes, with its line end, and what these say; part of it if it is very long."""
+    """A log line without its prefixes, with its line end, and the facts in them; only a part of a very long line."""
 
     told: Told
     text: bytes
@@ -198,7 +198,7 @@ class PrefixReader:
             self._is_torn = True
 
     def _parts(self, line: bytes, end: bytes) -> Iterator[Line]:
-        """Yield a line; one with carriage returns, as progress bars have, in parts, which may have prefixes."""
+        """Yield a line; if it has carriage returns (progress bars), yield it in parts, which may have prefixes."""
         if b"\r" in line:
             *parts, line = line.split(b"\r")
             for part in parts:
@@ -280,7 +280,7 @@ def host_named_in(text: bytes) -> str | None:
 
 def _has(lines: Sequence[bytes], prefix: Prefix) -> bool:
     matches = [match for match in map(_compiled(prefix.pattern).match, lines) if match]
-    # One line may hold all bars of a training.
+    # One line may contain all bars of a training.
     bytes_of_lines = sum(map(len, lines))
     with_prefix = sum(len(match.string) for match in matches)
     if not matches or max(len(matches) / len(lines), with_prefix / bytes_of_lines) < prefix.least:

@@ -12,9 +12,9 @@ _MOST_LINES = 64
 ANOTHER_HOST = "NCCL process of another host "
 
 _PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
-# Of Primus, of Lightning's distributed.py, and of NCCL, which names the rank in a communicator (since 2.18 with its
-# size and id), the host and the process. "[rank3]:" is none: with torchrun's --role it is the local rank, and each node
-# has one of that number.
+# From Primus, from Lightning's distributed.py, and from NCCL, which prints the rank in a communicator (since 2.18 with
+# its size and id), the host and the process. "[rank3]:" does not count: with torchrun's --role it is the local rank, so
+# each node has that number.
 _TELLING = (
     (b"[rank-", re.compile(rb"\[rank-(\d{1,7})/"), "rank "),
     (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
@@ -28,7 +28,7 @@ _TELLING = (
 
 
 def add_ranks(known: list[str], piece: Piece) -> list[str]:
-    """Return what is known of who wrote a log and the first of each kind that the piece names, as ``rank 8``."""
+    """Return the known facts about who wrote a log, and the first of each kind in the piece, such as ``rank 8``."""
     found = list(known)
     for needle, pattern, kind in _TELLING:
         if any(line.startswith(kind) for line in found):
@@ -54,7 +54,7 @@ def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[
 
 
 def _of_another_host(found: list[str], piece: Piece) -> list[str]:
-    """Return a process of a second host in the first communicator of the log, if the piece is the first to name one.
+    """Return a process of a second host in the log's first communicator, if this piece is the first to mention one.
 
     Such a log is of two nodes: where a process starts again on another host, it makes a communicator of its own.
     """

@@ -55,26 +55,27 @@ def read_log(
     tokens_per_sequence_per_gpu: float | None = None,
     failures: t.Literal["all", "open", "none"] = "all",
 ) -> News:
-    """Return what a log says beyond the cursor.
+    """Return the content of a log beyond the cursor.
 
-    The answer holds ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
+    The answer has ``rows`` (`StepRows` in the order of their first appearance), ``failures`` (as from
     ``find_failures``, each with the last ``step`` before it), ``summary`` (canonical metric -> float, as from the
-    grammar) and the new ``cursor``, and of that ``transports``, ``world_size``, ``settings``, ``arguments``, ``signs``,
-    ``ranks``, ``conflicts`` and how many ``starts`` there were. ``failures`` are all of them, or with ``open`` those
-    that fewer than `STEPS_TO_SURVIVE` of the rows follow, and in a log without steps no text of a rank that trains; the
-    others are ``survived``. With ``none`` they are not looked for, which is faster.
+    grammar) and the new ``cursor``. From the cursor it repeats ``transports``, ``world_size``, ``settings``,
+    ``arguments``, ``signs``, ``ranks``, ``conflicts`` and the number of ``starts``. ``failures`` has all of them. With
+    ``open`` it has only failures that are followed by fewer than `STEPS_TO_SURVIVE` of the rows, and in a log without
+    steps by no text of a rank that trains; the others are ``survived``. With ``none`` the search is skipped, which is
+    faster.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
-    the step number goes back, where the log shows a new process (not NxDT) and where it was replaced. A step that is
-    printed twice in a row is no new attempt: within a call it is one row, in which the later values count; in two calls
-    it is a row of each.
+    the step number goes back, where the log shows a new process (not NxDT), and where the log was replaced. A step that
+    is printed twice in a row does not begin a new attempt: within a call it is one row, with the later values; in two
+    calls it is a row in each.
 
     Where the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
     ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
     and ``tokens_per_step_per_gpu`` (tokens).
 
-    What is held of the log at one time is constant, but the rows of a call add up. With ``max_bytes`` the call ends
-    after the chunk in which that many bytes were read: call again until the cursor stays the same.
+    The part of the log in memory has a constant size, but the rows of a call add up. With ``max_bytes`` the call ends
+    after the chunk that reaches this many bytes: call again until the cursor stays the same.
 
     A log that does not exist (yet) has nothing to say. Raises ValueError for a framework without grammar, a cursor that
     is none and a token count that is not positive, and OSError for a log that cannot be read.
@@ -104,7 +105,7 @@ def tail(path: str, lines: int = 20) -> list[str]:
     whole = plain(end[-_TAIL_BYTES:]).decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     if len(end) > _TAIL_BYTES and len(whole) > 1:
         del whole[0]
-    # Of a line that a progress bar wrote over, what was written last.
+    # The last text written to a line that a progress bar overwrites.
     shown = [line.rstrip("\r").rpartition("\r")[2].rstrip() for line in whole]
     while shown and not shown[-1]:
         shown.pop()
@@ -192,7 +193,7 @@ def _add_starts(cursor: Cursor, grammar: Grammar, piece: Piece) -> None:
 
 
 def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
-    """Return the texts by which a rank is known to have taken part: the known ones, and those in the piece."""
+    """Return the texts that prove that a rank took part: the known ones, and those in the piece."""
     looked_for = {sign.decode(): sign for sign in (*grammar.under_way, *grammar.first_rank, *grammar.alive)}
     new = {text for text, sign in looked_for.items() if text not in known and piece.find(sign, 0) >= 0}
     end = grammar.ends[1] if grammar.ends else b""
@@ -255,7 +256,7 @@ def _news(
 
 
 def _add_steps(rows: StepRows, grammar: Grammar, piece: Piece, cursor: Cursor) -> bool:
-    """Add what the step lines of the piece say to the rows, and let the cursor follow; return whether there is one."""
+    """Add the values of the piece's step lines to the rows, and move the cursor; return whether there is any line."""
     many = grammar.parse_many and grammar.parse_many(piece, cursor["memory"])
     if many is None:
         return _add_rows(rows, grammar, grammar.parse(piece, cursor["memory"]), cursor)
@@ -293,7 +294,7 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[FoundStep], curs
             metrics["tokens_per_sec_per_gpu"] = sequences_per_sec * rows.tokens_per_sequence_per_gpu
         elif sequences_per_sec is not None and math.isfinite(sequences_per_sec):
             metrics["sequences_per_sec"] = sequences_per_sec
-        # Within an attempt the steps go up, so the same one can only be that of the last row.
+        # Within an attempt the steps go up, so only the last row can have the same step.
         if again and rows:
             row = rows.take_last()
             if not grammar.bars:

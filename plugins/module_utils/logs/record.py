@@ -6,9 +6,9 @@ A *step row* is one training iteration as one node's log has it::
     {"attempt": 1, "step": 7, "steps_total": 30, "metrics": {"step_time_ms": 10235.8, "loss": 7.27}}
 
 ``attempt`` starts at 1 and grows by one whenever the step number goes back (a restart). ``metrics`` maps canonical
-metric names, and those of `EVIDENCE`, to floats. They may be NaN or infinite, as the trainer printed them,
-and NaN stands for a text in the place of a number, too. A step that is known not
-to have been measured well has ``"left_out"``, the reason as a sentence; steps without it count.
+metric names and the names in `EVIDENCE` to floats. They may be NaN or infinite, as printed by the trainer; NaN also
+stands for a text in the place of a number. A step that is known to be badly measured has ``"left_out"``, the reason as
+a sentence; steps without it count.
 """
 
 from __future__ import annotations
@@ -76,12 +76,11 @@ METRICS_OF_RUN = {
 }
 ALL_METRICS = {**METRICS, **METRICS_OF_RUN}
 
-# What a step line says as well, by which a verdict knows the run that it is of: seconds of the log's own clock, the
+# Further values of a step line. They show a verdict which run the line belongs to: seconds of the log's own clock, the
 # samples consumed since the first step, the sequences per second of a job whose tokens are not known, the global batch
-# size, the loss scale, the norm of the weights, the tokens that
-# have a loss and the updates of the weights. They stand with the metrics of a row, and are none themselves. Where one
-# is printed and is no finite number, it is infinite. `OTHER_FIELDS` stands there only where any other field of the line
-# is NaN or infinite, and is infinite itself.
+# size, the loss scale, the norm of the weights, the tokens that have a loss and the updates of the weights. They are
+# stored with the metrics of a row, but are not metrics. If one is printed but is not a finite number, it is infinite.
+# `OTHER_FIELDS` is present only if any other field of the line is NaN or infinite, and is infinite itself.
 OTHER_FIELDS = "other_fields"
 EVIDENCE = (
     "clock",

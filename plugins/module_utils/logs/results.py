@@ -36,7 +36,7 @@ def measurements_of(blocks: list[StepBlock], layout: str) -> list[dict[str, t.An
 
 
 def no_steps(path: str, framework: str) -> str:
-    """Return the warning about a log in which a grammar finds no step, with the frameworks whose grammar finds some."""
+    """Return the warning that a grammar finds no step in a log, with the frameworks whose grammar does."""
     able = [
         name for name in sorted(GRAMMARS) if name != framework and read_log(path, name, final=True)["rows"].blocks()
     ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The step rows that were read of a log, as blocks.
+"""The step rows of a log, as blocks.
 
-A *step block* holds rows that follow one another and have the same metrics, as columns of the same length. It is what
-travels from a node, and what the controller keeps::
+A *step block* contains consecutive rows with the same metrics, as columns of the same length. A node sends such blocks,
+and the controller keeps them::
 
     {"attempt": 1, "steps": [7, 8], "steps_total": 30, "metrics": {"step_time_ms": [10235.8, 10236.1]}}
 
@@ -42,7 +42,7 @@ class FoundStep(_OfSomeGrammars):
 
 
 class FoundSteps(t.NamedTuple):
-    """What a grammar found of several steps in their order, as columns of the same length; see `StepBlock`.
+    """The values that a grammar found for several steps in their order, as columns of the same length; see `StepBlock`.
 
     ``timer_kept_on`` says whether their process measured its first two steps together.
     """
@@ -53,7 +53,7 @@ class FoundSteps(t.NamedTuple):
     timer_kept_on: bool
 
     def each(self) -> Iterator[FoundStep]:
-        """Yield what each of the steps says, as a grammar's ``parse`` does."""
+        """Yield the values of each step, as a grammar's ``parse`` does."""
         for step, metrics in _each(self.steps, self.metrics):
             yield {
                 "step": step,
@@ -118,7 +118,7 @@ class StepRows:
         self._blocks.append(began)
 
     def add_found(self, attempt: int, found: FoundSteps) -> None:
-        """Add steps of an attempt, all of which count."""
+        """Add steps of an attempt. All of them count."""
         self._size += len(found.steps)
         self._blocks.append(
             {

@@ -47,7 +47,7 @@ SETTINGS = (
 # A log has one of these every few steps. The value that most of them have is kept, if any has more than half, by the
 # majority vote of Boyer and Moore: the value, its lead, which is less than the lines that have it, and all lines.
 VOTED = ("slowest_rank",)
-# What a trainer prints in words, by the names that its own arguments have.
+# The words that a trainer prints about its run, by the names of its own arguments.
 ARGUMENTS = (
     *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
     *("dtype", "quantization", "remat_policy", "tokenizer_path"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How severe a line is, as the program that printed it says. Its words do not matter here.
+"""The severity of a line, according to the program that printed it. Its words do not matter here.
 
-A line of which the program itself says that it is information or a warning reports no failure, whatever words follow:
-"Guessing device ID … This can cause a hang" stands in the log of every healthy run that calls ``barrier()``.
+A line reports no failure if its program calls it information or a warning, whatever words follow: "Guessing device ID …
+This can cause a hang" stands in the log of every healthy run that calls ``barrier()``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNMARKED: t.Final = ""
 
 
 class Mark(t.NamedTuple):
-    """How a program marks its lines: what each of its words means, a sample line of each, and who prints it.
+    """How a program marks its lines: the meaning of each of its words, a sample line of each, and who prints it.
 
     ``pattern`` has one group, the word. It is looked for in the first bytes of a line.
     """

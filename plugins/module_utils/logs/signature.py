@@ -33,12 +33,12 @@ Failure.__doc__ = "A failure in a log; see `failures.find_failures`."
 class Signature(t.NamedTuple):
     """How a failure of one class shows in the output of one source, and its remedy.
 
-    ``failure`` is one of the `CLASSES`, and ``own_remedy`` replaces the remedy of the class.
-    ``pattern`` is a regular expression. Every line with the beginning of a match contains one of the ``NEEDLES``. It is
-    compiled only where one of its literals stands, as few ever are. All of its repeats are bounded, so that its
-    cost grows with the length of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames)
-    and ``exit_code`` are kept. ``nearness`` replaces the ``blame`` of the class for a text that often follows from a
-    failure of another class. ``sample`` is a line that it matches, which is its test; who prints it, its module says.
+    ``failure`` is one of the `CLASSES`, and ``own_remedy`` replaces the remedy of the class. ``pattern`` is a regular
+    expression. Every line with the beginning of a match contains one of the ``NEEDLES``. It is compiled only if the
+    text contains one of its literals, which is rare. All of its repeats are bounded, so its cost grows with the length
+    of a line and no faster. Its groups ``rank`` (the rank or JAX task that the text blames) and ``exit_code`` are kept.
+    ``nearness`` replaces the ``blame`` of the class if the text often follows from a failure of another class.
+    ``sample`` is a line that it matches, and its test; the module says who prints it.
 
     Where a line matches several signatures, the first one in ``known.SIGNATURES`` counts, and it lists all others in
     ``more_specific_than``. A signature has a ``name`` if another one is more specific.

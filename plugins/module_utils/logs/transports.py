@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which network NCCL or RCCL says that it uses, which takes NCCL_DEBUG=INFO.
 
-The texts are those of NCCL's init.cc, plugin/net.cc, transport/net.cc, net_ib and net_socket.cc, which RCCL shares, and
-of the plugin aws-ofi-nccl::
+The texts come from NCCL's init.cc, plugin/net.cc, transport/net.cc, net_ib and net_socket.cc, which RCCL shares, and
+from the plugin aws-ofi-nccl::
 
     NCCL INFO NET/IB : Using [0]rdma0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
     NCCL INFO NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
@@ -33,13 +33,12 @@ _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI", "tcp": "Socket", "so
 
 
 def named_networks(piece: Piece, known: bool) -> set[str]:
-    """Return the networks that a piece of a log says to be used, as ``{"NET/IB", "NET/Socket"}``.
+    """Return the networks that are in use according to a piece of a log, such as ``{"NET/IB", "NET/Socket"}``.
 
-    A name is that of NCCL's network or plugin; ``NET/Socket`` is plain TCP, that of libfabric too, and ``NET/OFI``
-    libfabric. NCCL names what it chose when it starts. Its connections, which may be many, are looked at where they go
-    over TCP; of the others there is but the first in a log that names no network before it, which ``known`` reports
-    what precedes the piece.
-    Connections within a node (P2P, SHM) are none.
+    A name is the name of NCCL's network or plugin; ``NET/Socket`` is plain TCP (also libfabric's), and ``NET/OFI`` is
+    libfabric. NCCL prints its choice when it starts. It may print many connections; all that use TCP are looked at. Of
+    the others only the first counts, and only if no network is mentioned before it; ``known`` says which were mentioned
+    before this piece. Connections within a node (P2P, SHM) are not networks.
     """
     if piece.find(_ANY, 0) < 0:
         return set()

@@ -26,7 +26,7 @@ OF_EMBEDDED_TRAINER = "megatron"
 
 
 def grammar_name(plan: t.Mapping[str, t.Any]) -> str:
-    """Return the grammar of a plan's logs: the one it names, or that of its framework's name."""
+    """Return the grammar of a plan's logs: the plan's own choice, or the grammar with its framework's name."""
     return str(plan.get("log_grammar") or plan["framework"])
 
 

@@ -2,8 +2,8 @@
 """The grammar of MaxText's training log and of its metrics file.
 
 The step line is printed by MaxText's metric_logger.py (max_utils.py before), by every process; since December 2025 on
-stderr after absl's prefix. Its fields stand between commas and grew over the years, so they are taken by name. The
-metrics file (``metrics_file=``) holds one JSON object for each step and for each evaluation.
+stderr after absl's prefix. Its fields are separated by commas and grew over the years, so they are taken by name. The
+metrics file (``metrics_file=``) has one JSON object for each step and for each evaluation.
 
 Steps count from 0, so a training of N steps is complete at step N - 1. N is in the configuration that MaxText prints
 first, one ``Config param`` line for each key.
@@ -56,13 +56,14 @@ SETTINGS = (
     ),
     # The mesh, in the line of `WORLD_SIZE`.
     Printed(b"Num_devices: ", rb"Num_devices: \d{1,9}, shape \((?P<gpus>\d{1,9}(?:, ?\d{1,9}){0,31}),?\)"),
-    # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are those of a device.
+    # metric_logger.py and maxtext_utils.py, before the first step; the TFLOPs are per device.
     Printed(b"number parameters: ", rb"number parameters: (?P<billions_of_parameters>\d{1,9}\.\d+) billion"),
     Printed(
         b"Per train step",
         rb"Per train step(?:, total TFLOPs will be|:[ \t\r\n]{1,9}Total TFLOPs:) (?P<tflops_of_step>\d{1,12}\.\d+)",
     ),
-    # Orbax's event_tracking.py and, before it, async_checkpointer.py, by each process: with what it writes behind.
+    # Orbax's event_tracking.py and, before it, async_checkpointer.py, by each process. The time includes the
+    # writing in the background.
     Printed(b"] Finished save in ", rb"\] Finished save in (?P<save_seconds>\d{1,9}\.\d+) seconds"),
     Printed(
         b"(blocking + background)",
@@ -131,11 +132,11 @@ class _Found(FoundStep):
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield what each step line and each step of a metrics file says, in their order; see ``Grammar``.
+    """Yield the values of each step line and of each step in a metrics file, in their order; see ``Grammar``.
 
-    Units are those of ``METRICS``. ``steps_total`` is that of the last configuration before the step, else null. A
-    field counts only when what follows it shows that it is whole; it is NaN where it holds no number, or is there twice
-    with two. Tokens per second count padding too.
+    Units as in ``METRICS``. ``steps_total`` comes from the last configuration before the step, else it is null. A field
+    counts only when the text after it shows that it is complete. It is NaN if it is not a number, or if it appears
+    twice with different numbers. Tokens per second count padding too.
 
     ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
     is another attempt, too, which its step number does not show.
@@ -168,7 +169,7 @@ def left_out(found: Mapping[str, t.Any], position: int) -> str | None:
     """Return why a step does not count, or None; see ``Grammar``.
 
     The profiler disturbs the steps from the one before it starts to the one after it ends. MaxText itself knows that
-    (``hide_profiler_step_metric``), but mostly prints what was measured.
+    (``hide_profiler_step_metric``), but mostly prints the measured values.
     """
     first, last = found["profiled"]
     since_start = position - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which steps of MaxText's log are those of another process: where a node runs several, all print each step.
+"""Which steps in MaxText's log come from another process: on a node with several, each prints every step.
 
 They share a log, and none waits for the others to print, so they are a few steps apart.
 """
@@ -22,7 +22,7 @@ _LOSS = "loss "
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield the steps of ``maxtext.parse``, each as the first process prints it, and what is no number of any."""
+    """Yield the steps of ``maxtext.parse``, each as the first process prints it, and the values that are no number."""
     for found in maxtext.parse(piece, memory):
         furthest, step = memory.get("furthest"), found["step"]
         is_of_another = furthest is not None and not found["new_process"] and furthest - _APART <= step <= furthest
@@ -34,7 +34,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
 
 
 def _remember(found: FoundStep, memory: dict[str, t.Any]) -> None:
-    """Keep the loss of the last steps, as text: plain values are what a memory holds."""
+    """Keep the loss of the last steps as text, because a memory holds only plain values."""
     step = found["step"]
     for key in [key for key in memory if key.startswith(_LOSS) and not step - _APART <= int(key[len(_LOSS) :]) < step]:
         del memory[key]
@@ -43,7 +43,7 @@ def _remember(found: FoundStep, memory: dict[str, t.Any]) -> None:
 
 
 def _differs(found: FoundStep, memory: dict[str, t.Any]) -> bool:
-    """Tell whether a step has another loss than the first process printed: it is that of the whole batch."""
+    """Tell whether a step's loss differs from the one the first process printed: it is the loss of the whole batch."""
     loss, first = found["metrics"].get("loss"), memory.get(f"{_LOSS}{found['step']}")
     if loss is None or first is None:
         return False

@@ -67,7 +67,7 @@ _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage
 # "[2026-01-02 03:04:05.123456] iteration": what stands between the brackets, with or without the fraction.
 _STAMP_BYTES = (19, 26)
 
-# The closing lines. They count at the start of a line only, as iteration lines have "mem usages:", too.
+# The closing lines. They count at the start of a line only, because iteration lines contain "mem usages:" too.
 CLOSING_LINES = {
     b"throughput per GPU:": "tflops_per_gpu",
     b"elapsed time per iteration:": "step_time_ms",
@@ -77,8 +77,8 @@ CLOSING_LINES = {
 _CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
-# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. It is looked for without its first
-# word, as strstr goes by two bytes, and "us" is in many words.
+# arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. The search leaves out its first
+# word, because strstr looks for two bytes first, and "us" is in many words.
 WORLD_SIZE = (Printed(b" world size: ", rb"(?<=using) world size: " + RANKS),)
 
 # arguments.py, tokenizer.py and checkpointing.py, by rank 0 only.
@@ -98,12 +98,12 @@ _ARGUMENTS = {
     b"log_interval": b"steps_per_line",
 }
 SETTINGS = (
-    # The dots alone stand in the lines of timers as well, of which there may be many in each step.
+    # The dots alone appear in the lines of timers as well, and a step may have many of those.
     *(
         Printed(argument + b" ...", rb"(?<![\w-])%b \.{3,} (?P<%b>\d+)\s" % (argument, setting))
         for argument, setting in _ARGUMENTS.items()
     ),
-    # core/timers.py, by the last rank: the time of the slowest rank, with that of the fastest before it or not.
+    # core/timers.py, by the last rank: the time of the slowest rank, with or without the time of the fastest before it.
     Printed(
         b"save-checkpoint .", rb"\bsave-checkpoint \.{3,}: (?:\(\d{1,12}\.\d+, )?(?P<save_ms>\d{1,12}\.\d+)(?=[)\s])"
     ),
@@ -155,11 +155,11 @@ ARGUMENTS = (
 
 
 def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield what each iteration line says, in their order; see ``Grammar``.
+    """Yield the values of each iteration line, in their order; see ``Grammar``.
 
-    Units are those of ``METRICS``; of an instant value and its running average the instant one is taken. The bytes
-    need not be valid UTF-8. A field counts only when its closing ``|`` is there, so a line that was torn apart gives
-    what is whole of it; one whose text is no number is NaN. Lines that stand there twice are yielded twice.
+    Units as in ``METRICS``. If a line has both an instant value and its running average, the instant one is taken. The
+    bytes need not be valid UTF-8. A field counts only with its closing ``|``, so a torn line gives the fields that are
+    complete; a field that is not a number is NaN. Lines that appear twice are yielded twice.
 
     ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
     not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
@@ -220,9 +220,9 @@ def left_out(found: Mapping[str, t.Any], position: int) -> str | None:
 def summary(piece: Piece) -> dict[str, float]:
     """Return the means of the closing lines: canonical metric -> value, which may be NaN.
 
-    The scripts leave out the first two iterations and the last one. Lines in front of a step are those of an earlier
-    training and do not count. Where a line stands there more than once the last one counts; a line without a number is
-    left out.
+    The scripts leave out the first two iterations and the last one. Lines in front of a step belong to an earlier
+    training and do not count. If a line appears more than once, the last one counts; a line without a number is left
+    out.
     """
     last = _last_head(piece)
     if last:
@@ -254,9 +254,9 @@ def _last_head(piece: Piece) -> int:
 class _Kind(t.NamedTuple):
     """What lines have in common that are read together.
 
-    ``unread`` are the metrics whose fields hold no number. ``in_percent`` says that the memory is,
-    ``loss_may_be_lost`` that ``lm loss`` is missing where NaN would explain it, see ``_lost_loss``, and
-    ``others_not_finite`` that a value beside those of the metrics is NaN or infinite.
+    ``unread`` lists the metrics whose fields are not numbers. ``in_percent`` says that the memory is in percent,
+    ``loss_may_be_lost`` that ``lm loss`` is missing and NaN would explain it, see ``_lost_loss``, and
+    ``others_not_finite`` that a value other than the metrics is NaN or infinite.
     """
 
     metrics: tuple[str, ...]
@@ -266,7 +266,7 @@ class _Kind(t.NamedTuple):
     others_not_finite: bool
 
 
-# Always the same object for the same kind, as comparing them takes long.
+# Always the same object for the same kind, because comparing them is slow.
 _kind = lru_cache(maxsize=256)(_Kind)
 
 
@@ -327,7 +327,7 @@ def _seconds_or_nan(stamp: bytes) -> float:
 
 
 def _numbers(of: Callable[[bytes], t.Any], texts: Sequence[bytes]) -> list[t.Any]:
-    """Return the numbers that the texts show; many columns hold the same one in every line."""
+    """Return the numbers in the texts; many columns have the same number in every line."""
     first, count = texts[0], len(texts)
     return [of(first)] * count if texts.count(first) == count else list(map(of, texts))
 
@@ -345,8 +345,8 @@ def _with_lost_losses(found: FoundSteps) -> Iterator[FoundSteps]:
 def _layout(line: bytes) -> _Layout | None:
     """Return the layout of the first iteration line in a line with zeros for its digits, or None where is none.
 
-    A log has a few layouts only, as its values have more digits here and fewer there. So the work is done once for
-    each of them.
+    A log has only a few layouts, because its values have more digits here and fewer there. So the work is done once for
+    each layout.
     """
     head = _HEAD.search(line)
     if not head:
@@ -361,7 +361,7 @@ def _layout(line: bytes) -> _Layout | None:
         if name in fields and metric not in spans:
             unread[metric] = None
     for name, value in rest.items():
-        # The line is torn, but not in front of what is no number.
+        # The line is torn, but not before the value that is not a number.
         if name in _METRIC_OF_FIELD and _NOT_FINITE.match(value.text):
             unread[_METRIC_OF_FIELD[name]] = None
     in_percent = "memory_fraction" not in spans
@@ -384,7 +384,7 @@ def _layout(line: bytes) -> _Layout | None:
 
 
 def _cutter(spans: Iterable[tuple[int, int]]) -> Callable[[bytes], tuple[bytes, ...]]:
-    """Return a function that returns what a line has at these places, which ascend."""
+    """Return a function that returns the parts of a line at these places, which ascend."""
     parts, behind = "", 0
     for begin, end in spans:
         parts += f"{begin - behind}x{end - begin}s"
@@ -425,10 +425,10 @@ def _add_span(spans: dict[str, tuple[int, int]], metric: str, pattern: re.Patter
 def _may_be_lost(fields: dict[bytes, _Value], metrics: Container[str]) -> bool:
     """Return whether a line without ``lm loss`` is such that a loss that was NaN would explain it.
 
-    It is missing for other reasons too, and those are not taken for NaN: the line is torn (the skipped iterations at
-    its end are missing), the iterations were skipped, every token was masked and the loss was exactly zero, or the
-    model has another loss. A NaN loss makes the gradients NaN, so the gradient norm decides. Where none is printed (no
-    clipping), a loss is expected of a line that has a learning rate and names no other loss.
+    It is missing for other reasons too, which are not taken for NaN: the line is torn (the skipped iterations at its
+    end are missing), the iterations were skipped, every token was masked and the loss was exactly zero, or the model
+    has another loss. A NaN loss makes the gradients NaN, so the gradient norm decides. If no norm is printed (no
+    clipping), a line that has a learning rate and no other loss should have a loss.
     """
     if b"lm loss" in fields or "skipped_iterations" not in metrics:
         return False

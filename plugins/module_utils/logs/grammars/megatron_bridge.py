@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The grammar of Megatron Bridge's training log: Megatron-LM's iteration line, and a line with the rate before it.
 
-``training_log()`` of src/megatron/bridge/training/utils/train_utils.py prints two lines for a step, of which the first
-comes from rank 0, and has no number, and the second from the last rank::
+``training_log()`` of src/megatron/bridge/training/utils/train_utils.py prints two lines for a step. The first comes
+from rank 0 and has no step number; the second comes from the last rank::
 
     Step Time : 2.05s GPU utilization: 412.3MODEL_TFLOP/s/GPU
      [2026-08-24 10:00:07] iteration        3/      50 | consumed samples:          384 | … |
 
-The second has the rate as well where ``logger.log_throughput`` is set. Otherwise the step takes that of the first line,
-where both are in one log, as on a single node and in what Slurm writes.
+The second line has the rate as well if ``logger.log_throughput`` is set. Otherwise the step takes the rate of the first
+line if one log contains both, as on a single node and in Slurm's output.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Where in Megatron-LM's training log a process begins, which its steps do not show where it goes on with the next.
 
-Once a process, before the first step, ``pretrain()`` of megatron/training/training.py logs the timers of its start, by
-the last rank, which prints the steps as well; most other lines of a start are those of rank 0::
+Once per process, before the first step, ``pretrain()`` of megatron/training/training.py logs the timers of its start.
+The last rank does so, which prints the steps as well; rank 0 prints most other lines of a start::
 
     (min, max) time across ranks (ms):
         model-and-optimizer-setup ......................: (23.15, 32.02)
@@ -19,7 +19,7 @@ from ..grammar import LAST_RANK, Grammar
 from ..rows import FoundStep, FoundSteps
 from . import megatron, megatron_failures
 
-# Without "model", as strstr goes by two bytes, and "mo" is in every "memory".
+# Without "model", because strstr looks for two bytes first, and "mo" is in every "memory".
 _BEGIN = b"-and-optimizer-setup"
 
 # training.py and utils.py: by rank 0, the memory by the first rank of each data-parallel group.

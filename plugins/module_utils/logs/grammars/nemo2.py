@@ -40,10 +40,10 @@ _ROUNDED = {"consumed_samples"}
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield what each line says, in their order; see ``Grammar``.
+    """Yield the values of each line, in their order; see ``Grammar``.
 
-    The step is ``global_step``, from 0 on over all epochs. ``steps_total`` is None: the other number of ``7/999`` is
-    that of an epoch.
+    The step is ``global_step``, from 0 on over all epochs. ``steps_total`` is None: the other number of ``7/999``
+    counts the steps of an epoch.
     """
     text, find = piece.text, piece.find
     start = find(_WORD, 0)

@@ -59,11 +59,11 @@ _FIELDS = {
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield what each progress bar says, in their order, but those of step 0; see ``Grammar``.
+    """Yield the values of each progress bar but those for step 0, in their order; see ``Grammar``.
 
-    The step is that of the bar, ``3/91``, as ``global_step`` is rounded to three digits; in a later epoch the steps of
-    those before it are added. ``steps_total`` is None: the bar's other number is the length of the epoch, and
-    a training mostly ends before that, after trainer.max_steps.
+    The step comes from the bar, ``3/91``, because ``global_step`` is rounded to three digits. In a later epoch the
+    steps of the epochs before it are added. ``steps_total`` is None: the bar's other number is the length of the epoch,
+    and a training mostly ends before that, after trainer.max_steps.
 
     ``step_time_ms`` is the bar's ``s/it`` or ``it/s``: a mean since the start of the epoch, with the digits that the
     bar shows. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the last 10 steps.

@@ -7,8 +7,8 @@ divides, so that the last step may have none; its values are means over the step
     [titan] 2026-11-26 20:50:28,616 - root - INFO - step: 10  loss:  6.33464  grad_norm:  1.8941
       memory: 51.20GiB(26.67%)  tps: 6,900  tflops: 377.25  mfu: 28.85%
 
-Every rank prints, and torchrun shows those of some, mostly behind ``[rank0]:``. The loss and the norm are those of the
-whole batch, on all ranks; but with pipeline parallelism the stages before the last one print -1 for the loss.
+Every rank prints, and torchrun shows some of them, mostly behind ``[rank0]:``. The loss and the norm are for the whole
+batch, on all ranks; but with pipeline parallelism the stages before the last one print -1 for the loss.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _METRIC_OF_FIELD = {
 _COMPILES = "TorchTitan compiles in its first step"
 
 _MESH = rb"Building device mesh with parallelism: "
-# Keys of the model that is printed as JSON in lines of its own; those of its parts stand further in.
+# Keys of the model, which is printed as JSON in lines of its own; the keys of its parts are indented further.
 _MODEL = {b"n_layers": b"layers", b"dim": b"hidden_size", b"vocab_size": b"vocabulary"}
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield what each step line of the first rank in the log says, in their order; see ``Grammar``.
+    """Yield the values of each step line that the first rank printed, in their order; see ``Grammar``.
 
     ``step_time_ms`` is the mean time of the steps since the line before, by the stamps of the two. Of the lines of
     other ranks, a loss counts that is of the same step.
@@ -77,7 +77,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
 
 
 def _of_first_rank(step: int, label: str, metrics: dict[str, float], memory: dict[str, t.Any]) -> FoundStep | None:
-    """Return what a line says of a step; None of one that another rank prints and that says nothing more."""
+    """Return a line's values for a step; None if another rank printed it and it adds nothing."""
     if memory.setdefault("rank", label) != label:
         said = {name: value for name, value in metrics.items() if name == "loss" or not math.isfinite(value)}
         if memory.get("step") != step or not said:

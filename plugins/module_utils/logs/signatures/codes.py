@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The error codes of GPUs, whoever prints them: CUDA's and HIP's (cudaError_t, CUresult, hipError_t) and NVIDIA's Xids.
 
-A code shows by its name, as cudaErrorNoDevice or CUDA_ERROR_NO_DEVICE, or by what cudaGetErrorString says of it.
+A code shows by its name, such as cudaErrorNoDevice or CUDA_ERROR_NO_DEVICE, or by the text of cudaGetErrorString.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ SIGNATURES = (
         "child_failed",
         "The GPU cleaned up after a process that ended or was stopped (Xid 45). Look for the cause in that process's "
         "output or in the Xid before this one.",
-        # Where the line names an Xid before it, that one is the cause.
+        # If the line mentions an Xid before it, that Xid is the cause.
         XID + rb"45\b(?![^\r\n]{0,300}previous Xid (?!45\b))",
         more_specific_than=("any CUDA error",),
         sample="[ 12.1] NVRM: Xid (PCI:0000:05:00): 45, pid=77, name=python3, Ch 00000007",

@@ -48,9 +48,9 @@ def _topic(failure: str, files: bytes, words: bytes, remedy: str | None) -> Topi
     return Topic(Signature(failure, remedy), files or _NEVER, rb"(?i)" + (words or _NEVER))
 
 
-# The first one counts, of files from the innermost frame outwards: who raises an exception is known where what it says
-# is not. The nouns of the last ones stand in messages about the first ones as well. A class for which a run is tried
-# again without its node has no words but those that say so: a message that speaks of a GPU is no fault of one.
+# The first match counts, with the files taken from the innermost frame outwards: the raising file is known even if its
+# message is not. The nouns of the last ones appear in messages about the first ones as well. A class that makes a run
+# try again without its node matches only words that clearly say so: a message that mentions a GPU is not a GPU fault.
 TOPICS = (
     _topic(
         "checkpoint",
@@ -228,7 +228,7 @@ TOPICS = (
 def exception_class(line: bytes, files: Sequence[bytes]) -> Signature:
     """Return the signature of an exception.
 
-    ``line`` is its last line, ``files`` are those of its traceback, the innermost last.
+    ``line`` is its last line, ``files`` are the files of its traceback, the innermost last.
     """
     name = line.split(b":", 1)[0].strip()
     if _OF_CODE.search(name):

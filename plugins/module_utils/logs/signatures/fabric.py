@@ -21,7 +21,7 @@ SIGNATURES = (
         more_specific_than=("any error of the libfabric plugin",),
         sample=("n1:1:2 [3] odd:7 NCCL WARN NET/OFI Couldn't register memory region with regattr. RC: -12, ERROR: odd"),
     ),
-    # A warning, after which what needs no RDMA goes on.
+    # A warning. Anything that needs no RDMA goes on after it.
     Signature(
         "memlock",
         None,

@@ -47,9 +47,10 @@ SIGNATURES = (
 
 
 _DIGITS = re.compile(rb"[0-9]+")
-# By these the lines are found that may report a failure. They are without digits, and many texts share them: "rror" is
-# in every Python exception, "ABORT" in ABORTED. They had better begin with two bytes that are rare in logs, as "hdog"
-# of "watchdog" does: strstr goes by these. A signature whose sample has none of them gets the literals of its pattern.
+# Lines that may report a failure are found by these. They contain no digits, and many texts share them: "rror" is in
+# every Python exception, "ABORT" in ABORTED. They should begin with two bytes that are rare in logs, such as "hdog" of
+# "watchdog", because strstr looks for these two first. A signature whose sample contains none of them gets the literals
+# of its pattern.
 _SHARED = (
     b"rror|RROR|ailed|xception|WARN |by GPU|amdgpu|kfd|neuron-cc|low on resource|docker: |Tensile host|NVRM|Xid|XID"
     b"|NRT_|nrt_|neuronx-cc|visible GPU|Duplicate |ncorrect|NOT_FOUND|emapping|s not member of|bad TPU"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from ..failure_classes import BLAME
 from ..signature import Signature
 
-# A job that was taken away is the cause of what its processes say as they go, and a node that was, of its silence.
+# A job that was taken away causes the last messages of its processes, and a node that was taken away causes its own
+# silence.
 _TAKEN_AWAY = BLAME["access_denied"] - 1
 _NODE_TAKEN_AWAY = BLAME["node_failure"] - 1
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..failure_classes import BLAME
 from ..signature import Signature
 
-# A line that names no cause: the one that does, in front of it or behind it, is nearer.
+# A line that gives no cause; the line with the cause, before or after it, is nearer.
 _IN_GENERAL = BLAME["nccl"] + 1
 
 SIGNATURES = (

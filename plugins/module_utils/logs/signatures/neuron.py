@@ -261,7 +261,7 @@ SIGNATURES = (
         ),
         sample='RuntimeError: odd: nrt_execute status=1206 message="odd"',
     ),
-    # Of these what was said before is the cause, and where nothing was, they say as much as the next one.
+    # For these, the cause is whatever was printed before. If nothing was, they are as good as the next one.
     Signature(
         "neuron",
         None,

@@ -22,7 +22,7 @@ _ENDED = (
     rb"(?:[ _-]?(?:code|status|with|value)){0,2}[\s`'\":=(]{1,4})"
 )
 
-# By the prefix of a line, or by the source file that it names.
+# By the prefix of a line, or by the source file in it.
 SOURCES = (
     Signature(
         "compile",
