@@ -71,7 +71,7 @@ def index_text(text: str) -> str:
 
 
 def gather(folder: Path) -> None:
-    """Write what Sphinx reads to a folder; all links that lead to nothing are reported at once, as ValueError."""
+    """Write the sources for Sphinx to a folder; raise ValueError with all links that lead nowhere."""
     shutil.copy(DOCS / "conf.py", folder)
     for picture in DOCS.iterdir():
         if picture.suffix in PICTURES:

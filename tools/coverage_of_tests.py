@@ -45,10 +45,10 @@ disable_warnings = no-data-collected, module-not-imported, module-not-measured
 
 
 def coverage_init(registry: Plugins, options: object) -> None:  # noqa: ARG001
-    """Let each process that is measured save what it has seen before it ends as forked ones do, and know its test.
+    """Let each measured process save its data before it ends, as forked ones do, and know its test.
 
     coverage.py calls this as a process starts and after each fork. Its own patch of ``os._exit`` saves the data of all
-    ancestors as well, for which it waits for locks that their threads hold.
+    ancestors as well, and so waits for locks that their threads hold.
     """
     if getattr(os, "measured", False):
         return
@@ -89,7 +89,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> t.Generator[None, object, obje
 
 
 def main(folder: Path, *arguments: str) -> int:
-    """Run tests, and bring what each process has measured together."""
+    """Run tests, and combine the measurements of all processes."""
     folder.mkdir(parents=True, exist_ok=True)
     # Some tests go on as another user.
     folder.chmod(0o1777)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the README's first commands, `make demo` and `make test`, in a bare Debian with Python, git and make.
 
-As root, on Debian or Ubuntu. It takes the last commit. After --user, which comes first, both commands run as a user who
-can install no Debian packages. Other arguments are tests, as pytest takes them; without any, those of `make test` run.
-The bare Debian gets this machine's settings of pip, its proxies and certificates, and is removed at the end.
+As root, on Debian or Ubuntu. It takes the last commit. With --user, which comes first, both commands run as a user who
+cannot install Debian packages. Other arguments are tests, in pytest's syntax; without any, the tests of `make test`
+run. The bare Debian gets this machine's settings of pip, its proxies and certificates, and is removed at the end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ umount --lazy mnt
 
 
 def pip_settings(root: Path, home: Path) -> tuple[dict[str, str], list[str]]:
-    """Copy pip's configuration into a root file system; return its variables, and the folders here that it names.
+    """Copy pip's configuration into a root file system; return its variables, and the local folders in it.
 
     What is in this user's home goes to ``home`` there, such as ``/root``.
     """

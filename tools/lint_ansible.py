@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs ansible-lint, which checks the syntax of each playbook with a command of Ansible.
 
-These commands are forked from one process that has imported Ansible, as in the tests: to start them is most of what
-they cost.
+These commands are forked from one process that has imported Ansible, as in the tests: starting them is most of their
+cost.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Installs the programs that the tests need and this machine lacks, before `make test`.
 
-It does so on Debian and Ubuntu, as root or with sudo that asks for no password. Elsewhere it names what is missing, and
-the tests that need it are skipped. The exit status is always 0. Any Python 3 runs this: there is no environment yet.
+It does so on Debian and Ubuntu, as root or with sudo without a password. Elsewhere it lists the missing packages, and
+the tests that need them are skipped. The exit status is always 0. Any Python 3 runs this: there is no environment yet.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def missing() -> list[str]:
 
 
 def may_install() -> list[str] | None:
-    """Return what a command that installs begins with, or None where this user cannot install Debian packages."""
+    """Return the first words of a command that installs, or None if this user cannot install Debian packages."""
     if not shutil.which("apt-get"):
         return None
     if os.geteuid() == 0:
@@ -68,7 +68,7 @@ def install(packages: list[str], before: list[str]) -> None:
 
 
 def main() -> None:
-    """Install what is missing, or say what is."""
+    """Install the missing packages, or list them."""
     packages = missing()
     before = may_install()
     if packages and before is not None:

@@ -102,7 +102,7 @@ def _end(run: Run, name: str) -> dict[str, t.Any]:
 
 
 def _log(run: Run, rank: int, name: str) -> str:
-    """Return the log of a node; all of them have the same noise in common, and a little of their own."""
+    """Return the log of a node; all nodes share the same noise, and each adds a little of its own."""
     common, own = random.Random(run.name), random.Random(name)
     slower = 1 + (run.slow[1] if run.slow and run.slow[0] == name else 0.0)
     last = run.hangs[1] - 1 if run.hangs else _STEPS

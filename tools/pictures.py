@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Retakes the pictures of reports in docs/ if the pages that they show have changed; with --check it lists those.
 
-A picture holds the SHA-256 of the page that it was taken of. Only taking one needs Chromium.
+A picture contains the SHA-256 of its page. Only taking one needs Chromium.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ WORDS = {
     r"\btells? of\b": "reports, shows",
     r"\bstands? behind\b": "after",
 }
-# Only pages are checked for these, as code uses the same words with another meaning.
+# Only pages are checked for these, because code uses the same words with another meaning.
 PAGE_WORDS = {
     r"(?<!\bthere )(?<!\bcontainer_engine )\b(is|are) none\b(?! of)": "say what there is, or is not",
     r"\b(where|which|that) (none|nothing) (is|are)\b": "if there is no …",

@@ -2,8 +2,8 @@
 """Draws small faults over all rooms of `plugins`, at least one from each, otherwise by lines of code.
 
 Kinds: a comparison turned, `and` and `or` swapped, `not` removed, an integer one higher or lower, a branch or an early
-return left out. Evident non-faults are left out: type annotations, what is raised, defaults of NamedTuples, and lengths
-of waits, because no test measures time.
+return left out. Evident non-faults are left out: type annotations, raised exceptions, defaults of NamedTuples, and
+lengths of waits, because no test measures time.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Finder:
 
 
 def _is_no_code(node: ast.AST) -> bool:  # noqa: PLR0911
-    """Whether a fault there is none: in a type, or in what no test can notice."""
+    """Whether a change there is not a fault: in a type, or where no test can notice it."""
     match node:
         case ast.Subscript():
             return ast.unparse(node.value).endswith("Literal")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs the cells of noxfile.py, one per core at a time, and ends with a table of their results.
 
-Arguments are those of nox that choose cells, such as --session or --tags. --part chooses two: that of the oldest
-ansible-core on this Python, and the sanity tests of the newest ansible-core that this machine has a Python for.
+Arguments are nox's own for choosing cells, such as --session or --tags. --part chooses two: the oldest ansible-core on
+this Python, and the sanity tests of the newest ansible-core that this machine has a Python for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def column_of(session: Session) -> str:
 
 
 def outcome_text(session: Session) -> str:
-    """Return what a cell says: ``passed``, ``FAILED``, or why it was skipped."""
+    """Return the result of a cell: ``passed``, ``FAILED``, or why it was skipped."""
     if session["result"] == "success":
         return "passed"
     return f"skipped: {session['reason']}" if session["result"] == "skipped" else "FAILED"
@@ -70,7 +70,7 @@ def part_of(cells: list[Session], python: str) -> list[str]:
 
 
 def nox(*arguments: str, stderr: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run nox, and return what it printed."""
+    """Run nox, and return its output."""
     command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), *arguments]
     return subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE, stderr=stderr)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs tiers of tests one after the other, and ends with one table of what was skipped and one count for all of them.
+"""Runs tiers of tests one after the other, and ends with one table of skipped tests and one count for all of them.
 
 Arguments are names of tiers. What follows ``--`` takes the place of a tier's own arguments of pytest, and its name may
 then be any. The exit status is 0 only if every tier ran tests and none of them failed.
@@ -32,8 +32,8 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "all": FOLDERS,
     "cluster": ("tests/integration", "--ignore=tests/integration/slurm"),
     "slurm": ("tests/integration/slurm",),
-    # All but those of `test` in one process of pytest: who waits for Slurm or SSH leaves the cores to the others. Those
-    # that find a slow node by measuring come last, one after the other.
+    # All tiers but `test` run in one process of pytest: tests that wait for Slurm or SSH leave the cores to the others.
+    # Tests that find a slow node by measuring come last, one after the other.
     "rest": ("tests/integration", *FOLDERS, "-m", "slow and not measures"),
     "alone": ("tests/integration", *FOLDERS, "-m", "measures", "-n0"),
 }
@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def failures(self) -> list[str]:
-        """Every failure in a line that names the tier, in order; the fault of the whole run is the last."""
+        """Every failure in a line with its tier, in order; the fault of the whole run is the last."""
         failed = [f"{tier_of(test) if self.tier in _OF_SEVERAL else self.tier}: {test}" for test in self.failed]
         return failed + ([f"{self.tier}: {self.fault}"] if self.fault else [])
 
@@ -83,7 +83,7 @@ def name_of(case: ElementTree.Element) -> str:
 
 
 def outcome(tier: str, status: int, report: str | None) -> Outcome:
-    """Return what a run of pytest ended with, by its exit status and its report in the format of JUnit (``xunit1``)."""
+    """Return the result of a run of pytest, from its exit status and its report in the format of JUnit (``xunit1``)."""
     try:
         cases = list(ElementTree.fromstring(report or "").iter("testcase"))
     except ElementTree.ParseError:
@@ -111,7 +111,7 @@ def _ended(status: int) -> str:
 
 
 def closing(outcomes: t.Sequence[Outcome]) -> list[str]:
-    """Return the last lines: the table of what was skipped, the first failure, and the count of all tiers."""
+    """Return the last lines: the table of skipped tests, the first failure, and the count of all tiers."""
     reasons = [reason for one in outcomes for reason in one.skipped]
     failures = [failure for one in outcomes for failure in one.failures]
     lines = ["", "not run on this machine:", *table(reasons)] if reasons else []
@@ -158,7 +158,7 @@ def main(arguments: t.Sequence[str]) -> int:
         nonlocal interrupted
         interrupted = True
 
-    # pytest gets Ctrl-C as well; it removes what its tests made, and is waited for.
+    # pytest gets Ctrl-C as well; it removes the files of its tests, and is waited for.
     signal.signal(signal.SIGINT, note)
     outcomes = []
     for tier, of_pytest in tiers.items():

@@ -13,7 +13,8 @@ text, so faults in `module_utils` and `modules` get a selection by the names of 
 if it fails twice with the fault and passes without. So "nobody" means none of the selected tests; "time limit" there
 means that not even all of these ran.
 
-Results are appended to `--results`; what is there is not tried again. Faults are tried in copies of the last commit.
+Results are appended to `--results`, and faults listed there are not tried again. Faults are tried in copies of the last
+commit.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pathlib import Path
 from small_faults import Fault, draw
 
 ROOT: t.Final = Path(__file__).resolve().parents[1]
-# At most so many tests that reach the line, and the files of which some run for any fault in a program of a node.
+# At most this many tests that reach the line, and the files from which some run for any fault in a program of a node.
 UNIT_STEPS: t.Final = (40, 360)
 LONG_TESTS: t.Final = 15
 OF_NODES: t.Final = {
@@ -70,7 +71,7 @@ class Reach:
         self.connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, check_same_thread=False)
         self.tests: dict[int, str] = {}
         for number, context in self.connection.execute("SELECT id, context FROM context"):
-            # A process has a context of its own before that of its test; pytest-xdist adds the group of a test.
+            # Before the context of its test, a process has one of its own; pytest-xdist adds the group of a test.
             test = re.sub(r"@[^@\]]*$", "", context[context.rfind("|tests/") + 1 :])
             if test in known:
                 self.tests[number] = test
@@ -99,7 +100,7 @@ class Reach:
 
 
 class Copy:
-    """A copy of the last commit in which one fault at a time is tried, and what was found about it."""
+    """A copy of the last commit for trying one fault at a time, with the results."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -189,7 +190,7 @@ def some(tests: t.Sequence[str], most: int) -> list[str]:
 
 
 def naming(module: str) -> tuple[str, ...]:
-    """Return the files of tests that name a module, as coverage does not see modules on nodes either."""
+    """Return the test files that mention a module, because coverage does not see modules on nodes either."""
     files = (
         str(path.relative_to(ROOT))
         for path in sorted((ROOT / "tests").rglob("test_*.py"))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the files generated from the plan's models and from tables; with --check it only lists those that are stale.
 
-Pages are templates in tools/docs, each with a module there that returns what is put into it.
+Pages are templates in tools/docs, each with a module there that returns the parts to fill in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TEMPLATES = jinja2.Environment(
 
 
 def documents() -> dict[Path, str]:
-    """Return what every document has to hold, by its path."""
+    """Return the content that every document must have, by its path."""
     pages = {
         ROOT / f"docs/{name}.md": _TEMPLATES.get_template(f"{name}.md.j2").render(module.values())
         for name, module in PAGES.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page on training configs for Megatron Bridge holds of the models."""
+"""The parts of the page on training configs for Megatron Bridge that come from the models."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.brid
 
 
 def values() -> dict[str, str]:
-    """Return what is put into the page, by name."""
+    """Return the parts of the page, by name."""
     return {"top": table(RecipeConfig, variable), "sections": "\n".join(sections(RecipeConfig, ""))}

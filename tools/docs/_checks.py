@@ -9,7 +9,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.checks im
 
 
 def values() -> dict[str, t.Any]:
-    """Return the checks by their row, those of the run as a whole last."""
+    """Return the checks by their row, with the checks of the whole run last."""
     rows: dict[str, list[Check]] = {}
     for check in CHECKS:
         rows.setdefault((check.row or "the run as a whole").capitalize(), []).append(check)

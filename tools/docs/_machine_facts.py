@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page on facts of the machine holds of their tables."""
+"""The parts of the page on facts of the machine that come from the tables."""
 
 from __future__ import annotations
 

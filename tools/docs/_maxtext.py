@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the pages on training configs for MaxText hold of the models."""
+"""The parts of the pages on training configs for MaxText that come from the models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 
 
 def values() -> dict[str, str]:
-    """Return what is put into the pages, by name."""
+    """Return the parts of the pages, by name."""
     return {
         "config": table(MaxTextConfig, variable),
         "container": table(ContainerConfig, variable),

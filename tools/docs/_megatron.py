@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page on training configs for Megatron-LM holds of the models."""
+"""The parts of the page on training configs for Megatron-LM that come from the models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if t.TYPE_CHECKING:
 
 
 def values() -> dict[str, str]:
-    """Return what is put into the page, by name."""
+    """Return the parts of the page, by name."""
     return {
         "config": table(MegatronConfig, variable, since=_since),
         "container": table(ContainerConfig, variable),
@@ -50,7 +50,7 @@ def values() -> dict[str, str]:
 
 
 def _since(_name: str, field: FieldInfo) -> str:
-    """Return the first generation of which a script reads a field's variable, empty where none does by that name."""
+    """Return the first generation whose script reads a field's variable, empty if none does by that name."""
     readers = (
         generation for generation in GENERATIONS for read in READ.values() if variable_of(field) in read[generation]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page on training configs for NxDT holds of the models."""
+"""The parts of the page on training configs for NxDT that come from the models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 
 def values() -> dict[str, str]:
-    """Return what is put into the page, by name."""
+    """Return the parts of the page, by name."""
     return {
         "top": table(NxdtConfig, variable),
         "sections": "\n".join(sections(NxdtConfig, "")),

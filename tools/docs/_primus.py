@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page on training configs for Primus holds of the models."""
+"""The parts of the page on training configs for Primus that come from the models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.formats.prim
 
 
 def values() -> dict[str, str]:
-    """Return what is put into the page, by name."""
+    """Return the parts of the page, by name."""
     return {
         "backends": ", ".join(f"`{name}`" for name in BACKENDS),
         "top": table(Experiment, variable),

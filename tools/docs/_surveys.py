@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What AWX asks before it plays a playbook, made of the roles' documentation.
 
-A question is typed as its variable is, so what AWX accepts is what a plan accepts. Rules of AWX:
+A question has the type of its variable, so AWX accepts the same answers as a plan. Rules of AWX:
 https://docs.ansible.com/automation-controller, "Surveys".
 """
 
@@ -13,7 +13,7 @@ import typing as t
 from docs._options import as_yaml
 
 _HEADER = "# Written by tools/write_docs.py from the argument_specs of the roles. Change those, then run it.\n"
-# AWX keeps answers in a text column; this is what its own form offers.
+# AWX keeps answers in a text column; its own form offers this length.
 _LONGEST = 1024
 _LARGEST = 2**31 - 1
 # The least and the most of numbers that have limits of their own.
@@ -32,7 +32,7 @@ _RUN = (
     "training_dialects",
 )
 
-# What each template asks: its title, what the answers are for, and the variables.
+# The questions of each template: its title, the purpose of the answers, and the variables.
 SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "plan": ("Plan a training", "Shows what every node would run; touches no node.", (*_PLANNED, "training_mode")),
     "preflight": ("Check the nodes", "Checks the nodes and changes nothing.", (*_PLANNED, "training_mode")),
@@ -157,7 +157,7 @@ def _of_template(template: str, variable: str, specs: dict[str, dict[str, t.Any]
     required = variable in _REQUIRED.get(template, ("training_config",))
     asked = question(variable, required, specs[variable])
     if required:
-        # The rest says what holds without an answer.
+        # The rest says what applies without an answer.
         asked["question_description"] = asked["question_description"].split(". ")[0].rstrip(".") + "."
     if variable == "training_config" and required:
         example = _CONFIGS.get(template, _USUAL_CONFIG)
@@ -189,7 +189,7 @@ def _choice(names: list[str], default: str) -> dict[str, t.Any]:
 
 
 def surveys(options: dict[str, dict[str, t.Any]]) -> str:
-    """Return the survey of each template, as infra.aap_configuration takes it for ``survey_spec``.
+    """Return the survey of each template, in the format of infra.aap_configuration for ``survey_spec``.
 
     ``options`` are the documented options of all roles, by their names.
     """

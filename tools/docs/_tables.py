@@ -36,7 +36,7 @@ def table(
     but_of: type[BaseModel] | None = None,
     since: Callable[[str, FieldInfo], str] = _since,
 ) -> str:
-    """Return a Markdown table of a model's fields, but of those of another one, without columns that would be empty."""
+    """Return a Markdown table of a model's fields without the fields of another model and without empty columns."""
     rows = [["key", "meaning", "type", "default", title, "since"]]
     for name, field in model.model_fields.items():
         if but_of and name in but_of.model_fields:

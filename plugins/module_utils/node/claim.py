@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One run at a time on a machine, by whatever names inventories call it; several nodes of one run may be on it.
 
-The *claim* says which run has staged what where. It is given back when the run is stopped; one whose run has ended, or
-whose folders are gone, holds nobody off. What really runs on the machine is checked too: a claim is only a promise.
-Whoever looks and then takes, or starts, holds the machine's lock meanwhile, so that of two exactly one comes first.
+The *claim* says which run has staged its files where. It is given back when the run is stopped; one whose run has
+ended, or whose folders are gone, does not block other runs. A claim is only a promise, so the processes on the machine
+are checked too. A process that checks and then claims or starts holds the machine's lock meanwhile, so of two processes
+exactly one comes first.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def machine_locked() -> Iterator[None]:
 
 
 def held_by_others(engine: Engine, run_id: str, nonce: str) -> NodeHeldError | None:
-    """Return what keeps a run off the machine, where another one holds it, which may have the same name."""
+    """Return what keeps a run off the machine if another run holds it; the other run may have the same name."""
     engines: list[Engine] = [engine] if isinstance(engine, NoContainer) else [engine, NoContainer()]
     running = {one.holder(run_id) for one in engines} - {None}
     claim, was_started = claimed_by_other(run_id, nonce) or (None, False)
@@ -85,7 +86,7 @@ def give_back(node: Place, run_id: str, nonce: str) -> None:
     """Note that a node of a run is no longer on this machine."""
     claim = _read()
     if claim and _is_of(claim, run_id, nonce) and claim["nodes"].pop(node["node"], None):
-        # Where the disk is full it stays, and holds nobody off.
+        # If the disk is full the claim stays, and does not block other runs.
         with contextlib.suppress(OSError):
             _write(claim)
 

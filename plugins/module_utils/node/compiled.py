@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The compiled program of a node, kept on the machine: to compile it takes more time than any phase of a run.
 
-It lies in the folder that only this user can write, so what is there is what was put there.
+Only this user can write to its folder, so its content can be trusted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _PREFIX = "program-"
 
 
 def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> tuple[bytes, dict[str, bytes]]:
-    """Return the program, and the marshalled code of modules by name that it holds.
+    """Return the program, and the marshalled code of its modules by name.
 
-    It begins with the line ``python``, which names the Python that compiles. ``digest`` stands for the ``texts``.
-    Without ``keep`` nothing is written; else only the last program is kept.
+    It begins with the line ``python``, the version of the compiling Python. ``digest`` identifies the ``texts``.
+    Without ``keep`` nothing is written; otherwise only the last program is kept.
     """
     path = _path(digest, keep)
     found = _read(path, python) if path else None

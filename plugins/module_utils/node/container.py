@@ -34,7 +34,7 @@ RANK_LABEL = "trainops.node_rank"
 _ANSWER_SECONDS = 60
 _PULL_SECONDS = 3600
 _REMOVAL_SECONDS, _REMOVAL_POLL_SECONDS = 10.0, 0.2
-# What an engine says of a name that it does not know. A daemon that is gone has no such file, its socket.
+# The messages of an engine that does not know a name. If the daemon is gone, its socket is the missing file.
 _UNKNOWN = re.compile("no such (container|image|object)|not known", re.IGNORECASE)
 
 
@@ -90,7 +90,7 @@ class ContainerEngine:
     def prepare(self, node: Node) -> dict[str, t.Any]:
         """Have the image here, from its archive or its registry, and clear away our own ended container.
 
-        Returns ``image_id``, which names the image's content whatever its tag is.
+        Returns ``image_id``, which identifies the image's content whatever its tag is.
         """
         image = self._inspect("image", _image(node))
         if image is None:
@@ -132,9 +132,9 @@ class ContainerEngine:
     def container_arguments(
         self, options: ContainerOptions, devices: Iterable[str], mounts: Iterable[Mount]
     ) -> list[str]:
-        """Return the arguments that say what a container sees of the node, and how much of it."""
+        """Return the arguments that give a container its view of the node, and its limits."""
         arguments = ["--network", options["network"], "--ipc", options["ipc"]]
-        # podman refuses a size for a /dev/shm that is the host's; docker takes both and the host's holds.
+        # podman refuses a size for the host's own /dev/shm; docker accepts both, and the host's size applies.
         if not (self.name == "podman" and options["ipc"] == "host"):
             arguments += ["--shm-size", options["shm_size"]]
         if options["privileged"]:
@@ -158,7 +158,7 @@ class ContainerEngine:
     def outcome(self, node: Place, handle: Handle) -> Outcome:
         """Return the container's exit status and whether the kernel killed it because memory ran out.
 
-        An engine that does not answer leaves what the launch script recorded, and ``engine_problem``.
+        If the engine does not answer, the result is the launch script's record, and ``engine_problem``.
         """
         # The process is gone before the engine has taken note of it, so the engine is waited for.
         try:
@@ -176,7 +176,8 @@ class ContainerEngine:
         found = self._labelled([f"{RUN_LABEL}={run_id}", f"{NODE_LABEL}={node['node']}"])
         running = [container for container in found if container["State"]["Running"]]
         for container in running:
-            # One that another stop has removed meanwhile is refused, and what is left is found out in any case.
+            # Removing a container fails if another stop has removed it meanwhile, and the caller checks for leftovers
+            # in any case.
             self._run(["stop", "--time", str(int(grace_seconds)), container["Id"]], grace_seconds + _ANSWER_SECONDS)
         for container in found:
             self._remove(container["Id"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is told of a run, and what it keeps of one: types alone, which no node loads."""
+"""The data that a node gets and keeps for a run: types alone, which no node loads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Status = t.Literal["staged", "running", "exited", "killed", "stopped"]
 
 
 class Mount(t.TypedDict):
-    """A path of the node in the container; what is ``staged`` is made by the run."""
+    """A path of the node in the container; a ``staged`` one is made by the run."""
 
     source: str
     target: str
@@ -20,7 +20,7 @@ class Mount(t.TypedDict):
 
 
 class Secret(t.TypedDict):
-    """A file with a secret: where it comes from and lies on the node, and the variables that name or hold it."""
+    """A file with a secret: its source, its place on the node, and the variables that contain its path or its value."""
 
     name: str
     source: str
@@ -92,7 +92,7 @@ class Identity(t.TypedDict):
 
 
 class KeptRuns(t.TypedDict):
-    """How many runs, and those of how many days, stay on a node; see `old_runs`."""
+    """How many runs stay on a node, and for how many days; see `old_runs`."""
 
     keep_runs: int
     keep_days: float
@@ -133,7 +133,7 @@ class Group(t.TypedDict):
 class Asked(t.TypedDict):
     """Which probes a node does, with whom if with anybody, and how many times as slow a rehearsal makes it.
 
-    ``units`` are what a probe measures one after the other on all nodes, such as adapters by their names.
+    ``units`` are the parts that a probe measures one after the other on all nodes, such as adapters by their names.
     """
 
     probes: list[str]
@@ -168,7 +168,7 @@ class PhaseNeeds(t.TypedDict, total=False):
 
 
 class Request(PhaseNeeds):
-    """What a node is asked to do, with what the phase needs."""
+    """A request to a node, with the data that the phase needs."""
 
     phase: str
     run_id: str
@@ -345,7 +345,7 @@ class MachineChanges(t.TypedDict):
 
 
 class Accelerators(t.TypedDict):
-    """The accelerators of a node in short; ``firmware`` is what all of them have."""
+    """The accelerators of a node in short; ``firmware`` is the version that all of them have."""
 
     name: str | None
     count: int

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A dataset that is fetched before the training, once for all nodes that share its folder.
 
-A node's plan says what: ``dataset`` holds ``name``, ``folder`` and ``prefix`` (the result's path without .bin and
+A node's plan describes it: ``dataset`` has ``name``, ``folder`` and ``prefix`` (the result's path without .bin and
 .idx), and either ``script`` (a program of the trainer that fetches and tokenizes) with ``tokenizer``, or ``urls``.
 
-In the folder ``trainops_dataset`` is there once the dataset is, and says which one; ``trainops_dataset.lock`` is held
-by the node that fetches; ``trainops_dataset.begun`` is what an attempt leaves that did not come to its end.
+Once the dataset is complete, the folder has a file ``trainops_dataset`` that says which dataset it is. The fetching
+node holds the lock ``trainops_dataset.lock``. An unfinished attempt leaves ``trainops_dataset.begun``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds the training on a node: which engines there are, and the one without a container.
+"""The engines that can run the training on a node, and the one without a container.
 
 Of an engine nothing else knows more than the public methods that `NoContainer` has. Whether a training still runs is
 asked of its first process, which costs no call of an engine.
@@ -27,7 +27,7 @@ ENGINES = ("none", *AROUND_US, *CONTAINER_COMMANDS)
 class NoContainer:
     """The launch script is a process of its own session on the node.
 
-    The ``name`` is none, or that of what a job of Slurm has put us into: then its container is around us already.
+    The ``name`` is empty, or says what a job of Slurm put us into: then its container is around us already.
     """
 
     def __init__(self, name: str = "none") -> None:
@@ -52,11 +52,11 @@ class NoContainer:
         ]
 
     def room(self, node: Node) -> dict[str, int]:  # noqa: ARG002
-        """Return how many bytes the preparation will write, by path: nothing but what the run writes."""
+        """Return how many bytes the preparation will write, by path. It writes only the run's own files."""
         return {}
 
     def prepare(self, node: Node) -> dict[str, t.Any]:  # noqa: ARG002
-        """Fetch and clear away what the start needs, and return facts for the controller: here nothing."""
+        """Fetch and clear away whatever the start needs, and return facts for the controller: here nothing."""
         return {}
 
     def preparation(self, node: Node) -> dict[str, list[str]]:  # noqa: ARG002
@@ -120,7 +120,7 @@ def _installed() -> list[str]:
 
 
 def engines_to_look_at(name: str) -> list[Engine]:
-    """Return all engines that may hold something of a run that is to be held by the engine of a name."""
+    """Return all engines that may still have something of a run that uses the engine of a name."""
     if name in ("none", *AROUND_US):
         return [engine_of(name)]
     names = _installed() if name == "auto" else [name]

@@ -19,7 +19,7 @@ def write_text(path: str, text: str, mode: int) -> bool:
 
 
 def write_bytes(path: str, content: bytes, mode: int) -> None:
-    """Write a file in one step. An OSError names the file, also where the disk is full."""
+    """Write a file in one step. An OSError gives the file, even if the disk is full."""
     draft = os.path.join(os.path.dirname(path), f".trainops-{os.urandom(8).hex()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -37,7 +37,7 @@ def write_bytes(path: str, content: bytes, mode: int) -> None:
 
 
 def read_text(path: str) -> str | None:
-    """Return what a file holds, or None where there is no such file; ValueError where it is no regular one."""
+    """Return the content of a file, or None if there is no such file; ValueError if it is not a regular one."""
     try:
         # A pipe would keep whoever opens it waiting.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -54,7 +54,7 @@ def read_text(path: str) -> str | None:
 
 
 def read_json(path: str) -> dict[str, t.Any] | None:
-    """Return the JSON object in a file, or None where there is no such file; ValueError where it holds none."""
+    """Return the JSON object in a file, or None if there is no such file; ValueError if the content is not one."""
     text = read_text(path)
     if text is None:
         return None

@@ -38,10 +38,11 @@ _Version = t.Tuple[int, int, int]
 
 
 def recorded_here(node: Node, ask: bool) -> list[Recorded]:
-    """Return what the dumps of a node's ranks say, as ``rank``, ``file`` and ``groups`` (`recorded.groups_in`).
+    """Return the dumps of a node's ranks, as ``rank``, ``file`` and ``groups`` (`recorded.groups_in`).
 
-    With ``ask``, ranks that run are asked for a new dump first, and waited for, at most 8 s; an old dump of a rank that
-    leaves no new one is none. ``groups`` is None for what is no dump, is too large, or could not be read within 16 s.
+    With ``ask``, running ranks are first asked for a new dump, for which this waits at most 8 s; if a rank leaves no
+    new dump, its old one does not count. ``groups`` is None if a dump is invalid, too large, or could not be read
+    within 16 s.
     """
     dumps = _prefix(node, _DUMPS)
     if dumps is None:
@@ -121,7 +122,7 @@ class _InTime(io.FileIO):
 
 
 def _read(path: str, limit: float) -> list[GroupSeen] | None:
-    """Return what a dump says; None while it is being written, and for what is none."""
+    """Return the content of a dump; None if it is still being written, or is not a dump."""
     with contextlib.suppress(OSError, ValueError), _InTime(os.open(path, _READ_ONLY)) as file:
         file.limit = limit
         seen = os.fstat(file.fileno())

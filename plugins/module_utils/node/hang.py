@@ -34,7 +34,7 @@ class _Local(t.TypedDict, total=False):
 
 
 def ranks_here(run_id: str, node: str) -> list[RankSeen]:
-    """Return what each rank of a run does on this node, at most 64 of them, in their order.
+    """Return the state of each rank of a run on this node, at most 64 of them, in their order.
 
     ``rank`` is the global one, ``local_rank`` that within the node, where the launcher gives it. ``state`` is the
     kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel that the process sleeps in, or None,
@@ -60,7 +60,7 @@ def ranks_here(run_id: str, node: str) -> list[RankSeen]:
 
 
 def _ranks(run_id: str, node: str) -> dict[int, tuple[int, _Local]]:
-    """Return the process of each rank, the oldest that has it, as workers for the data inherit it, and its place."""
+    """Return the process and the place of each rank: the oldest process, because the data workers inherit the rank."""
     environments = {
         pid: fields((text("/", f"/proc/{pid}/environ") or "").replace("\0", "\n"), "=")
         for pid in members(run_id, node)

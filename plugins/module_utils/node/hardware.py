@@ -14,7 +14,7 @@ if t.TYPE_CHECKING:
 
 
 def hardware_facts(root: str = "/") -> Hardware:
-    """Return ``os``, ``kernel``, ``cpu``, ``accelerators`` and ``nics``; what is not known is None.
+    """Return ``os``, ``kernel``, ``cpu``, ``accelerators`` and ``nics``; unknown values are None.
 
     ``accelerators`` has ``name``, ``count``, ``driver``, ``driver_version`` and ``firmware`` (name -> version, of those
     that all of them have in common), or is None where there are none. ``nics`` are the RDMA devices, each with

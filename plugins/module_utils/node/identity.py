@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What makes a run the one that it is: not its name, which another run may have had before.
 
-It is the *nonce* of the run's folder on the controller, and what the node is to run: a digest of each part of its plan.
-The node keeps both with the run, and takes the run up again only for whoever comes with the same.
+It is the *nonce* of the run's folder on the controller, and a digest of each part of the node's plan. The node keeps
+both with the run, and resumes the run only for a caller with the same two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .problems import problem
 if t.TYPE_CHECKING:
     from .contracts import Identity, Request, State
 
-# In place of a nonce where the run is taken up as the nodes hold it. A nonce that was only half written is empty, and
+# Used in place of a nonce to take up the run as it is on the nodes. A nonce that was only half written is empty, and
 # takes up nothing.
 ADOPTS = "adopt"
 _DIGITS = 16
@@ -33,7 +33,7 @@ def identity_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], nonce:
 
 
 def is_same_run(nonce: str, kept: t.Mapping[str, t.Any]) -> bool:
-    """Return whether what the node keeps is of the run with a nonce, whatever its plan is."""
+    """Return whether the node's files belong to the run with a nonce, whatever its plan is."""
     return bool(nonce) and kept.get("nonce") == nonce
 
 
@@ -43,10 +43,10 @@ def is_identity(found: object) -> bool:
 
 
 def another_run(request: Request, state: State) -> NodeHeldError | None:
-    """Return how the run of this name that the node holds differs from the one that is asked for, and what to do.
+    """Return how the node's run of this name differs from the requested one, and what to do.
 
-    Where the request adopts what the node holds, its plan has to be the same; where nothing was started yet, it is what
-    a new plan takes the place of.
+    If the request adopts the run on the node, its plan has to be the same. If nothing was started yet, a new plan
+    replaces it.
     """
     asked, kept = request["identity"], state["identity"]
     adopts = asked["nonce"] == ADOPTS

@@ -18,7 +18,7 @@ AUTO = "auto"
 def with_interfaces(node: Node) -> Node:
     """Return a node's plan with the interface that routes to rank 0 wherever it says ``auto``.
 
-    On rank 0 itself that is the interface which holds the address. `ProblemError` where there is no such interface.
+    On rank 0 itself, that is the interface with the address. `ProblemError` if there is no such interface.
     """
     asked = [name for name in VARIABLES if node["env"].get(name) == AUTO]
     if not asked:

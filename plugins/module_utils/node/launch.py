@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The launch script: what a node runs, as a file that can be read, and started by hand."""
+"""The launch script: the commands of a node, as a file that can be read, and started by hand."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def recorded_end(node: Place) -> float | None:
 def recorded_seconds(node: Place) -> float | None:
     """Return for how many seconds the training ran, by the node's monotonic clock; None without a record.
 
-    It includes what the launch script prepared, and is never less than the hundredth of a second that this clock can
-    tell. After a boot the clock begins again.
+    It includes the preparation by the launch script, and is never less than the hundredth of a second that this clock
+    can tell. After a boot the clock begins again.
     """
     with contextlib.suppress(ValueError):
         _status, _end, began, ended = _recorded(node)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What changed on a machine during a run: boots, memory kills, links and error counters of its network, kernel log.
 
-Counters of ports are those of Linux, Documentation/ABI/stable/sysfs-class-infiniband, and a driver's own
-(``hw_counters``); those of interfaces are of Documentation/ABI/testing/sysfs-class-net-statistics. A record of
-/dev/kmsg is ``priority,sequence,microseconds,flags;message`` (Documentation/ABI/testing/dev-kmsg). Of what it kills
-because memory ran out the kernel counts ``oom_kill`` in /proc/vmstat, and logs ``oom-kill:`` with the control group
+Counters of ports come from Linux, Documentation/ABI/stable/sysfs-class-infiniband, and from a driver's own
+(``hw_counters``); the counters of interfaces from Documentation/ABI/testing/sysfs-class-net-statistics. A record of
+/dev/kmsg is ``priority,sequence,microseconds,flags;message`` (Documentation/ABI/testing/dev-kmsg). When memory runs out
+and the kernel kills a process, it increases ``oom_kill`` in /proc/vmstat, and logs ``oom-kill:`` with the control group
 (mm/oom_kill.c): podman's own flag misses such kills.
 """
 
@@ -33,12 +33,12 @@ _TROUBLE = re.compile(
     "err|discard|drop|retrans|retry|timeout|downed|recovery|nak|out_of_sequence|overrun|integrity|missing_resp|cnp|ecn"
     "|xmit_wait|carrier_changes"
 )
-_WARNING = 4  # include/linux/kern_levels.h; what is greater is less severe
+_WARNING = 4  # include/linux/kern_levels.h; greater means less severe
 _SEVERITY = 7  # the bits of a priority that are not the facility
 _KEPT_LINES = 60
 _KEPT_CHARACTERS = 400
 _RECORD_BYTES = 8192
-# By how much a record may be older than the one before it, as each processor has stamped its own.
+# How much older a record may be than the one before it, because each processor stamps its own.
 _OUT_OF_ORDER_SECONDS = 10.0
 
 
@@ -48,7 +48,7 @@ def boot_id(root: str = "/") -> str | None:
 
 
 def noted(root: str = "/") -> Before:
-    """Return what is compared later.
+    """Return the values to compare later.
 
     ``boot_id``, ``uptime`` in seconds, ``memory_kills``, ``counters``, ``traffic`` (`rdma_traffic.bytes_moved`) and
     ``links``, the ports and interfaces that have one. Whoever starts the training then adds its ``memory_group``.
@@ -72,7 +72,7 @@ def memory_group(pid: int, root: str = "/") -> str | None:
 def killed_for_memory(before: Before, by_sigkill: bool, root: str = "/") -> bool:
     """Return whether the kernel killed a process of the training since ``before`` because memory ran out.
 
-    Where the kernel does not say in which group it killed, it is what ended the training ``by_sigkill``.
+    If the kernel does not say in which group it killed, the answer is whether the training ended ``by_sigkill``.
     """
     kills = _memory_kills(root)
     if kills is None or kills == before["memory_kills"]:
@@ -82,7 +82,7 @@ def killed_for_memory(before: Before, by_sigkill: bool, root: str = "/") -> bool
 
 
 def _killed_in(group: str | None, records: list[_Record]) -> bool | None:
-    """Return whether memory ran out for a process of a control group; None where the records do not say for which."""
+    """Return whether memory ran out for a process of a control group; None if the records do not say which group."""
     groups = [found.group(1) for record in records for found in [_MEMORY_KILL.match(record.message)] if found]
     if not groups or not group:
         return None
@@ -99,11 +99,11 @@ def _memory_kills(root: str) -> int | None:
 def changes_since(before: Before, root: str = "/") -> MachineChanges:
     """Return what changed since ``before`` was noted.
 
-    ``booted`` says whether the machine did. ``counters`` are those that grew, by how much; after a boot they count
-    from zero. ``links_down`` are the ports and interfaces that had a link at the start and have none now.
-    ``kernel_log`` are the first lines of warnings and worse, or None where it cannot be read; ``kernel_lines`` says how
-    many there were, ``kernel_failures`` what of them is known as a failure of a log, and ``facts`` what the kernel says
-    happened to the machine (`machine_facts`); both without a process of somebody else that was killed.
+    ``booted`` says whether the machine did. ``counters`` are those that grew, with their growth; after a boot they
+    count from zero. ``links_down`` are the ports and interfaces that had a link at the start and have none now.
+    ``kernel_log`` has the first lines of warnings and worse, or None if it cannot be read; ``kernel_lines`` is how many
+    there were, ``kernel_failures`` the known failures among them, and ``facts`` the kernel's reports about the machine
+    (`machine_facts`). Both leave out a killed process of somebody else.
     """
     booted = before["boot_id"] != boot_id(root)
     old = {} if booted else before["counters"]
@@ -166,7 +166,7 @@ def _links(root: str) -> list[str]:
 
 
 def _counter_folders(root: str) -> Iterator[tuple[str, str]]:
-    """Yield whose counters stand in which folder: each port of an RDMA device, and each interface of an adapter."""
+    """Yield the owner of the counters in each folder: each port of an RDMA device, and each interface of an adapter."""
     for device in names(root, _INFINIBAND):
         for port in names(root, f"{_INFINIBAND}/{device}/ports"):
             for kind in ("counters", "hw_counters"):
@@ -212,7 +212,7 @@ def _kernel_log(root: str, since: float) -> list[_Record] | None:
 
 
 def _reads(log: int) -> Iterator[bytes]:
-    """Yield what the kernel still holds, one record a read."""
+    """Yield the kernel's records, one per read."""
     while True:
         try:
             record = os.read(log, _RECORD_BYTES)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kernel says happened to a node's devices, and what the makers of the devices say of it: a table, a row a fact.
+"""Kernel messages about a node's devices, with the meaning that the makers give: a table, a row per fact.
 
-``fail`` is what ended a rank or takes the node out of service by the maker's own document; ``note`` is what was
-contained, corrected or recovered. ``ended_by`` names facts that, said later of the same device, show that it recovered.
-Only the kernel's own records are read here; what other programs write to a log is not evidence of a machine.
+``fail`` ended a rank, or takes the node out of service according to the maker's own document; ``note`` was contained,
+corrected or recovered. ``ended_by`` lists facts that show, if reported later for the same device, that it recovered.
+Only the kernel's own records are read here; text that other programs write to a log is no evidence about a machine.
 
 Sources: [xid] NVIDIA, Xid Errors, "Analyzing Xid Errors with the Xid Catalog", column "Resolution Bucket (Immediate
 Action)"; [nvswitch] NVIDIA Fabric Manager User Guide, "NVSwitch SXid Errors"; [memory] NVIDIA GPU Memory Error
@@ -30,7 +30,7 @@ _DEVICE = re.compile(r"\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?\b|
 
 
 class Row(t.NamedTuple):
-    """A fact: its name, its effect, what it means in words, how a kernel says it, the source, a line that says it."""
+    """A fact: its name, its effect, its meaning in words, the kernel's pattern, the source, and a line that matches."""
 
     name: str
     effect: str
@@ -519,7 +519,7 @@ def is_failure(fact: MachineFact) -> bool:
 
 
 def _ends_of(name: str, device: str) -> Iterator[tuple[str, str]]:
-    """Yield what would end a fact of a device; some kernels name no device when they say so."""
+    """Yield the facts that would end a fact of a device; some kernels do not mention the device in these."""
     for end in ROW_OF[name].ended_by:
         yield end, device
         yield end, _NO_DEVICE

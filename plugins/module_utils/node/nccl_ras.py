@@ -24,7 +24,7 @@ _CHARACTERS = 200
 def ras_here(variables: t.Mapping[str, str]) -> list[str]:
     """Return the errors and warnings of RAS as lines, at most 60; none where it is off, another release, or silent.
 
-    ``variables`` are those of the training, of which one may say where RAS listens.
+    ``variables`` are the variables of the training. One of them may say where RAS listens.
     """
     host, _colon, port = variables.get(_ADDRESS, "").rpartition(":")
     try:

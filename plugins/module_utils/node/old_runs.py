@@ -29,8 +29,9 @@ class OldRun(t.NamedTuple):
 def old_runs(node: Place, run_id: str, keep_runs: int, keep_days: float) -> list[OldRun]:
     """Return the runs that may go: not among the last ``keep_runs`` here, and over for more than ``keep_days``.
 
-    Beside the folder of a run those of others are looked at, ``<log_dir>/<run_id>/<folder>``. One that runs or is
-    staged, that another user could have written, or that holds no state of such a run, is none of them.
+    The folder of a run is at ``<log_dir>/<run_id>/<folder>``, and the folders of other runs beside it are looked at. A
+    folder does not count if its run is running or staged, if another user could have written it, or if it has no state
+    of such a run.
     """
     of_run, of_node = os.path.split(node["run_folder"])
     log_dir = os.path.dirname(of_run)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Folders that nobody else can have written: the user's private one on this machine, and the folder of a run.
 
-Whom we are safe from: any other user of the node who is not root. He may run what he likes with our labels in its
-environment, and may make files, folders and links, of any name and beforehand, wherever everybody may write (/tmp,
-/dev/shm, an open log_dir). With that he must not learn a secret, make us write or run anything of his, end anything, or
-hold the node; the most he reaches is that a run is refused, with the path and his name in the message.
+Who we defend against: any other user of the node who is not root. They may run any program with our labels in its
+environment, and may create files, folders and links, of any name and beforehand, wherever everybody may write (/tmp,
+/dev/shm, an open log_dir). With that they must not learn a secret, make us write or run anything of theirs, end
+anything, or hold the node. The most they can achieve is that a run is refused, with the path and their name in the
+message.
 
 Whom we trust: root, the user that we run as, and those to whom the user's own choices give his files: the owner of the
 folder that ``log_dir`` lies in, and its group. Who may talk to the docker daemon is root.
 
-So what we keep lies below a chain of folders in which nobody else can exchange a part. Paths are used only after
-that has been looked at, from the root on; what has been found safe stays so.
+So everything we keep lies below a chain of folders in which nobody else can exchange a part. Paths are used only after
+the chain has been checked, from the root on; a path that was safe once stays safe.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import stat
 
 from .problems import ProblemError
 
-# For a machine that stands for the nodes of several clusters, as one that runs tests side by side does.
+# For a machine that stands for the nodes of several clusters, such as one that runs tests side by side.
 FOLDER_VARIABLE = "TRAINOPS_LOCK_FOLDER"
 
 _OPEN_TO_ALL = 0o002
@@ -32,7 +33,7 @@ _MOST_LINKS = 40
 
 
 class UntrustedError(ProblemError):
-    """Somebody else could have written what is at a path; the problem says who, and what to do."""
+    """Somebody else could have written this path; the problem says who, and what to do."""
 
 
 def private_folder(make: bool = True) -> str | None:
@@ -60,7 +61,7 @@ def _default_private_folder() -> str:
     for runtime in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"):
         if os.path.isabs(runtime) and _is_private(runtime):
             return os.path.join(runtime, "trainops")
-    # Many machines may share a home, and what is kept here holds until the next boot of one.
+    # Many machines may share a home, and the files here are valid until the next boot of one.
     with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as stream:
         machine = f"{os.uname().nodename}-{stream.read().strip()}"
     return os.path.join(_home(uid), ".local/state/trainops", machine)
@@ -103,7 +104,7 @@ def has_run_folder(path: str) -> bool:
 
 
 def make_run_folder(path: str) -> None:
-    """Make the folder of a run where it is missing; `UntrustedError` if what is there is not ours."""
+    """Make the folder of a run if it is missing; `UntrustedError` if the path is not ours."""
     _enter(path, make=True)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the phases of a run on one node have in common.
 
-Each takes a request and returns a plain answer, in one round trip. A request holds what `request_of` says, and what the
-phase needs as well. `NodeError` says what is wrong on this node.
+Each takes a request and returns a plain answer, in one round trip. A request contains the values of `request_of`, and
+the phase's own. `NodeError` says what is wrong on this node.
 
 A phase is a module of its own that imports no more than it needs: a node pays for each in every round trip.
 """
@@ -26,7 +26,7 @@ _ONLY_STAGED = ("files",)
 def add_environment(variables: dict[str, str]) -> None:
     """Set variables of the user for this process and all that it starts, one after the other.
 
-    ``$PATH`` and the like in them are resolved here, and may name one that stands before.
+    ``$PATH`` and the like in them are resolved here, and may refer to an earlier one.
     """
     for name, value in variables.items():
         os.environ[name] = os.path.expandvars(value)
@@ -53,7 +53,7 @@ def _without_staged(node: t.Mapping[str, t.Any]) -> Node:
 class NodeError(Exception):
     """What keeps a phase from being done on a node: a sentence for people, and the ``problems`` behind it, if known.
 
-    ``kind`` is what an answer says of it as well.
+    An answer repeats the ``kind``.
     """
 
     kind: t.Mapping[str, t.Any] = {}

@@ -31,7 +31,7 @@ _OF_OTHER_BYTES = (
 
 
 class NotPlainError(ValueError):
-    """A pickle is cut off, or does more than to hold plain data."""
+    """A pickle is cut off, or contains more than plain data."""
 
 
 def read_plain(stream: t.BinaryIO) -> t.Any:

@@ -41,7 +41,7 @@ def is_running(handle: Handle) -> bool:
 def start_time(pid: int) -> str | None:
     """Return when a live process was started, in clock ticks since boot; None for a zombie or no process.
 
-    Together with the pid it names one process for good, as pids are used again.
+    Together with the pid it identifies one process for good, because pids are used again.
     """
     fields = stat_fields(pid)
     return None if not fields or fields[0] in ("Z", "X") else fields[19]
@@ -104,7 +104,7 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
         try:
-            # Between two reads a process may execute another program, and what was read then ends in mid word.
+            # Between two reads a process may execute another program, and the first read then ends in mid word.
             with open(f"/proc/{entry}/environ", "rb", buffering=0) as stream:
                 environment = stream.read(_LONGEST_ENVIRONMENT) or b""
         except OSError:
@@ -136,7 +136,7 @@ def _cluster(environment: t.Mapping[str, str]) -> str:
 
 
 def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
-    """End all processes of a run on a node: SIGTERM, and SIGKILL for what is there after the grace.
+    """End all processes of a run on a node: SIGTERM, and SIGKILL for those left after the grace.
 
     JAX processes and hung collectives ignore SIGTERM, so the second signal is no rarity. What a process starts to end
     well is left to do so. Returns whether there was anything to end.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The node's own RDMA provider library in a container: what may be mounted, and how it gets into place.
 
-A training config mounts the provider of the node's vendor driver beside the image's, with ``.host`` at its end, as
-AMD CVS configs do: ``/usr/local/lib/libbnxt_re-rdmav34.so`` on the node becomes
-``/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host`` in the container. There it has to take the place
-of the image's, whose provider often does not know the ABI of the node's kernel driver. libibverbs then drops the
-device with a warning, and the training goes over TCP, unnoticed but slow.
+A training config mounts the provider of the node's vendor driver beside the image's, with ``.host`` at its end, as AMD
+CVS configs do: ``/usr/local/lib/libbnxt_re-rdmav34.so`` on the node becomes
+``/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host`` in the container. It has to replace the image's own
+provider, which often does not know the ABI of the node's kernel driver. libibverbs then drops the device with a
+warning, and the training goes over TCP, unnoticed but slow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def abi_warnings(errors: str) -> list[str]:
 
 
 def kind_of(path: str) -> str:
-    """Return what is at a path, symbolic links followed: ``file``, ``directory``, ``other`` or ``missing``."""
+    """Return the kind of a path, symbolic links followed: ``file``, ``directory``, ``other`` or ``missing``."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -50,7 +50,7 @@ def kind_of(path: str) -> str:
 
 
 class _Problem(t.NamedTuple):
-    """A kind of problem: the reason, and the command; or what a person has to do, where no command ``fixes`` it."""
+    """A kind of problem: the reason, and the command; or the action of a person if no command ``fixes`` it."""
 
     reason: str
     command: str
@@ -96,7 +96,7 @@ class MountProblem(t.NamedTuple):
 
     @property
     def command(self) -> str:
-        """Return the command that repairs it, or what a person has to do."""
+        """Return the command that repairs it, or the action that a person has to take."""
         name, quoted = shlex.quote(os.path.basename(self.path)), shlex.quote(self.path)
         return _PROBLEMS[self.code].command.format(name=name, quoted=quoted)
 
@@ -107,10 +107,10 @@ class MountProblem(t.NamedTuple):
 
 
 def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
-    """Return what is wrong with a mount whose source is of a kind as `kind_of` gives it, or None.
+    """Return the problem of a mount whose source is of a kind from `kind_of`, or None.
 
-    A container engine makes an empty folder, owned by root, of a source that is missing. For a library that is
-    worse than nothing, and it hides what is missing from then on.
+    If a mount's source is missing, a container engine creates an empty folder there, owned by root. For a library that
+    is worse than nothing, and it hides the missing file from then on.
     """
     source, target = mount["source"], mount["target"]
     if target.endswith((".so", HOST_LIBRARY)):
@@ -122,7 +122,7 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
 
 
 def mount_problems(mounts: Iterable[Mount]) -> list[Problem]:
-    """Return what is wrong with the mounts of a node's plan on this node.
+    """Return the problems of a plan's mounts on this node.
 
     Those that are ``staged`` are left out: staging the run makes them.
     """

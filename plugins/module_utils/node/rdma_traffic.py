@@ -25,13 +25,13 @@ if t.TYPE_CHECKING:
     from .contracts import Before, Traffic
 
 _INFINIBAND = "/sys/class/infiniband"
-# Folder, file of what was sent, file of what was received, bytes of one. The first that a port has counts.
+# Folder, file of bytes sent, file of bytes received, bytes per count. The first pair that a port has is used.
 _COUNTERS = (
     ("hw_counters", "tx_rdma_ucast_bytes", "rx_rdma_ucast_bytes", 1),
     ("hw_counters", "tx_bytes", "rx_bytes", 1),
     ("counters", "port_xmit_data", "port_rcv_data", 4),
 )
-# ionic says ~0 for what its firmware does not count.
+# ionic reports ~0 for counters that its firmware lacks.
 _NONSENSE = 1 << 62
 _MOST_PORTS = 128
 

@@ -28,7 +28,7 @@ _Row = t.Dict[str, t.Any]
 
 
 def groups_in(dump: t.Any) -> list[GroupSeen]:
-    """Return the process groups that a rank has used, at most 64; ValueError for what is no such dump.
+    """Return the process groups that a rank has used, at most 64; ValueError if it is not such a dump.
 
     ``members`` are global ranks as spans of ``[first, count, step]``, none where the dump does not say them.
     ``entered`` is the number of the last collective that the rank has entered, and ``pending`` are the first three
@@ -71,9 +71,9 @@ def _group(key: tuple[str, str], rows: list[_Row], dump: _Row) -> GroupSeen:
 def _sorted(rows: list[_Row]) -> tuple[list[_Row], list[_Row]]:
     """Return the collectives of a group, and its transfers that are not done.
 
-    Transfers that are started as one have no state but that of their end, which is recorded as a collective with their
-    numbers (initWork and endCoalescing in ProcessGroupNCCL.cpp). Others are done in any order, as each pair of ranks
-    has a communicator of its own.
+    Transfers that are started together have only the state of their end, which is recorded as a collective with their
+    numbers (initWork and endCoalescing in ProcessGroupNCCL.cpp). Others are done in any order, because each pair of
+    ranks has a communicator of its own.
     """
     collectives, transfers = [], []
     end: _Row = {}
@@ -112,7 +112,7 @@ def _numbers(row: _Row) -> tuple[int, int]:
 
 
 def _text(value: t.Any) -> str:
-    """Return a text; nothing for other values, as writing out what is nested may take for ever."""
+    """Return a text; nothing for other values, because writing out nested values may take for ever."""
     return value if isinstance(value, str) else ""
 
 

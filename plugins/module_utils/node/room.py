@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the disks of a node have room for what a run will write there."""
+"""Whether the disks of a node have room for a run's files."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 """The state of a run on a node: a file in the run's folder, so that the controller may go and come back.
 
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
-``stopped`` (by us). Times are seconds since the epoch by the node's clock. Of what ended otherwise than by our stop,
+``stopped`` (by us). Times are seconds since the epoch by the node's clock. If the run ended without our stop,
 ``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
-ended, ``full_disk`` the folder of the log where nothing more could be written, ``ran_seconds`` for how long it ran by
-the node's monotonic clock, and ``traffic`` what its RDMA ports had moved by then (`rdma_traffic`).
+ended, ``full_disk`` the folder of the log where nothing more could be written, ``ran_seconds`` how long it ran by the
+node's monotonic clock, and ``traffic`` how much its RDMA ports had moved by then (`rdma_traffic`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STATUSES = ("staged", "running", "exited", "killed", "stopped")
 def read_state(node: Place, run_id: str) -> State | None:
     """Return the state of a run in a node's run folder, brought up to date with what became of the training.
 
-    ValueError where the folder is not ours, or holds anything but a state of this run on this node.
+    ValueError if the folder is not ours, or contains anything but a state of this run on this node.
     """
     if not has_run_folder(node["run_folder"]):
         return None
@@ -108,7 +108,7 @@ def _read(node: Place, run_id: str) -> State | None:
 
 
 def holds_another_run(node: Place, run_id: str, nonce: str) -> bool:
-    """Return whether the run in a node's run folder is one of this name that is not the one with the nonce."""
+    """Return whether a node's run folder has a run of this name without this nonce."""
     state = _read(node, run_id)
     return state is not None and not is_same_run(nonce, state["identity"])
 

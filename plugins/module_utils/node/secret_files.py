@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Secrets of a run on a node: files of mode 0600 in memory (/dev/shm), there from stage to the end of the training.
 
-A node's plan names them: ``name``, ``source`` (the user's file) and ``target`` (what the training reads). The value is
-what the user gave for the run, or that of the source on this node, or else that of the source on the controller; the
+A node's plan lists them: ``name``, ``source`` (the user's file) and ``target`` (the file that the training reads). The
+value comes from the user of the run, else from the source on this node, else from the source on the controller; the
 first and the last come along with the request. Each target lies in a folder of its own, which only this user can enter.
 """
 

@@ -28,7 +28,7 @@ _NONCE = "container_launch"
 
 
 def node_of(asked: t.Mapping[str, t.Any]) -> Node:
-    """Return what a node runs, given the options of a launch; see the module container_launch."""
+    """Return the commands of a node, given the options of a launch; see the module container_launch."""
     name, host = asked["name"], asked["node"]
     run_folder = f"{asked['folder'].rstrip('/')}/{name}/{host.replace(':', '+')}"
     in_container = asked["engine"] != "none"

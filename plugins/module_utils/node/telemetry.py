@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Telemetry of accelerators under load: read once a second, of which the moment of most power is kept.
+"""Telemetry of accelerators under load: read once a second, keeping the moment of most power.
 
-At that moment clock and PCIe link are those of work, and whatever holds the clock down shows. An idle GPU saves power.
+At that moment the clock and the PCIe link are at work, and anything that holds the clock down shows. An idle GPU saves
+power.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _OF_READING = (
 
 
 class Watch:
-    """Watches the accelerators of this node between ``with`` and its end; ``found`` is what was seen of each."""
+    """Watches the accelerators of this node between ``with`` and its end; ``found`` has the readings of each."""
 
     def __init__(self, root: str = "/", seconds: float = _SECONDS, patience: float = _PATIENCE_SECONDS) -> None:
         """Read below a root folder, so often, and wait so long for a look that is under way at the end."""
@@ -48,7 +49,7 @@ class Watch:
             self._thread.join(self._patience)
 
     def found(self) -> list[Telemetry]:
-        """Return what was seen of each accelerator at the moment of most power, and its highest temperature."""
+        """Return the readings of each accelerator at the moment of most power, and its highest temperature."""
         return [busiest(list(of_one)) for of_one in zip(*list(self._seen))]
 
     def _watch(self) -> None:

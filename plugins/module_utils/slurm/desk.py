@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a task of a job is given, and where it hears of the others: the run's folder, or srun's own stream.
 
-In a job of sbatch all nodes share the run's folder (see `task`). Inside of an allocation only the machine that has srun
-knows it. What a task needs is written to its standard input there, as `feed` does, and that is where it hears of what
-changes, too::
+In a job of sbatch all nodes share the run's folder (see `task`). Inside an allocation only the machine with srun sees
+it. There a task gets its needs through its standard input, written by `feed`, and learns of changes the same way::
 
     <the program, base64>
     <what it needs, JSON, zlib, base64>
@@ -57,7 +56,7 @@ Part = t.Tuple[t.Dict[str, t.Any], t.Dict[str, t.Any], int]
 
 
 def read_part(stream: t.BinaryIO, number: int) -> Part:
-    """Return what all nodes need of the plan, what the node of a task does and looks at, and the number of nodes."""
+    """Return the common part of the plan, the work and the checks of a task's node, and the number of nodes."""
     common = json.loads(stream.readline())
     stream.seek(stream.tell() + common["begins"][number])
     return common["plan"], json.loads(stream.readline()), len(common["begins"])
@@ -87,7 +86,7 @@ class Folder:
         return _secrets()
 
     def part(self, number: int) -> Part:
-        """Return what a task does; see `read_part`."""
+        """Return the work of a task; see `read_part`."""
         with open(PARTS_NAME, "rb") as stream:
             return read_part(stream, number)
 
@@ -138,7 +137,7 @@ class Stream:
         return t.cast("t.Dict[str, t.Any]", self._given["secrets"])
 
     def part(self, number: int) -> Part:
-        """Return what a task does; see `read_part`."""
+        """Return the work of a task; see `read_part`."""
         return read_part(io.BytesIO(self._given.pop("parts").encode()), number)
 
     def note_failure(self, number: int) -> None:  # noqa: ARG002
@@ -146,7 +145,7 @@ class Stream:
         self._teller.say(FAILED)
 
     def keep_log(self, node: str, log_file: str) -> None:  # noqa: ARG002
-        """Send a log that is too large for an answer, as much of it as is kept."""
+        """Send a log that is too large for an answer, up to the limit that is kept."""
         with open(log_file, "rb") as stream:
             size = stream.seek(0, 2)
             for begin, end in ((0, min(size, KEPT_OF_BEGIN)), (max(KEPT_OF_BEGIN, size - KEPT_OF_END), size)):
@@ -157,9 +156,9 @@ class Stream:
 
 
 def feed(held: int, sink: int) -> int:
-    """Give srun what its tasks need, and what changes, until it is gone.
+    """Give srun the needs of its tasks, and each change, until it is gone.
 
-    ``held`` ends, or says something, when Slurm ends the step that holds the nodes: then the trainings have to end.
+    ``held`` ends, or prints something, when Slurm ends the step that holds the nodes: then the trainings have to end.
     """
     with open(PROGRAM_NAME, "rb") as program:
         _say(sink, base64.b64encode(program.read()))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The journal of a job: what all of its nodes answered, in one file of the run's folder.
+"""The journal of a job: the answers of all its nodes, in one file of the run's folder.
 
-A task prints its answers; srun brings the lines of all tasks to the job's first node over its own connections and
-marks each with the task's number, and one process there adds them to the journal. So the controller looks at one file,
+A task prints its answers; srun brings the lines of all tasks to the job's first node over its own connections and marks
+each with the task's number, and one process there adds them to the journal. So the controller looks at one file,
 however many nodes there are, and no file of the shared file system has two writers, which NFS would not bear. The file
-is opened for each addition, as NFS shows to others what was written once it is closed. A line is::
+is opened for each addition, because NFS shows written data to others once the file is closed. A line is::
 
     <task>: <phase> <piece>
 
@@ -12,9 +12,9 @@ A piece is base64. ``^`` before it begins the zlib stream of a phase, which ends
 it ends an answer. Answers to the same question repeat each other, which the stream says once. srun passes a line on as
 a whole if it is shorter than 1,024 bytes (MAX_MSG_LEN in src/common/io_hdr.h).
 
-A node may print whatever it wants, so only what could be an answer gets into the journal, and only so much of each
-task. Where tasks do not share the run's folder, two more lines of theirs say what the others have there: ``failed``,
-and ``log`` with parts of a log that is too large for an answer.
+A node may print whatever it wants, so only possible answers get into the journal, and only so much of each task. If
+tasks do not share the run's folder, two more kinds of lines replace its files: ``failed``, and ``log`` with parts of a
+log that is too large for an answer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ import zlib
 from collections import defaultdict
 
 JOURNAL_NAME = "answers.journal"
-# The window of a stream, 2 ** 13 bytes, holds the answer before this one; each open stream costs the reader as much.
+# The window of a stream, 2 ** 13 bytes, contains the answer before this one; each open stream costs the reader as much.
 _WINDOW = -13
 _PIECE = 900
 _GATHER_SECONDS = 1.0
-# What a pipe holds.
+# The size of a pipe's buffer.
 _READ_BYTES = 64 << 10
 _MOST_BYTES = 64 << 20
 # What a node of ours never says, of an answer and in a phase.
@@ -86,7 +86,7 @@ class Sieve:
         self._said: t.Dict[t.Tuple[int, str], int] = defaultdict(int)
 
     def __call__(self, lines: bytes) -> bytes:
-        """Return those of some whole lines that belong in the journal."""
+        """Return the whole lines that belong in the journal."""
         return b"".join(line for line in lines.splitlines(keepends=True) if self._belongs(line))
 
     def _belongs(self, line: bytes) -> bool:
@@ -129,7 +129,7 @@ def within_bounds(lines: t.Iterable[bytes]) -> t.Iterator[bytes]:
 
 
 def keep_errors() -> int:
-    """Pass on what is within bounds from the standard input to the standard output."""
+    """Pass on the part of the standard input that is within bounds to the standard output."""
     lines = iter(lambda: sys.stdin.buffer.readline(_MOST_OF_LINE), b"")
     for line in within_bounds(lines):
         sys.stdout.buffer.write(line)
@@ -157,7 +157,7 @@ def gather(source: int, path: str, sieve: t.Callable[[bytes], bytes]) -> int:
 
 
 def _not_added(path: str, lines: bytes) -> bytes:
-    """Add lines to the journal, and return what is left of them, which goes on where they were torn."""
+    """Add lines to the journal, and return the rest of them, which continues where they were torn."""
     if not lines:
         return lines
     with contextlib.suppress(OSError):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a task of a step does that tests nodes: phases on its node, as the controller asks for them, until it is gone.
+"""A task of a step that tests nodes: it does the phases that the controller requests, until the controller is gone.
 
-srun brings each line of its standard input to all tasks: JSON, zlib, base64. It holds requests by the names of their
-nodes, each with the number that its answer has::
+srun brings each line of its standard input to all tasks: JSON, zlib, base64. It has requests by the names of their
+nodes, each with the number of its answer::
 
     {"gpu01": [[7, {"phase": "probe", ...}]], "gpu02": ...}
 
 Requests to many nodes differ little, and so take few bytes together. Each is answered by a process of its own, as over
-other connections; what it has started lives on until the step ends.
+other connections; its children live on until the step ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def packed(requests: t.Mapping[str, t.Sequence[tuple[int, Request]]]) -> bytes:
 
 
 def serve(owned: str = "") -> int:
-    """Answer what the node of this task is asked, and free it once nobody can ask any more.
+    """Answer the requests to this task's node, and free it once nobody can send any more.
 
     Where srun is gone, Slurm ends the step, but not the job: one that is ``owned``, only for this, is ended here.
     """

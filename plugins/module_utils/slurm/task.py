@@ -62,7 +62,7 @@ _OF_ALL = (
 
 
 def place(number: str, hostlist: str) -> int:
-    """Write the number of this job or step, and the plan for its nodes; Slurm's order of them is that of the ranks."""
+    """Write the number of this job or step, and the plan for its nodes; Slurm lists them in the order of the ranks."""
     if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
         sys.stderr.write("Slurm restarted this job, but a run is a single job: start another run.\n")
         return 1
@@ -72,8 +72,8 @@ def place(number: str, hostlist: str) -> int:
     names = _scontrol("show", "hostnames", hostlist).split()
     shown = map(_fields, _scontrol("--oneliner", "show", "node", hostlist).splitlines())
     addresses = {node["NodeName"]: node.get("NodeAddr", node["NodeName"]) for node in shown if "NodeName" in node}
-    # What there was of a job of this run before; a stop that was meant for this one has cancelled it. They are there
-    # from now on, as NFS asks for news of a file that is opened, and remembers for a minute that one is missing.
+    # Empties the files of an earlier job of this run; a stop that was meant for this job has cancelled it. They exist
+    # from now on, because NFS asks for news of a file that is opened, and remembers for a minute that one is missing.
     for name in (FAILED_NAME, WORD_NAME):
         with open(name, "w", encoding="ascii"):
             pass
@@ -85,7 +85,7 @@ def place(number: str, hostlist: str) -> int:
 
 
 def hold(job: str, name: str) -> int:
-    """Wait for the step of a name that holds the nodes, place the plan on them, and print which they are.
+    """Wait for the named step that holds the nodes, place the plan on them, and print which they are.
 
     What is on the standard input ends where the step could not begin.
     """
@@ -100,7 +100,7 @@ def hold(job: str, name: str) -> int:
 
 
 def wait_for_word() -> int:
-    """Wait until the controller has judged what the nodes saw, and return whether the job has to end."""
+    """Wait until the controller has judged the nodes' checks, and return whether the job has to end."""
     deadline = time.monotonic() + _WORD_SECONDS
     while time.monotonic() < deadline:
         word = Folder().word
@@ -123,7 +123,7 @@ def _fields(line: str) -> t.Dict[str, str]:
 
 
 def _keep_part(number: int, offset: int, data: bytes) -> None:
-    """Write a part of the log of a task's node, whose name is not the task's to say."""
+    """Write a part of the log of a task's node. The task cannot choose the node's name."""
     with contextlib.suppress(OSError):
         folder = os.path.join("nodes", _names()[number])
         os.makedirs(folder, exist_ok=True)
@@ -145,7 +145,7 @@ def _read_json(path: str) -> t.Any:
 
 
 def _write_parts(plan: t.Dict[str, t.Any], looks: t.Sequence[t.Any]) -> None:
-    """Write a line with what all nodes need of the plan and where the line of each node begins, and these lines."""
+    """Write a line with the common part of the plan and the offset of each node's line, and these lines."""
     nodes = [json.dumps({"node": node, LOOK: look}).encode() + b"\n" for node, look in zip(plan["nodes"], looks)]
     begins = [0, *itertools.accumulate(map(len, nodes))][:-1]
     common = {name: plan[name] for name in _OF_ALL if name in plan}
@@ -162,7 +162,7 @@ class Task:
     """The node of a job that this process runs on."""
 
     def __init__(self, shares_folder: bool) -> None:
-        """Read the part of the plan that this task does; what the task starts prints among its errors."""
+        """Read the part of the plan for this task; its children print to its standard error."""
         self.teller = Teller(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)
         self.desk: Folder | Stream = Folder() if shares_folder else Stream(self.teller)
@@ -281,7 +281,7 @@ class Task:
 
 
 def main(arguments: t.Sequence[str]) -> int:
-    """Do one part of the job: what is done beside srun, or as a task of each node, which says where it stands."""
+    """Do one part of the job: work beside srun, or the task of a node, which reports its progress."""
     part, *given = arguments
     beside: dict[str, t.Callable[..., int]] = {
         "place": place,

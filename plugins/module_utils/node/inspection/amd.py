@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""AMD GPUs: what the KFD driver offers (sysfs), and what amd-smi or rocm-smi say as well.
+"""AMD GPUs: the facts of the KFD driver (sysfs), and those of amd-smi or rocm-smi.
 
 Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c (topology), amdgpu's sysfs files of the PCI device.
 """

@@ -16,9 +16,9 @@ _SECONDS = 8.0
 def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.Any] | None:
     """Return ``version``, ``storage``, ``image`` and ``problem`` of a container engine; None where it is not installed.
 
-    ``storage`` is where its images lie, with the room there as `path_facts` has it. ``image`` is None where the engine
-    does not have it, else its ``id`` (sha256:…) and the ``digests`` under which registries know it. ``problem`` says
-    why the engine does not answer.
+    ``storage`` is the folder of its images, with its free space as in `path_facts`. ``image`` is None if the engine
+    does not have it, else its ``id`` (sha256:…) and its ``digests`` in registries. ``problem`` says why the engine does
+    not answer.
     """
     try:
         version, folder = version_in(name, run_tool([name, "info", "--format", "{{json .}}"], _SECONDS)[0])
@@ -32,7 +32,7 @@ def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.A
 
 
 def silent_engine(problem: str) -> dict[str, t.Any]:
-    """Return what is known of an engine that does not answer."""
+    """Return the facts about an engine that does not answer."""
     return {"version": None, "storage": None, "image": None, "problem": problem}
 
 
@@ -41,7 +41,7 @@ def version_in(name: str, output: str) -> tuple[str, str]:
     info = json.loads(output)
     if name == "podman":
         return info["version"]["Version"], info["store"]["graphRoot"]
-    # Without its daemon the docker client prints an information that holds nothing but errors.
+    # Without its daemon, the docker client prints an info that contains only errors.
     if not info.get("ServerVersion"):
         errors = info.get("ServerErrors") or ["it reported no version"]
         raise ToolError(f"docker's daemon does not answer: {errors[0]}")

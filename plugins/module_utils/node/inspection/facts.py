@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All about a node in one go: what is quick is read at once, what may be slow is asked side by side."""
+"""All facts about a node in one go: the quick ones are read at once, the slow ones side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sensors import measured
 from .system import system_facts
 from .tools import ToolError, together
 
-# Longer than any tool is given: what is not there by then hangs, for instance in a dead network file system.
+# Longer than any tool is given: a task that is not done by then hangs, for instance in a dead network file system.
 _SECONDS = 10.0
 
 
@@ -33,9 +33,9 @@ def inspect(
 ) -> dict[str, t.Any]:
     """Return everything to be known of this node before a training; nothing is changed.
 
-    ``paths`` are absolute. Files are read below ``root``; tools, names, limits and the clock are always this
-    machine's. The keys are those of `system_facts`, and ``gpus``, ``rdma``, ``network``, ``limits``, ``paths``,
-    ``engines``, ``clock``, and ``problems``: what could not be found out, by its name, with the reason.
+    ``paths`` are absolute. Files are read below ``root``; tools, names, limits and the clock are always this machine's.
+    The keys are the keys of `system_facts`, and ``gpus``, ``rdma``, ``network``, ``limits``, ``paths``, ``engines``,
+    ``clock``, and ``problems``: everything that could not be found out, by its name, with the reason.
     """
     began = time.time()
     system = system_facts(root)

@@ -17,7 +17,7 @@ def below(root: str, path: str) -> str:
 
 
 def text(root: str, path: str, limit: int = 65536) -> str | None:
-    """Return what a file holds, up to ``limit`` bytes, or None where it cannot be read."""
+    """Return the content of a file, up to ``limit`` bytes, or None if it cannot be read."""
     try:
         with open(below(root, path), "rb") as stream:
             return stream.read(limit).decode("utf-8", "replace")
@@ -31,7 +31,7 @@ def line(root: str, path: str) -> str | None:
 
 
 def number(root: str, path: str) -> int | None:
-    """Return the whole number that a file holds, or None where it holds none."""
+    """Return the whole number in a file, or None if it has none."""
     try:
         return int(line(root, path) or "", 0)
     except ValueError:
@@ -47,7 +47,7 @@ def names(root: str, path: str) -> list[str]:
 
 
 def link_name(root: str, path: str) -> str | None:
-    """Return the last part of what a symbolic link points to, or None where there is no such link."""
+    """Return the last part of a symbolic link's target, or None if there is no such link."""
     try:
         return os.path.basename(os.readlink(below(root, path)))
     except OSError:

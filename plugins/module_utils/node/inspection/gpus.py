@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""GPUs and other accelerators of a node: those of NVIDIA, AWS Neuron and Google by their files, all by their vendor.
+"""GPUs and other accelerators of a node: NVIDIA's, AWS Neuron's and Google's by their files, all by their vendor.
 
 AMD's are in `amd`.
 """
@@ -58,7 +58,7 @@ def nvidia_devices(root: str) -> list[dict[str, t.Any]]:
 
 
 def nvidia_processes(root: str) -> list[dict[str, t.Any]]:
-    """Return the processes that compute. Others hold the devices open too, such as nvidia-persistenced."""
+    """Return the processes that compute. Others have the devices open too, such as nvidia-persistenced."""
     output = run_tool(["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], _SECONDS)[0]
     return processes(root, [int(row) for row in output.split() if row.isdigit()])
 
@@ -132,7 +132,7 @@ def first_vendor(root: str) -> tuple[str | None, list[dict[str, t.Any]], dict[st
 
 
 def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:
-    """Return AMD's facts with what its tool said, or why it did not: names and a driver version that were not known.
+    """Return AMD's facts with its tool's: names and a missing driver version, or the reason why the tool failed.
 
     ``tool`` is then the name of the tool that answered, or None.
     """
@@ -151,7 +151,7 @@ def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) ->
 
 
 def with_sensors(facts: dict[str, t.Any], said: list[Reading] | ToolError) -> dict[str, t.Any]:
-    """Return the facts with what each accelerator says of itself as its ``sensors``, None where that is not known.
+    """Return the facts with the readings of each accelerator as its ``sensors``, None if they are not known.
 
     ``said`` is in the order of the boards. The memory of a device is taken from there if its driver has no file of it.
     """

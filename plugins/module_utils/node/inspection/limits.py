@@ -35,7 +35,7 @@ def _limit(which: int) -> dict[str, int]:
 
 
 def path_facts(root: str, path: str) -> dict[str, t.Any]:
-    """Return what is at a path, and the room there.
+    """Return what a path is, and its free space.
 
     ``kind`` is ``file``, ``directory``, ``other`` or ``missing``, symbolic links followed. ``nearest`` is the path, or
     where it is missing the folder above it that is there: that is where ``total_bytes``, ``free_bytes`` and
@@ -81,7 +81,7 @@ def _room(path: str) -> dict[str, int | None]:
 
 
 def _file_system(mounts: str, path: str) -> str | None:
-    """Return the type of the file system that a path lies on: that of the longest mount point above it."""
+    """Return the file system type of a path: the type of the longest mount point above it."""
     rows: Sequence[list[str]] = [row.split() for row in mounts.splitlines()]
     over = [row for row in rows if len(row) > 2 and _is_above(row[1], path)]
     # Of two on the same mount point the later one covers the earlier.

@@ -48,7 +48,7 @@ def route_in(output: str) -> dict[str, t.Any]:
 
 
 def resolve(name: str) -> list[str]:
-    """Return the addresses of a name as this node sees them, IPv4 first; none for a name that is not known."""
+    """Return the addresses of a name as this node sees them, IPv4 first; an empty list for an unknown name."""
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
     except (OSError, UnicodeError):
@@ -66,7 +66,7 @@ def hostname_facts(hostname: str) -> dict[str, t.Any]:
 def port_problem(port: int) -> str | None:
     """Return why nobody could listen at a port of this node now, or None where it is free."""
     with socket.socket() as probe:
-        # What ended a moment ago still holds the port in TIME_WAIT, and keeps nobody from it.
+        # A process that has just ended leaves the port in TIME_WAIT, which does not block it for others.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("", port))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Processes that hold a device of the node open, found without any tool. Only root sees those of other users."""
+"""Processes that have a device of the node open, found without any tool. Only root sees other users' processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def processes(root: str, pids: Iterable[int]) -> list[dict[str, t.Any]]:
 
 
 def holders(root: str, prefixes: tuple[str, ...]) -> list[dict[str, t.Any]]:
-    """Return the processes that hold a file open whose path begins with one of the prefixes."""
+    """Return the processes that have a file open whose path begins with one of the prefixes."""
     pids = [int(name) for name in names(root, "/proc") if name.isdigit()]
     return processes(root, [pid for pid in pids if _holds(root, pid, prefixes)])
 

@@ -22,7 +22,7 @@ _FOLDERS = ("/usr/lib/*-linux-gnu/libibverbs", "/usr/lib64/libibverbs", "/usr/li
 def provider_libraries(root: str) -> list[dict[str, t.Any]]:
     """Return each provider library with ``driver``, ``path``, ``configured``, ``soname`` and ``rdma_abi``.
 
-    ``configured`` says whether a file of /etc/libibverbs.d names the driver, so that libibverbs loads it by name.
+    ``configured`` says whether a file of /etc/libibverbs.d lists the driver, so that libibverbs loads it by name.
     """
     drivers = configured_drivers(root)
     found = []

@@ -35,7 +35,7 @@ _NEURON_DEPTH = 4
 _SECONDS = 4.0
 _MOST_GPUS = 64
 _MEBIBYTE = 1 << 20
-# What is asked of nvidia-smi: by our name the field, and what older drivers call it; before R535 events were throttles.
+# The fields of nvidia-smi by our names, with the names in older drivers; before R535 events were called throttles.
 _ASKED: Mapping[str, t.Tuple[str, ...]] = {
     "index": ("index",),
     "temperature": ("temperature.gpu",),
@@ -78,10 +78,10 @@ def measured(root: str = "/") -> list[Reading]:
     """Return one reading for each accelerator, in the order of the driver; ToolError where a tool says nothing.
 
     ``temperature`` in degrees Celsius (the hottest sensor), ``power`` and ``power_limit`` in W, ``clock`` of the
-    compute units and the highest that it may have (``clock_limit``) in MHz, ``utilization`` in percent,
-    ``memory_used`` and ``memory_total`` in bytes. ``ecc_corrected`` and ``ecc_uncorrected`` are the errors that were
-    counted since the driver was loaded, ``ecc_uncorrected_ever`` those of the board's life. ``held_down_by`` says why
-    the clock is lower than it could be, in words (``power cap``, ``thermal``, ``idle`` …). None is not known.
+    compute units and its upper limit (``clock_limit``) in MHz, ``utilization`` in percent, ``memory_used`` and
+    ``memory_total`` in bytes. ``ecc_corrected`` and ``ecc_uncorrected`` count the errors since the driver was loaded,
+    ``ecc_uncorrected_ever`` those over the board's life. ``held_down_by`` says why the clock is lower than it could be,
+    in words (``power cap``, ``thermal``, ``idle`` …). None means not known.
     """
     boards = sorted({device["pci_address"] for device in amd_devices(root)})
     if boards:
@@ -151,9 +151,9 @@ def _nvidia() -> list[Reading]:
 
 
 def nvidia_readings(output: str, asked: t.Sequence[str] = tuple(_ASKED)) -> list[Reading]:
-    """Return what nvidia-smi printed of what was ``asked``, a line for each GPU; None for what it cannot say.
+    """Return nvidia-smi's values of the ``asked`` fields, a line for each GPU; None if it has no value.
 
-    In the place of a GPU that is lost stands a sentence, and so a reading of which nothing is known.
+    For a lost GPU, nvidia-smi prints a sentence in place of the values; the result is a reading without values.
     """
     rows = (line.split(",") for line in output.splitlines() if line.count(",") == len(asked) - 1)
     found = {int(index): dict(zip(asked[1:], values)) for index, *values in rows if index.isdigit()}
@@ -169,7 +169,7 @@ def _nvidia_reading(printed: dict[str, str]) -> Reading:
 
 
 def _reasons(printed: str) -> list[str] | None:
-    """Return in words what a mask such as 0x0000000000000004 says; None where it is no mask."""
+    """Return the meaning of a mask such as 0x0000000000000004 in words; None if it is not a mask."""
     try:
         mask = int(printed.strip(), 16)
     except ValueError:
@@ -204,7 +204,7 @@ def _neuron_errors(root: str, folder: str, depth: int) -> Iterator[int | None]:
 
 
 def pcie_link(root: str, address: str) -> PcieLink:
-    """Return the link of the device at a PCI address: GT/s of each lane, and lanes; None for what is not known."""
+    """Return the link of the device at a PCI address: GT/s of each lane, and lanes; None if unknown."""
     device = f"{_PCI}/{address.lower()}"
     return {
         "pcie_speed": _speed(line(root, f"{device}/current_link_speed")),

@@ -25,7 +25,7 @@ class MissingToolError(ToolError):
 
 
 def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str, str]:
-    """Return what a program wrote to its standard output and error; ToolError where it fails or takes too long.
+    """Return a program's standard output and error; ToolError if it fails or takes too long.
 
     ``called`` is the name of it in an error, for one that others start.
     """
@@ -50,7 +50,7 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
     try:
         output, errors = (part.decode("utf-8", "replace") for part in process.communicate(timeout=seconds))
     except subprocess.TimeoutExpired:
-        # The whole session: what the program started itself would hold the pipes open.
+        # Kill the whole session: children of the program would keep the pipes open.
         os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             # A process that waits for a hanging driver survives even SIGKILL.
@@ -63,7 +63,7 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
 
 
 def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[str, t.Any]:
-    """Return what the tasks return, run side by side; a ToolError stands for one that raised it or did not end in time.
+    """Return the results of the tasks, run side by side; ToolError for a task that raised it or did not end in time.
 
     A task that hangs, as a look at a dead network file system does, is left behind: its thread ends with the process.
     """

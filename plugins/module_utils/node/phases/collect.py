@@ -16,7 +16,7 @@ from ..run_state import holds_another_run
 if t.TYPE_CHECKING:
     from ..contracts import Request
 
-# The most of a log that one answer holds.
+# The largest part of a log in one answer.
 COLLECT_BYTES = 8 << 20
 # Of a longer log its begin, with the settings, and its end, with what went wrong, is kept. In bytes.
 KEPT_OF_BEGIN = 64 << 20
@@ -27,8 +27,8 @@ _NO_LOG: Answer = {"data": "", "size": 0}
 def collect(request: Request) -> Answer:
     """Return the part of the log from byte ``offset`` on, compressed, as ``data``, and the ``size`` of the whole.
 
-    With ``dump_of_rank`` it is not the log, but what the flight recorder of that rank has dumped.
-    A folder that somebody else could have written, or of another run of this name, gives none; stop has warned of it.
+    With ``dump_of_rank`` it returns that rank's flight-recorder dump in place of the log. It returns nothing for a
+    folder that somebody else could have written, or that belongs to another run of this name; stop has warned about it.
     """
     node = request["node"]
     with contextlib.suppress(UntrustedError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting for what a training says, and for its end."""
+"""Waiting for the output of a training, and for its end."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _PAUSE_LINES = 2
 
 
 def follow(request: Request) -> Answer:
-    """Wait until the training ends, at most ``wait_seconds``, and return what the log said since ``cursor``.
+    """Wait until the training ends, at most ``wait_seconds``, and return the content of the log since ``cursor``.
 
-    With ``start`` what was staged is started before; ``changed`` says whether it was.
-    With ``sample``, and at the end of a training, the answer also holds ``readings`` of the accelerators and
-    ``traffic``, what the RDMA ports moved since the start; with ``look_at_ranks`` what each rank does. With this, and
-    where a training has failed, ``recorded`` is what its dumps of the flight recorder say; ``ras`` is what NCCL says of
-    the whole job. ``pausing`` says whether the trainer compiles, evaluates or writes a checkpoint, by its last lines.
-    With ``finish_grace_seconds``, and where the training has ended with exit status 0 and a small log, ``finished``
-    holds what `stop` answers with the log, if that is no warning: this saves a round trip.
+    With ``start`` a staged training is started first; ``changed`` says whether it was. With ``sample``, and at the end
+    of a training, the answer also has ``readings`` of the accelerators and ``traffic``, the bytes that the RDMA ports
+    moved since the start; with ``look_at_ranks`` the state of each rank. With this, and if a training has failed,
+    ``recorded`` has the dumps of the flight recorder, and ``ras`` NCCL's report on the whole job. ``pausing`` says
+    whether the trainer compiles, evaluates or writes a checkpoint, judged by its last lines. With
+    ``finish_grace_seconds``, if the training has ended with exit status 0 and a small log, ``finished`` has the answer
+    of `stop` with the log, unless it is a warning: this saves a round trip.
     """
     changed = False
     if request.get("start"):
@@ -118,7 +118,7 @@ def follow(request: Request) -> Answer:
 
 
 def _looked(request: Request, has_ended: bool) -> Answer:
-    """Return what each rank does, by all that can say it, at the same time; one node asks for the whole job."""
+    """Return the state of each rank from all sources, asked at the same time; one node asks for the whole job."""
     from ..flight_recorder import recorded_here  # noqa: PLC0415
     from ..hang import ranks_here  # noqa: PLC0415
     from ..inspection.tools import ToolError, together  # noqa: PLC0415
@@ -159,7 +159,7 @@ def _state_of(request: Request) -> State:
 
 
 def _log_problem(log_file: str, read: int, log_bytes: int) -> str | None:
-    """Return what happened to a log that is shorter than what was ``read`` of it, in bytes."""
+    """Return what happened to a log that is now shorter than the ``read`` bytes."""
     if log_bytes >= read:
         return None
     if not os.path.exists(log_file):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measuring this node, alone or together with others, while the node is held for that."""
+"""Measuring this node, alone or together with others, while the node is held for the test."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LONGEST_SECONDS = 1e6
 
 
 def probe(request: Request) -> Answer:
-    """Return what each of the probes that are asked for has ``measured``, and the ``problems`` of those that failed.
+    """Return what each of the requested probes has ``measured``, and the ``problems`` of those that failed.
 
-    ``telemetry`` is what the accelerators said meanwhile, where the node is tested by itself.
-    A node is tested only while it is held by what tests it: so what trains here is never disturbed.
+    ``telemetry`` has the accelerators' readings during the test, if the node is tested by itself. A node is tested only
+    while the test holds it, so a training on it is never disturbed.
     """
     asked = request["probe"]
     measured, problems = [], {}
@@ -49,9 +49,9 @@ def probe(request: Request) -> Answer:
 
 
 def held_programs(request: Request) -> Programs:
-    """Return what runs programs on this node, which has to be held for tests before each of them.
+    """Return a runner of programs on this node. The node has to be held for tests before each program.
 
-    Whoever frees the node ends what is running, and nothing may start after that.
+    Freeing the node ends its running programs, and nothing may start after that.
     """
     return Programs(request, _held(request), lambda: _held(request))
 

@@ -31,9 +31,9 @@ if t.TYPE_CHECKING:
 def stage(request: Request) -> Answer:
     """Put everything in place that the start will need, and report everything that is missing.
 
-    A run that is here already, running or ended, is left as it is, and the answer says its ``nonce``; `NodeHeldError`
-    where it is another one of this name. A request that adopts what is here stages nothing. ``keep`` says which runs
-    before it stay (`old_runs`); ``removed`` of the answer are those that went.
+    A run that is here already, running or ended, is left as it is, and the answer has its ``nonce``; `NodeHeldError` if
+    it is another run of this name. A request that adopts a run stages nothing. ``keep`` says which earlier runs stay
+    (`old_runs`); ``removed`` in the answer lists the others.
     """
     run_id = request["run_id"]
     engine = engine_of(request["container_engine"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ending what is still running of a run."""
+"""Ending everything of a run that is still running."""
 
 from __future__ import annotations
 
@@ -24,14 +24,7 @@ _SMALL_LOG_BYTES = 1 << 20
 
 
 def stop(request: Request) -> Answer:
-    """End what is still running of the run on this node; what ended by itself keeps its exit status.
-
-    Another run of the same name is left alone. Whatever became of the run's folder, what carries the run's labels is
-    ended, and `NodeError` says what is left.
-    ``warnings`` names a folder or a state that cannot be trusted, ``machine_changes`` what happened since the start,
-    and ``traffic`` what the RDMA ports moved until the training ended.
-    With ``with_log`` of the request, ``log`` is what `collect` answers for the whole of a small log.
-    """
+    """End everything of the run that still runs on this node; a process that ended by itself keeps its exit status."""
     node, run_id = request["node"], request["run_id"]
     state, warnings = _look_at(node, run_id)
     if is_of_another(request, state):
@@ -50,7 +43,7 @@ def stop(request: Request) -> Answer:
     if left:
         raise NodeError(problems=[problem("not_ended", run_id=run_id, left=left)])
     with machine_locked():
-        # Who stages or starts the run holds the machine meanwhile, and may have done so since it was looked at.
+        # A process that stages or starts the run holds the machine meanwhile, and may have done so since the last look.
         status = state["status"] if state else None
         now = _look_at(node, run_id)[0] if status in (None, "staged") else None
         is_late = now is not None and now["status"] != status
@@ -80,7 +73,7 @@ def stop(request: Request) -> Answer:
 
 
 def is_of_another(request: Request, state: State | None) -> bool:
-    """Return whether what is here of a run of this name is another run, which is none of the caller's business."""
+    """Return whether the run of this name here is another run, which is none of the caller's business."""
     nonce = request["identity"]["nonce"]
     if state:
         return not is_same_run(nonce, state["identity"])
@@ -89,7 +82,7 @@ def is_of_another(request: Request, state: State | None) -> bool:
 
 
 def _look_at(node: Place, run_id: str) -> tuple[State | None, list[str]]:
-    """Return the state of the run, or a warning where what is there cannot be trusted."""
+    """Return the state of the run, or a warning if it cannot be trusted."""
     try:
         return read_state(node, run_id), []
     except (OSError, ValueError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looking which probes a node can do, while it is held for tests."""
+"""Checking which probes a node can do, while it is held for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tools(request: Request) -> Answer:
     """Return for each of the ``tools``, which are names of probes, what the node ``lacks`` for it, and its units."""
     programs = held_programs(request)
     looks = {name: module_of(name).found for name in request["tools"]}
-    # Probes that need the same share a look, as that may take a minute.
+    # Probes with the same needs share one check, because it may take a minute.
     seen = {look: _seen(look, programs) for look in dict.fromkeys(looks.values())}
     return {"changed": False, "status": "running", "found": {name: seen[look] for name, look in looks.items()}}
 

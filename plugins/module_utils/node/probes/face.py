@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What probes have in common: what they get, what they return, and how time is taken.
+"""The face that all probes share: their arguments, their results, and how they take time.
 
-A probe is a row of `known` and a module with a function ``measure`` that takes what is `Asked` and the `Programs` of
-the node, and returns a list of `Reading`. It takes some seconds, and leaves nothing behind. A probe that needs more
-than Python's standard library has a function ``found``, too, which says whether this node has that.
+A probe is a row of `known` and a module with a function ``measure`` that takes an `Asked` and the `Programs` of the
+node, and returns a list of `Reading`. It takes some seconds, and leaves nothing behind. A probe that needs more than
+Python's standard library also has a function ``found``, which says whether this node has that.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def seconds_of(asked: Asked, work: t.Callable[[], object], samples: int = SAMPLE
 def clock_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[float]:
     """Return the seconds that some work takes by the clock, each the mean of as many times as last long enough.
 
-    What takes the processor away, such as a limit of a control group, a busy neighbour or a hot core, is part of it:
-    that is what a training would feel.
+    Anything that takes the processor away is part of the result, such as a limit of a control group, a busy neighbour
+    or a hot core: a training would feel it too.
     """
     found = []
     for _sample in range(samples):
@@ -73,7 +73,7 @@ def clock_seconds(work: t.Callable[[], object], samples: int = SAMPLES) -> list[
 
 
 def rehearsed_seconds(*slowdowns: float, samples: int = SAMPLES) -> list[float]:
-    """Return the seconds that a rehearsal states: those of any node, times each of the ``slowdowns``.
+    """Return the seconds stated in a rehearsal: the same for all nodes, times each of the ``slowdowns``.
 
     Nothing is measured. Nodes of a rehearsal may share a machine, where time says more about who else uses it.
     """

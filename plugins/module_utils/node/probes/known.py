@@ -11,12 +11,12 @@ Of = t.Literal["nodes", "pairs", "groups"]
 class Probe(t.NamedTuple):
     """A probe by its name, with the module of this folder that does it, and what it is of: what takes part in a test.
 
-    ``reading`` and ``part`` are what has failed where the whole probe has; those of each unit where they name it.
-    ``seconds`` are those that it takes at most, and ``more`` for each unit, such as an adapter. It is done wherever all
-    nodes have what it needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
-    Python's standard library. One that is ``instead_of`` another is done by default only where that one cannot be.
-    It may have ``more_readings``. Those ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests
-    GPUs.
+    ``reading`` and ``part`` are what has failed if the whole probe has; if they contain the unit, they apply per unit.
+    ``seconds`` is the most that it takes, and ``more`` is added for each unit, such as an adapter. It is done wherever
+    all nodes have its needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
+    Python's standard library. One that is ``instead_of`` another is done by default only if the other cannot be done.
+    It may have ``more_readings``. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus``
+    tests GPUs.
     """
 
     name: str

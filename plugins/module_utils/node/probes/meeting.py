@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
     from ..contracts import Partner
 
 _POLL_SECONDS = 0.05
-# A stranger that says nothing holds the port for so long.
+# A silent stranger blocks the port for at most this long.
 _STRANGER_SECONDS = 2.0
 
 
@@ -33,7 +33,7 @@ def met(partner: Partner, probe: str) -> t.Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def unbroken(partner: Partner) -> t.Iterator[None]:
-    """Raise `NodeError` that names the partner where the connection with it breaks."""
+    """Raise `NodeError` with the partner's name if the connection with it breaks."""
     try:
         yield
     except OSError as error:
@@ -93,7 +93,7 @@ def _connected(partner: Partner, probe: str) -> socket.socket:
 def _knows_secret(stream: socket.socket, partner: Partner, probe: str, seconds: float) -> bool:
     """Return whether the other end knows the secret of the test, and show it that this one does.
 
-    Neither end sends what the other one has to send, so that an echo proves nothing.
+    The two ends send different bytes, so an echo proves nothing.
     """
     try:
         stream.settimeout(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running programs where a training would run: in the container that holds the node, or on the node itself.
+"""Running programs where a training would run: in the container of the node's holder, or on the node itself.
 
 Each is a script in the folder of the isolation, with the environment of a training, so that it can be read, and started
 by hand to repeat a test.
@@ -29,7 +29,7 @@ _TOO_LONG = "(exit status 124)"
 
 
 class Programs:
-    """Runs programs for the probes of one node, whose hold has some state; ``check`` raises once it is gone."""
+    """Runs programs for the probes of one node, held with some state; ``check`` raises once the hold is gone."""
 
     def __init__(self, request: Request, state: State, check: t.Callable[[], object] = lambda: None) -> None:
         """Prepare for the node of a request."""
@@ -43,9 +43,9 @@ class Programs:
     def run(
         self, name: str, argv: t.Sequence[str], seconds: float, environment: t.Mapping[str, str] | None = None
     ) -> str:
-        """Return what a program wrote to its standard output; `NodeError` if it fails or takes too long.
+        """Return the standard output of a program; `NodeError` if it fails or takes too long.
 
-        ``name`` is that of its script, ``environment`` what it has in addition to that of a training.
+        ``name`` is the name of its script, ``environment`` is added to the environment of a training.
         """
         path = os.path.join(self.node["run_folder"], f"{name}.sh")
         env = {**self.node["env"], **(environment or {})}
@@ -66,9 +66,9 @@ class Programs:
             return None
 
     def run_on_node(self, command: t.Sequence[str], seconds: float, called: str) -> str:
-        """Return what a command prints outside of any container; `NodeError` if it fails or takes too long.
+        """Return the output of a command outside of any container; `NodeError` if it fails or takes too long.
 
-        It is marked as what holds the node is, and so ends with that.
+        It carries the same mark as the node's holder, and so ends with it.
         """
         try:
             return self._limited(self._marks, command, seconds, called)

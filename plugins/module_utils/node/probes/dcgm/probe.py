@@ -34,7 +34,7 @@ def found(_programs: Programs) -> Found:
 
 
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:
-    """Return the GPUs that fail, each with what the tests say."""
+    """Return the GPUs that fail, each with the messages of its tests."""
     output = programs.run_on_node(["sh", "-c", _DIAGNOSIS], PROBES[NAME].seconds, "dcgmi diag")
     try:
         failures = failures_in(output)

@@ -19,7 +19,7 @@ _BLOCKS = 16
 
 
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:
-    """Return the seconds in which 64 MiB are written and synced, and in which they are read, past the cache."""
+    """Return the seconds to write and sync 64 MiB, and to read them, past the cache."""
     # Zeros are nothing to a file system that compresses.
     block = os.urandom(_BLOCK)
     written, read = [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``fio --output-format=json`` prints: a list of jobs, each with what it read and what it wrote.
+"""The output of ``fio --output-format=json``: a list of jobs, each with its reads and writes.
 
 Source: axboe/fio, HOWTO ("JSON output") and stat.c; ``runtime`` is in milliseconds and includes the sync at the end.
 """
@@ -12,10 +12,7 @@ import typing as t
 
 
 def seconds_in(output: str, size: int) -> dict[str, list[float]]:
-    """Return the seconds in which the jobs of each name do ``size`` bytes, in their order; ValueError without results.
-
-    A job is named after what it does: ``read`` or ``write``. One that ends before it is done counts by its speed.
-    """
+    """Return the seconds that the jobs of each name take for ``size`` bytes, in order; ValueError without results."""
     # Lines about errors may stand before it.
     jobs = json.loads(output[output.find("{") :])["jobs"]
     found: dict[str, list[float]] = {}

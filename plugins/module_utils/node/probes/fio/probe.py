@@ -38,7 +38,7 @@ def found(_programs: Programs) -> Found:
 
 
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:
-    """Return the seconds in which 512 MiB are written and synced, and in which they are read.
+    """Return the seconds to write and sync 512 MiB, and to read them.
 
     Past the cache and through it are different measurements, which are compared only with their own kind.
     """

@@ -27,7 +27,7 @@ found = pairs.found
 
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
-    """Return the seconds in which each adapter writes a gigabyte to itself."""
+    """Return the seconds that each adapter takes to write a gigabyte to itself."""
     return [_measured(adapter, place, programs) for place, adapter in enumerate(asked["units"][NAME])]
 
 

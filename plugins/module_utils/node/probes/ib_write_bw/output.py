@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-# The header names the unit; the message rate at the end is not there in all releases.
+# The header shows the unit; not all releases print the message rate at the end.
 _HEADER = re.compile(r"^ ?#bytes +#iterations +BW peak\[(\S+)\] +BW average\[(\S+)\]")
 _ROW = re.compile(r"^ *(\d+) +(\d+) +([\d.]+) +([\d.]+)")
 _BITS_PER_SECOND = {"Gb/sec": 1e9, "MiB/sec": 8 * (1 << 20), "MB/sec": 8 * (1 << 20)}

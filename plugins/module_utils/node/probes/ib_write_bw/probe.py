@@ -44,7 +44,7 @@ def found(programs: Programs) -> Found:
 
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
-    """Return, on the node that connects, the seconds in which each adapter writes a gigabyte."""
+    """Return, on the connecting node, the seconds that each adapter takes to write a gigabyte."""
     partner, readings = asked["partner"], []
     with met(partner, NAME) as stream:
         for place, adapter in enumerate(asked["units"][NAME]):
@@ -59,7 +59,7 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
 
 
 def adapters(chosen: str, active: list[str]) -> list[str]:
-    """Return those of some adapters that NCCL_IB_HCA chooses.
+    """Return the adapters that NCCL_IB_HCA chooses.
 
     It is a list of prefixes; ``=`` in front of it makes them whole names, ``^`` leaves those out (NCCL, Environment
     Variables).

@@ -3,8 +3,8 @@
 
 Sources: NVIDIA/nccl-tests, src/util.cu (2.19.6: ``writeResultHeader``, ``writeBenchmarkLineBody``,
 ``writeResultFooter``) and before that src/common.cu; ROCm/rccl-tests, src/common.cu, which can leave out-of-place out.
-The columns are taken from their header, as releases differ: ``root`` and ``redop`` are not always there, ``#wrong`` was
-``error`` once, and columns for single iterations follow where they are asked for. Times are in µs.
+The columns are taken from their header, because releases differ: ``root`` and ``redop`` are not always there,
+``#wrong`` was ``error`` once, and columns for single iterations follow on request. Times are in µs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast the GPUs of two nodes reduce together: all_reduce_perf, started on both by mpirun of the first one.
 
-Nodes have to reach each other by SSH without a password for that, as mpirun does, and a container rarely has a server.
+Nodes would have to reach each other by SSH without a password, as with mpirun, and a container rarely has a server.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def found(_programs: Programs) -> Found:
 
 
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:
-    """Return the seconds in which each GPU does the same work; GPUs are numbered by their PCI addresses."""
+    """Return the seconds that each GPU takes for the same work; GPUs are numbered by their PCI addresses."""
     test = os.path.join(programs.node["run_folder"], "rvs.conf")
     write_text(test, _TEST, 0o640)
     # It fails where one GPU does, and prints the speeds of the others as well.

@@ -4,7 +4,7 @@
 So all nodes of a group send and receive at once, which pairs do not. No node goes on before its block has arrived: the
 ring is as fast as its slowest link or node.
 
-In a rehearsal a block goes around, and each node states its seconds, of which the longest count.
+In a rehearsal a block goes around, and each node states its seconds; the longest count.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SECONDS = struct.Struct(f"!{SAMPLES}d")
 
 
 def measure(asked: Asked, _programs: Programs) -> list[Reading]:
-    """Return, on the first node of the group, the seconds in which every node has sent and received a block."""
+    """Return, on the first node of the group, the seconds until every node has sent and received a block."""
     group = asked["group"]
     with _ring(group) as passed_on:
         own = (_rehearsed if asked["rehearsal"] else _timed)(passed_on, asked)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast data and single bytes get from one node to another over TCP, as one of the two sees it: who connects.
+"""How fast data and single bytes travel between two nodes over TCP, measured by the one that connects.
 
-Single bytes go to and fro, then blocks, each of which is answered with a byte. Who connects closes the connection after
+Single bytes go to and fro, then blocks, each answered with a byte. The connecting node closes the connection after
 enough of them, sooner on a slow link.
 
 In a rehearsal a block goes over, and both ends state their seconds, which are added.
@@ -88,5 +88,5 @@ def _rehearsed(stream: socket.socket, asked: Asked, partner: Partner) -> list[Re
 
 
 def _least_of_parts(found: list[float]) -> list[float]:
-    """Return the least of each of some parts of what was found, as other traffic only adds to it."""
+    """Return the minimum of each part of the measurements, because other traffic can only add to it."""
     return [min(found[part::SAMPLES]) for part in range(SAMPLES)]

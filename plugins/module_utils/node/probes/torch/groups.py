@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast all GPUs of a group of nodes reduce, and how fast each sends to all others, with PyTorch.
 
-Times are those of as many bytes through each GPU, whatever the size of the group: divided by what nccl-tests divide the
-bandwidth by to get that of the bus (doc/PERFORMANCE.md there). So groups of all sizes can be compared.
+Times are for the same number of bytes through each GPU, whatever the size of the group: they are divided by the factor
+that nccl-tests use to turn the bandwidth into the bus bandwidth (doc/PERFORMANCE.md there). So groups of all sizes can
+be compared.
 """
 
 from __future__ import annotations

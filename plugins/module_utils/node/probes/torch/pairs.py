@@ -25,7 +25,7 @@ found = probe.found
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return, on the node that listens, the seconds of an all-reduce of 256 MiB, and of 64 MiB to and fro.
 
-    They are those of the slowest GPU of it; each GPU sends to the one of the same number.
+    The times are the slowest GPU's; each GPU sends to the GPU of the same number.
     """
     partner = asked["partner"]
     place = 0 if partner["serves"] else 1

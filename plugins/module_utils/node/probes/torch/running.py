@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running our script of PyTorch, and reading what it prints."""
+"""Running our script of PyTorch, and reading its output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ran(
     programs: Programs,
     environment: t.Mapping[str, str] | None = None,
 ) -> str:
-    """Return what the script prints with some arguments."""
+    """Return the script's output for some arguments."""
     script = os.path.join(programs.node["run_folder"], SCRIPT)
     return programs.run(name, [python_of(programs), script, *arguments], seconds, environment)
 

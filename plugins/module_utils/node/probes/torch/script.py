@@ -33,7 +33,7 @@ _LONGEST_WORDS = 200
 
 
 def main() -> int:
-    """Measure what the arguments say, and return the exit status."""
+    """Measure as the arguments say, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", type=int, help="measure this GPU alone")
     parser.add_argument("--count", action="store_true", help="only print how many GPUs there are")
@@ -76,7 +76,7 @@ def _on_all(gpus: int, asked: t.Any, deadline: float) -> int:
             rank = {"RANK": asked.node * gpus + device, "WORLD_SIZE": asked.nodes * gpus, "LOCAL_RANK": device}
             environment = {**os.environ, **{name: str(value) for name, value in rank.items()}}
             argv = [sys.executable, *sys.argv, "--device", str(device)]
-            # A pipe would be held open by one that not even SIGKILL ends.
+            # Not a pipe: a process that not even SIGKILL ends would keep it open.
             output = files.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
             # Runs in an image without AnsibleModule.
             process = subprocess.Popen(  # pylint: disable=ansible-bad-function
@@ -101,7 +101,7 @@ def _end_of(process: subprocess.Popen[bytes], deadline: float, limit: float) -> 
 
 
 def _line_of(device: int, said: list[str], end: str) -> str:
-    """Return the line of results of what a process said, or else one with its end and its last words."""
+    """Return the line of results in a process's output, or else a line with its end and its last words."""
     last = f": {said[-1].strip()[:_LONGEST_WORDS]}" if said else ""
     missing = json.dumps({"device": device, "name": "", "seconds": {}, "problem": end + last})
     return next((line for line in said if line.startswith('{"device"')), missing)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Says what is wrong with the settings, before anything is started and without loading what trains.
+"""Prints the errors in the settings, before anything is started and without loading the training code.
 
 Exit status: 0 they are right; 2 they are refused, with all faults on stderr.
 """
@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
 
 
 def checked_settings() -> Settings | None:
-    """Return the settings that the environment holds; None, and what is wrong on stderr, where they are refused."""
+    """Return the settings from the environment; None, with the reasons on stderr, if they are refused."""
     try:
         return read_settings(os.environ)
     except ValueError as error:

@@ -65,7 +65,7 @@ def file_corpus(path: str, seed: int, seq_length: int) -> Corpus:
 def sample_indices(
     iteration: int, rank: int, nnodes: int, micro_batch_size: int, micro_batches: int
 ) -> list[list[int]]:
-    """Which samples a node computes in an iteration (from 1), as one list for each of its micro batches.
+    """The samples that a node computes in an iteration (from 1), as one list for each of its micro batches.
 
     As in Megatron's sampler, micro batch m of all nodes together is one block of the stream, cut into one part a node.
     """

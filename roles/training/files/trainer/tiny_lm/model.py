@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The model: two bytes of context, their embeddings, one tanh layer, a softmax over the 256 next bytes.
 
-Parameters are one flat list of floats, which is what is reduced between nodes and what Adam steps. In it follow each
-other, row by row::
+Parameters are one flat list of floats: this list is reduced between nodes, and Adam steps it. It contains, row by row::
 
     embedding  256 x 8         one row for each byte
     hidden      16 x (8+8+1)   the embeddings of the two bytes before, and 1 for the bias

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A data-parallel training of the tiny model, one process on each node.
 
-Every node prints its own line for every iteration, unlike Megatron, where only the last rank does: so each node's own
-memory and pace are seen, the pace with the wait for the slowest node in the all-reduce. Loss and gradient norm are
-those of the global batch and the same on all nodes.
+Every node prints its own line for every iteration, unlike Megatron, where only the last rank does. So each node's own
+memory and pace show; the pace includes the wait for the slowest node in the all-reduce. Loss and gradient norm are for
+the global batch and the same on all nodes.
 
 Exit status: 0 trained to the end; 1 failed, with one line on stderr that says why; 2 settings refused, before anything
 was started; 143 stopped by SIGTERM.
@@ -56,7 +56,7 @@ def main() -> int:
 def nonfinite_loss(rank: int, host: str, iteration: int, local_loss: float, loss: float) -> str:
     """Say that an iteration's loss is NaN or infinite, and on whose samples.
 
-    The wording for a node's own samples is that of Megatron >= 0.11 (its rerun state machine).
+    The wording for a node's own samples comes from Megatron >= 0.11 (its rerun state machine).
     """
     if math.isfinite(local_loss):
         return f"Rank {rank}, node {host}, iteration {iteration}: the mean loss of all nodes is {loss}, not this node's"

@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
     from .settings import Settings
 
 _RETRY_SECONDS = 0.2
-# What connects but says nothing (a port scan, a health check) holds up the others no longer than this.
+# A silent connection (a port scan, a health check) delays the others no longer than this.
 _HELLO_SECONDS = 5.0
 _ALL_ADDRESSES = "0.0.0.0"
 # From linux/sockios.h: the IPv4 address of an interface.

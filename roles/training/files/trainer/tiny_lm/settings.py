@@ -128,7 +128,7 @@ class _Reader:
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read the settings of this node from environment variables.
 
-    Raises ValueError whose text names every fault, one a line: what was found and what would be right.
+    Raises ValueError whose text lists every fault, one per line: the value found and the right one.
     """
     reader = _Reader(environ)
     nnodes = reader.whole_number("NNODES", 1)

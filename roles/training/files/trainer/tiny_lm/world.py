@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The nodes of a run, connected: sums over all of them.
 
-Rank 0 holds a connection to every other rank and does the sums, in rank order, so that every rank gets the same bits.
+Rank 0 keeps a connection to every other rank and does the sums, in rank order, so that every rank gets the same bits.
 """
 
 from __future__ import annotations
