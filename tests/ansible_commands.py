@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVER = Path(__file__).with_name("ansible_server.py")
-# Where the servers of a test run listen, and the process with which they end.
+# The sockets of a test run's servers, and the process with which they end.
 SERVERS, OWNER = "TRAINOPS_ANSIBLE_SERVERS", "TRAINOPS_ANSIBLE_SERVERS_OWNER"
 # What plugins read when they are loaded; all else that begins with ANSIBLE_ is read as Ansible is imported.
 READ_LATE = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_CALLBACK_RESULT_FORMAT"}
@@ -31,7 +31,7 @@ OF_REPORTS = ("pandas", "scipy.special", "pyarrow.dataset", "pyarrow.parquet")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all processes of a test run share its servers, those of pytest-xdist and a pytest within a test."""
+    """Let all processes of a test run share its servers: those of pytest-xdist and a pytest within a test."""
     if SERVERS not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="ansible-")
         config.add_cleanup(folder.cleanup)
@@ -82,7 +82,7 @@ class Playing:
         self._connection = connection
         self._outputs = [tempfile.mkstemp(dir=os.environ[SERVERS])[1] for _output in range(2 if apart else 1)]
         connection.sendall(json.dumps([command, *asked, self._outputs[0], self._outputs[-1]]).encode() + b"\n")
-        # Without a buffer, in which `select` would not see an answer.
+        # Without a buffer: `select` would not see an answer in one.
         self._answers = connection.makefile("rb", buffering=0)
         self.pid = int(self._answers.readline())
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs commands of Ansible for the tests: imports once what takes each of them most of its time, and forks them.
 
-Its argument is JSON: the descriptor of the socket at which it is asked, the process with which it ends, and packages to
-import. A connection sends a line of JSON: a command, its environment, its folder, and the files of its standard output
-and standard error. It is answered with the pid, and with the exit status when there is one.
+Its argument is JSON: the descriptor of its socket for requests, the process with which it ends, and packages to import.
+A connection sends a line of JSON: a command, its environment, its folder, and the files of its standard output and
+standard error. The answer is the pid, and later the exit status.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MAINS = {
 
 
 def read_once() -> None:
-    """Let Ansible keep what it reads and compiles anew in each process."""
+    """Let Ansible keep the files it reads and compiles anew in each process."""
     finder._meta_yml_to_dict = functools.cache(finder._meta_yml_to_dict)
     runtime = Path(ansible.__file__).parent / "config/ansible_builtin_runtime.yml"
     finder._meta_yml_to_dict(runtime.read_bytes(), ("ansible.builtin", "runtime.yml"))
@@ -124,7 +124,7 @@ if __name__ == "__main__":
     for package in (*LATER, *packages):
         importlib.import_module(package)
     read_once()
-    # The threads are those of packages, and idle.
+    # The threads belong to packages, and are idle.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded")
     gc.freeze()
     main(socket.socket(fileno=descriptor), owner)

@@ -60,7 +60,7 @@ def mark_of(group: str) -> pytest.Mark:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Make thousands of tests, none of which anybody lets go, without looking for garbage, a quarter of the time."""
+    """Make thousands of tests without collecting garbage, which would take a quarter of the time: none is freed."""
     gc.disable()
     try:
         return (yield)
@@ -73,7 +73,7 @@ def pytest_collection_finish() -> None:
 
 
 def groups(item: pytest.Item) -> list[str]:
-    """Return the groups of a test. Only those end to end do not go by files, as each takes long.
+    """Return the groups of a test. Only end-to-end tests are not grouped by files, because each takes long.
 
     pytest-xdist hands out thousands slowly, and the nodes or the Slurm of a file in ``integration`` are its own.
     """

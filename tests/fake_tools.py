@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that stand in for tools of GPUs and adapters, and print what the real ones print."""
+"""Programs that stand in for tools of GPUs and adapters, and print the real ones' output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA = Path(__file__).resolve().parent / "data/probes"
 _NVIDIA_SMI = """#!/bin/sh
 for gpu in 0 1 2 3 4 5 6 7; do echo "GPU $gpu: NVIDIA H100 80GB HBM3 (UUID: GPU-$gpu)"; done
 """
-# The columns of both times; what it is given is beside it.
+# The columns of both times; its arguments are beside it.
 _ALL_REDUCE = """#!/bin/sh
 echo "$@" >>"$(dirname "$0")/arguments"
 awk '/^ +[0-9]/ {{ $6 *= {slower}; $10 *= {slower} }} {{ print }}' {output}
@@ -78,13 +78,13 @@ def with_gpus(folder: Path, slower: float = 1.0, output: str = "nccl_tests_2_19.
 
 
 def with_pytorch(folder: Path, slow: int = 0, slower: float = 1.0) -> str:
-    """Make a folder with a Python whose PyTorch has eight GPUs, of which one may be slower; return its PATH."""
+    """Make a folder with a Python whose PyTorch has eight GPUs, one perhaps slower; return its PATH."""
     _program(folder / "python3", _PYTORCH.format(python=sys.executable, slow=slow, slower=slower))
     return f"{folder}:$PATH"
 
 
 def with_dcgm(folder: Path, output: str = "") -> str:
-    """Make a folder with a dcgmi that finds what an output says, by default no failure; return its PATH."""
+    """Make a folder with a dcgmi that prints the given output, by default without a failure; return its PATH."""
     what = f"sed s/Fail/{'Fail' if output else 'Pass'}/ {DATA / (output or 'dcgm_4.json')}"
     status = 1 if output else 0
     _program(folder / "dcgmi", f'#!/bin/sh\ntest "$1" = discovery && exit 0\n{what}\nexit {status}\n')
@@ -92,13 +92,13 @@ def with_dcgm(folder: Path, output: str = "") -> str:
 
 
 def with_rvs(folder: Path, slow: int = 0, slower: float = 1.0, *, fails: str = "") -> None:
-    """Make a folder with an rvs that finds eight GPUs, of which one may be slower or fail."""
+    """Make a folder with an rvs that finds eight GPUs, one perhaps slower or failing."""
     text = _RVS.format(python=sys.executable, data=str(DATA), slow=slow, slower=slower, fails=fails)
     _program(folder / "rvs", text)
 
 
 def with_agfhc(folder: Path, failing: str = "") -> None:
-    """Make a folder with an agfhc of which one test may fail."""
+    """Make a folder with an agfhc whose tests all pass, or all but one."""
     what = f"sed 's/PASS: {failing or 'none of them'}/FAIL: {failing}/' {DATA / 'agfhc.txt'}"
     _program(folder / "agfhc", f'#!/bin/sh\ntest "$1" = -v && exit 0\n{what}\nexit {int(bool(failing))}\n')
 

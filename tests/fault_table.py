@@ -1,4 +1,4 @@
-"""The table of `make test-faults`: each row is what a test saw."""
+"""The table of `make test-faults`: each row shows a test's observations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ the leftovers. Long messages are cut.
 
 
 def add_row(fault: str, seconds: float, said: str, verdict: str, left: str = "nothing") -> None:
-    """Add a row, where the table is written: after how many seconds what was said, and what was left."""
+    """Add a row, if the table is written: the seconds until each message, and the leftovers."""
     if _PATH:
         words = " ".join(said.split()).replace("|", "/")
         if len(words) > _MOST_CHARACTERS:

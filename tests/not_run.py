@@ -38,7 +38,7 @@ def need(*programs: str) -> None:
 
 
 def need_root(why: str, command: str = "make test-all") -> None:
-    """Skip the test unless root runs it, as that command does with sudo."""
+    """Skip the test unless root runs it; ``command`` does so with sudo."""
     if os.geteuid():
         pytest.skip(f"{why}; run `sudo {command}`")
 

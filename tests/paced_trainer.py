@@ -1,6 +1,6 @@
 """The embedded trainer with steps of 0.1 s.
 
-A long run leaves the cores to what it is followed and stopped by, and is not over before that.
+A long run leaves the cores to the programs that follow and stop it, and is not over before that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PAUSE = "        time.sleep(max(0.0, start + 0.1 - time.perf_counter()))\n"
 
 
 def paced_trainer(folder: Path) -> Path:
-    """Return where a copy of the trainer is, in a folder, whose steps take 0.1 s each, or what they take if longer."""
+    """Return the path of a copy of the trainer, in a folder. Its steps take 0.1 s each, or their real time if more."""
     trainer = folder / "paced_trainer"
     if not trainer.exists():
         shutil.copytree(TRAINER, trainer, ignore=shutil.ignore_patterns("__pycache__"))

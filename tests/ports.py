@@ -6,7 +6,7 @@ import contextlib
 import random
 import socket
 
-# Below those that the system gives to outgoing connections, of which other tests have many.
+# Below the ports that the system gives to outgoing connections, because other tests have many of these.
 _RANGE = range(20_000, 32_000)
 
 

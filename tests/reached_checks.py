@@ -14,14 +14,14 @@ import pytest
 
 UNIT = Path(__file__).resolve().parent / "unit"
 _BY_THE_VERDICT = "plugin_utils/verdict/"
-# Of pytest-xdist: what a worker hands to the process that started it.
+# From pytest-xdist: the data that a worker hands to the process that started it.
 _KEY = "reached_checks"
 
 _reached: set[str] = set()
 
 
 def watch() -> None:
-    """Note from now on which codes the verdict makes findings of."""
+    """Note from now on the codes of the verdict's findings."""
     from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons  # noqa: PLC0415
 
     for name in ("argue", "remark", "take_over"):

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "roles/training/files"
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    """A bench; what a test that failed left training is ended."""
+    """A bench; a training that a failed test left running is ended."""
     made = Bench(tmp_path)
     yield made
     for pid in made.trainings():

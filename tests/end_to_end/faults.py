@@ -43,7 +43,7 @@ def signal_all(number: int) -> t.Callable[[Bench, Path], None]:
 
 
 def kill_the_trainer(bench: Bench, _folder: Path) -> None:
-    """Kill what the launch script started, and leave it to record that."""
+    """Kill the children of the launch script, and leave it to record that."""
     for pid in bench.trainings("node1"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if b"launch.sh" not in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -113,11 +113,11 @@ def move_the_log(_bench: Bench, folder: Path) -> None:
 
 @dataclass
 class Fault:
-    """What is done, by what it is noticed on the board of node1, and the class or code that is said of it.
+    """A fault, the first sign of it on the board of node1, and the class or code of the report.
 
-    ``node1`` prepares that node and returns its variables, ``undo`` ends the fault where nothing could be ended on the
-    node meanwhile. ``evidence`` is a line of the first failure's. ``at_most`` is in seconds; it bounds what the table
-    shows, generously, as the machine may be loaded.
+    ``node1`` prepares that node and returns its variables, ``undo`` ends the fault if nothing could be ended on the
+    node meanwhile. ``evidence`` is a line of the first failure's. ``at_most`` is in seconds; it bounds the times in the
+    table, generously, because the machine may be loaded.
     """
 
     name: str

@@ -51,7 +51,7 @@ RUNS: t.Final = {
 
 
 def folder_of(name: str) -> Path:
-    """Return the folder of a finished run, which is that of its bench."""
+    """Return the folder of a finished run: its bench's folder."""
     return Path(os.environ[SERVERS], "runs", name)
 
 

@@ -1,6 +1,6 @@
 """Runs playbooks as a user would: as a process of its own, on real processes, with nothing replaced.
 
-What is played to its end is spared the second that Ansible takes to start; what is started starts as a user starts it.
+A play that runs to its end is spared the second that Ansible takes to start; a started one starts as a user starts it.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Bench:
     def config(self, mode: str = "multi_node", **changes) -> Path:
         """Write the local inventory's config with changed values, each wherever its key stands.
 
-        A run of many steps pauses in each of them; one of some steps has something to do in each; that of a test which
-        chooses no number of steps is short.
+        A run of many steps pauses in each of them; a run of some steps computes in each; a test that sets no number of
+        steps gets a short run.
         """
         data = json.loads((LOCAL / "tiny_llama.json").read_text())
         data["model_params"] = {mode: data["model_params"].pop("multi_node")}

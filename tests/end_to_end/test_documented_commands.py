@@ -1,8 +1,8 @@
-"""Every command that the pages name is run, in a clone, as it stands there.
+"""Every command in the pages is run, in a clone, exactly as printed.
 
 In the clone ``inventories/mine`` is a copy of the local inventory, ``my.json`` one of its training config, and a run
-has gone by, so most commands do what they say. Where that needs a cluster, or takes long, an invisible comment
-above the block says with which arguments more the command is run::
+has gone by, so most commands work as printed. If one needs a cluster, or takes long, an invisible comment above the
+block gives the extra arguments for the test::
 
     <!-- tested with ansible-playbook --list-tasks -->
 
@@ -55,7 +55,7 @@ INLINE = {
 
 
 class Block(t.NamedTuple):
-    """Commands of a page, and with which arguments more each program is tested; or a single command and its program."""
+    """Commands of a page, and the extra arguments for testing each program; or a single command and its program."""
 
     place: str
     text: str
@@ -107,7 +107,7 @@ def untested_in(page: Path) -> list[str]:
 
 
 def once(blocks: t.Iterable[Block]) -> list[Block]:
-    """Return the blocks without those that say what an earlier one says, on the same page or another."""
+    """Return the blocks without those that repeat an earlier one, on the same page or another."""
     first: dict[str, Block] = {}
     for block in blocks:
         first.setdefault(f"{block.text.strip()} {block.more}", block)
@@ -125,7 +125,7 @@ def play(clone: Path, *arguments: str, environment: dict[str, str]) -> None:
 
 
 def put_programs(folder: Path, more: dict[str, str]) -> None:
-    """Write starters for the programs of this environment, and for sudo; those of ``more`` get arguments more."""
+    """Write starters for the programs of this environment, and for sudo; those of ``more`` get extra arguments."""
     folder.mkdir(parents=True)
     programs = {path.name: f"'{path}'" for path in BIN.iterdir() if path.is_file() and os.access(path, os.X_OK)}
     programs |= {name: f"'{sys.executable}' -IS '{ansible_commands.__file__}' {name}" for name in FORKED}
@@ -140,7 +140,7 @@ def put_programs(folder: Path, more: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory) -> Path:
-    """A clone with what a reader of the pages has: an installed environment, an inventory, a config, a run."""
+    """A clone as a reader of the pages has it: an installed environment, an inventory, a config, a run."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if tracked.returncode != 0:
         pytest.skip("this is no git checkout, so what belongs to a clone is not known")
@@ -151,7 +151,7 @@ def clone(tmp_path_factory) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    # The pages name a run, which an earlier test may have left on this node.
+    # The pages mention a run, which an earlier test may have left on this node.
     file = folder / "inventories/local/tiny_llama.json"
     config = json.loads(file.read_text())
     config["config"] |= {"data_cache_dir": str(folder / "node/cache"), "log_dir": str(folder / "node/logs")}
@@ -217,7 +217,7 @@ def test_no_command_of_a_page_escapes(page: Path) -> None:
 
 
 def programs_of_the_project() -> set[str]:
-    """Return the programs of what the project asks for by name, whatever else is installed beside it."""
+    """Return the programs of the packages that the project requires, whatever else is installed beside them."""
     wanted = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
     installed = [metadata.distribution(name) for name in re.findall(r"^[A-Za-z][\w-]*", wanted, re.MULTILINE)]
     return {point.name for one in installed for point in one.entry_points if point.group == "console_scripts"}

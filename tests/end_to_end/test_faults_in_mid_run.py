@@ -1,4 +1,4 @@
-"""Faults on two nodes of this machine: when they are noticed, what is said, what is left.
+"""Faults on two nodes of this machine: the time until each is noticed, the report, and the leftovers.
 
 `make test-faults` does all of them and prints the table; two are part of every test run.
 """
@@ -20,7 +20,7 @@ from ports import free_port
 
 
 def marks_of(fault: Fault) -> tuple[pytest.MarkDecorator, ...]:
-    """A failure and an error are part of every test run; what else is looked at at once is held in tests/unit/run."""
+    """A failure and an error are part of every test run; tests/unit/run checks the other reasons to look at once."""
     return () if fault.quick and fault.failure == "killed" else (pytest.mark.slow,)
 
 

@@ -46,7 +46,7 @@ def disk(bench: Bench) -> Iterator[Path]:
 
 
 def torn(disk: Path) -> list[str]:
-    """Return what is not whole among the files of the runs."""
+    """Return the incomplete files of the runs."""
     found = [str(path) for path in disk.rglob("*.new")]
     for path in disk.rglob("*.json"):
         try:

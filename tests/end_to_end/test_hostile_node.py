@@ -1,4 +1,4 @@
-"""A node whose program answers what it likes: its Python is one of its own."""
+"""A node whose program gives any answer it likes: its Python is one of its own."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: 
     flood = FLOOD.format(asked=str(asked))
     python.write_text(PYTHON.format(python=sys.executable, answers={phase: ""}).replace("print(", flood))
     python.chmod(0o755)
-    # The log of the other node is collected as well, as it ends with an error.
+    # The log of the other node is collected as well, because it ends with an error.
     inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
     iterations = "8" if phase == "collect" else "100000"
     # Only a node that still runs is stopped: the one that floods runs until it is asked to stop.

@@ -20,7 +20,7 @@ RUN = {"training_run_id": "fault"}
 
 
 class Terminal:
-    """A run in a terminal of its own, whose processes get what is typed and what a terminal sends when it goes."""
+    """A run in a terminal of its own. Its processes get typed keys, and the signals of a closing terminal."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self.output = ""

@@ -1,4 +1,4 @@
-"""playbooks/isolate.yml with probes that run tools, here programs that print what the real ones print."""
+"""playbooks/isolate.yml with probes that run tools, here programs that print the real ones' output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fake_tools import with_gpus, with_pytorch
 from playbook_bench import Bench, Finished
 
-# Each probe by itself is held in tests/unit/isolate, an isolation with one of them in test_isolate_quarantine.py.
+# tests/unit/isolate tests each probe by itself, test_isolate_quarantine.py an isolation with one of them.
 pytestmark = pytest.mark.slow
 
 NODES = [f"node{number}" for number in range(4)]

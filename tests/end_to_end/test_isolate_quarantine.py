@@ -13,7 +13,7 @@ NODES = [f"node{number}" for number in range(4)]
 
 
 def isolated(bench: Bench, **variables: object) -> Finished:
-    """Test nodes of which one has a GPU that fails."""
+    """Test nodes, one with a GPU that fails."""
     paths = {node: with_dcgm(bench.folder / "tools" / node) for node in NODES}
     with_dcgm(bench.folder / "tools/node2", "dcgm_3.json")
     hosts = {node: {"training_node_environment": {"PATH": path}} for node, path in paths.items()}

@@ -40,7 +40,7 @@ class Kept:
         self._ssh("-fNM", "-oControlPersist=600s")
 
     def client(self, command: str, given: bytes = b"") -> tuple[int, bytes, bytes]:
-        """Return what a client of ssh gives."""
+        """Return the output of an ssh client."""
         done = subprocess.run(self.arguments(command), input=given, capture_output=True, check=False)
         return done.returncode, done.stdout, done.stderr
 

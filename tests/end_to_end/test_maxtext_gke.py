@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MaxText on GKE by its playbook: with a stand-in for XPK, and on request XPK itself, which shows what it would do.
+"""MaxText on GKE by its playbook: with a stand-in for XPK, and on request with XPK itself in its dry run.
 
-The real one is left out unless XPK names its program: ``make test-trainers`` installs it and sets that. No workload
+The real one is left out unless XPK is set to its program: ``make test-trainers`` installs it and sets that. No workload
 was started on GKE for this.
 """
 

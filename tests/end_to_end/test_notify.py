@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from not_run import need
 
-# A module of community.general at the edge: it writes down what it is given.
+# A module of community.general, replaced at the edge: it writes down its arguments.
 MODULE = """
 import json, sys
 from ansible.module_utils.basic import AnsibleModule
@@ -21,7 +21,7 @@ module.exit_json(changed=True)
 
 @pytest.fixture
 def hook():
-    """A webhook of this machine: its URL, what it was sent, and the status with which it answers."""
+    """A webhook of this machine: its URL, the requests it got, and the status of its answers."""
 
     class Hook(BaseHTTPRequestHandler):
         def do_POST(self):

@@ -1,6 +1,6 @@
 """The unmodified MaxText from PyPI, on two nodes of this machine, by the contract of a real run.
 
-It is left out unless MAXTEXT_PYTHON names a Python that has MaxText: ``make test-trainers`` installs one and sets it.
+It is left out unless MAXTEXT_PYTHON is a Python with MaxText: ``make test-trainers`` installs one and sets it.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def test_flag_sets_are_the_whole_of_their_scripts():
 
 
 def test_maxtext_takes_the_yaml_of_every_example(tmp_path):
-    """The dimensions of the two-node example, which are those of the 405B, have no effect: the preset goes first."""
+    """The dimensions of the two-node example (the 405B's) have no effect: the preset takes precedence."""
     read = (
         "import sys; from maxtext.configs import pyconfig; "
         "c = pyconfig.initialize(['train', sys.argv[1], 'skip_jax_distributed_system=true']); "

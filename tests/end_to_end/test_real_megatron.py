@@ -1,7 +1,7 @@
 """Megatron Core from PyPI in a trainer of our own, on two nodes of this machine, by the contract of train_llama3.sh.
 
-It is left out unless MEGATRON_PYTHON names a Python that has Megatron Core: ``make test-trainers`` installs one and
-sets it. tests/trainers/megatron tells what of it is Megatron's.
+It is left out unless MEGATRON_PYTHON is a Python with Megatron Core: ``make test-trainers`` installs one and sets it.
+tests/trainers/megatron says which parts of it are Megatron's.
 """
 
 from __future__ import annotations

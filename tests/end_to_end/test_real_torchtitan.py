@@ -1,7 +1,7 @@
 """The unmodified TorchTitan from PyPI, on two nodes of this machine over gloo.
 
-It is left out unless TORCHTITAN_PYTHON names a Python that has TorchTitan 0.2.2: requirements-torchtitan.txt says how
-to make one.
+It is left out unless TORCHTITAN_PYTHON is a Python with TorchTitan 0.2.2: requirements-torchtitan.txt says how to make
+one.
 """
 
 from __future__ import annotations

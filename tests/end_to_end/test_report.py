@@ -100,7 +100,7 @@ def test_a_config_with_overrides_and_thresholds_is_judged_as_its_run_would_be(be
     thresholds.write_text(
         json.dumps({cell: {"step_time_ms": {"kind": "max", "value": value}} for cell, value in cells.items()})
     )
-    # The size of the batch is what the config says, the steps are not.
+    # The size of the batch is the config's, the steps are not.
     status, output = reported(
         logs,
         **CONFIG,
@@ -147,7 +147,7 @@ def test_several_runs_are_shown_side_by_side_and_none_hides_another(bench, repor
     assert "changed=0" in again, again
 
 
-# Variables, and what is said of them.
+# Variables, and the message about them.
 REFUSED: list[tuple[dict, str]] = [
     ({"training_framework": "jax"}, "training_framework"),
     ({"training_steps_expected": 0}, "training_steps_expected is 0, but must be at least 1"),
@@ -163,7 +163,7 @@ REFUSED: list[tuple[dict, str]] = [
 
 
 def test_what_cannot_be_judged_is_told_in_words(bench):
-    """All in one play, of the role's own tasks, as each would be by itself."""
+    """All in one play, with the role's own tasks, as if each ran by itself."""
     common = {"training_logs": str(logs_of(bench, "monday", node0=WHOLE)), "training_output_dir": str(bench.runs)}
     # Once a run has been written.
     later = {**ALL_TOLD, "training_output_dir": str(bench.folder / "later")}

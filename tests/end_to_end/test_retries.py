@@ -27,7 +27,7 @@ def inventory(bench: Bench, spares: tuple[str, ...] = ("spare0",)) -> Path:
 def killed_in_mid_run(
     bench: Bench, hosts: Path, config: Path, node: str = "node1", after: int = 3, **variables
 ) -> Finished:
-    """Play a run of which all processes on a node are killed once it trains, after a step."""
+    """Play a run, and kill all of its processes on one node after a step."""
     variables = {"training_run_id": "nightly", "training_retries": 1, **variables}
     run = bench.start("megatron_multinode.yml", hosts, config, **variables)
     status = bench.runs / f"nightly/nodes/{node}/status.json"

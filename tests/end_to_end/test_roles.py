@@ -1,4 +1,4 @@
-"""Each role on its own: it does its work, a second time it changes nothing, and what it did is there.
+"""Each role on its own: it does its work, changes nothing the second time, and its results are there.
 
 node_prep changes kernel settings and packages, so its scenario is on real nodes: tests/integration/test_node_prep.py.
 """
@@ -71,7 +71,7 @@ SHOWN = "{{ training_part }} {{ training_node_rank }} of {{ training_nnodes }} a
 
 
 def ranks(bench: Bench, **variables) -> subprocess.CompletedProcess[str]:
-    """Give four hosts in two racks, the last one a spare, their ranks, and show what each host has of it then."""
+    """Give four hosts in two racks, the last one a spare, their ranks, and show each host's variables then."""
     hosts = bench.inventory(**{name: {"ansible_connection": "ssh", **own} for name, own in RACKS.items()})
     inventory = json.loads(hosts.read_text())
     inventory["spares"] = {"hosts": {"c0": {}}}
@@ -128,7 +128,7 @@ def launch(bench: Bench, *plays: dict, check: bool = False, **hosts: dict) -> su
         "container_launch_master_port": free_port(),
     }
     inventory = json.loads(bench.inventory(**(hosts or {"first": {}, "second": {}})).read_text())
-    # Variables of a host go before those of all.
+    # Variables of a host override those of all.
     inventory["all"]["vars"] = common
     path = bench.folder / "hosts"
     path.write_text(json.dumps(inventory))
@@ -251,7 +251,7 @@ def test_training_in_plays_of_ones_own_plans_shows_steps_judges_and_reports_each
         "training_warmup_steps": "2",
     }
     play = {"hosts": "all", "gather_facts": False, "vars": variables, "roles": ["trainops.cluster.training"]}
-    # The second play trains what it says, not what the first one planned.
+    # The second play trains its own plan, not the first one's.
     again = {**play, "vars": {**variables, "training_run_id": "second"}}
     playbook = bench.folder / "mine.yml"
     playbook.write_text(json.dumps([play, again]))

@@ -1,4 +1,4 @@
-"""The rulebooks for Event-Driven Ansible: what a notification holds fits their conditions and what they start."""
+"""The rulebooks for Event-Driven Ansible: notifications fit their conditions and the jobs that they start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BROKEN_NETWORK = (
 
 @pytest.fixture
 def tickets() -> Iterator[tuple[str, list[dict]]]:
-    """A server that keeps what is posted to it, by its URL."""
+    """A server that keeps the requests posted to it, by its URL."""
     posted: list[dict] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -51,7 +51,7 @@ def rule_of(rulebook: str) -> dict:
 
 
 def value_of_condition(rule: dict, told: dict):
-    """Return what the path of a condition leads to; None where it ends before.
+    """Return the value at the path of a condition; None if the path ends before.
 
     ansible-rulebook takes "is defined" as true of every key of null; a search is true only of text.
     """
@@ -68,7 +68,7 @@ def found(data: dict, path: str):
 
 
 def open_ticket(bench: Bench, told: dict, url: str) -> None:
-    """Play what the rulebook for bad nodes plays of a notification."""
+    """Play the playbooks that the rulebook for bad nodes starts for a notification."""
     rule = rule_of("bad_node")
     assert value_of_condition(rule, told) == told["first_failure"]["node"]
     action = rule["action"]["run_playbook"]

@@ -17,7 +17,7 @@ from playbook_bench import ROOT, Bench, wait_until
 from ports import free_port
 
 TWO: dict[str, dict] = {"awx0": {}, "awx1": {}}
-# ESC and carriage return: what a terminal shows and a stored log does not.
+# ESC and carriage return: a terminal shows them and a stored log does not.
 _OF_TERMINALS = re.compile("[\x1b\r]")
 
 
@@ -73,13 +73,13 @@ class Job:
         return t.cast("dict[str, t.Any]", stats[-1].get("artifact_data", {})) if stats else {}
 
     def holds(self, text: str) -> list[str]:
-        """Return the files of the job, but for its input, in which a text stands."""
+        """Return the files of the job that contain a text, but for its input."""
         files = (path for path in (self.folder / "artifacts").rglob("*") if path.is_file())
         return [str(path) for path in files if text.encode() in path.read_bytes()]
 
 
 def answers(bench: Bench, config: Path, **others: str) -> dict[str, str]:
-    """Return the answers of the survey for Megatron-LM: everything is text, and what was not answered is empty.
+    """Return the answers of the survey for Megatron-LM: all of them are text, and empty if not given.
 
     A long run pauses in each of its steps.
     """

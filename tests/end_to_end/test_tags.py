@@ -1,4 +1,4 @@
-"""A part of a run, chosen with --tags: what was started before is judged again, staged, or followed to its end."""
+"""A part of a run, chosen with --tags: an already started run is judged again, staged, or followed to its end."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ import yaml
 from playbook_bench import BIN, ROOT, Bench
 from test_runner_job import Job, answers, wait_until
 
-# All runs here have one name, which is that of their folder for secrets.
+# All runs here have one name, and their folder for secrets has the same.
 pytestmark = pytest.mark.xdist_group("token")
 
-# Nodes of names that no other test has, as a run of the same node elsewhere on this machine would hold it.
+# Nodes with names that no other test has, because a run of the same node elsewhere on this machine would hold it.
 TWO: dict[str, dict[str, t.Any]] = {"token0": {}, "token1": {}}
 TOKEN = "hf_CanaryInTheMine0123456789abcdefgh"
 OF_NODE = "hf_AnotherCanaryOfTheNode9876543210"
@@ -51,7 +51,7 @@ def assert_reached_and_left_nowhere(bench: Bench, output: str) -> None:
 
 
 def played(bench: Bench, *more: str, **variables: t.Any) -> str:
-    """Play a run with the most that Ansible shows and a cache of facts, and return what it shows."""
+    """Play a run with Ansible's highest verbosity and a cache of facts, and return the output."""
     config = bench.config(hf_token_file=variables.pop("hf_token_file", None))
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), config, "-vvvv", *more, **variables)
     assert done.status == 0, done.output[-4000:]
@@ -59,7 +59,7 @@ def played(bench: Bench, *more: str, **variables: t.Any) -> str:
 
 
 def keep_facts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Ansible keep what it knows of hosts in files, and show what changes."""
+    """Let Ansible keep its facts about hosts in files, and show changes."""
 
     def environment(of: Bench) -> dict[str, str]:
         own = {"ANSIBLE_CACHE_PLUGIN": "jsonfile", "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(bench.folder / "facts")}
@@ -111,7 +111,7 @@ def test_a_file_that_is_nowhere_is_reported_once_for_all_nodes(bench: Bench) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("injector", ["extra_vars", "env"])
 def test_a_credential_of_awx(bench: Bench, config: dict[str, t.Any], injector: str) -> None:
-    """AWX writes the file of a credential for each job, at another path each time, and names it by its injectors."""
+    """AWX writes the file of a credential for each job, at another path each time, and its injectors pass the path."""
     job = Job(bench)
     job.verbosity = 4
     written = job.folder / "env/tmp_credential"
@@ -126,12 +126,12 @@ def test_a_credential_of_awx(bench: Bench, config: dict[str, t.Any], injector: s
     job.play("megatron_multinode.yml", bench.inventory(**TWO), given, **environment)
     assert job.finished.rc == 0, job.stdout[-4000:]
     assert_reached_and_left_nowhere(bench, job.stdout)
-    # The environment of the job, with what the test expects, is kept by ansible-runner in a file named command.
+    # ansible-runner keeps the environment of the job, with the values that the test expects, in a file named command.
     assert [path for path in job.holds(TOKEN) if not path.endswith("/command")] == []
 
 
 class _WithUnsafe(yaml.SafeLoader):
-    """Reads what is marked as no template as the text that it is."""
+    """Reads text that is marked as not a template as plain text."""
 
 
 _WithUnsafe.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(t.cast("yaml.ScalarNode", node)))

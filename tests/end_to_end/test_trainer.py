@@ -384,7 +384,7 @@ def test_trains_on_the_bytes_of_a_file(start: Start, tmp_path: Path) -> None:
     text.write_bytes(b"\xe4\x00" * 100)
     node = start(BS=4, SEQ_LENGTH=8, TOTAL_ITERS=30, LR=0.05, MOCK_DATA=0, DATA_PATH=text)
     assert node.finish()[0] == 0
-    assert losses(node.log)[-1] < 0.1  # two bytes in turn hold no surprise; the synthetic text stays above 1
+    assert losses(node.log)[-1] < 0.1  # two alternating bytes are predictable; the synthetic text stays above 1
 
 
 def test_a_tokenizer_is_said_to_be_unused(start: Start) -> None:
@@ -605,7 +605,7 @@ def test_an_unknown_interface_is_named(start: Start, variable: str) -> None:
 
 
 def test_an_interface_without_an_address_is_named(tmp_path: Path) -> None:
-    # A new network namespace holds a loopback interface that nobody has given its address.
+    # A new network namespace has a loopback interface without an address.
     isolated = ["unshare", "--map-root-user", "--net"]
     if subprocess.run([*isolated, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this user may not make a network namespace")

@@ -324,7 +324,7 @@ def test_a_command_that_is_given_again_judges_its_own_run_only_and_starts_nothin
     stopped = bench.play("stop.yml", inventory, config, **same)
     assert stopped.status == 0, stopped.output
 
-    # Only node1 still holds the run that the controller has forgotten.
+    # Only node1 still has the run that the controller has forgotten.
     shutil.rmtree(bench.runs)
     shutil.rmtree(bench.nodes / "nightly/node0")
     fresh = bench.play(*launch, **same)
@@ -439,7 +439,7 @@ def test_a_run_works_through_a_become_method_that_takes_no_standard_input(bench)
 
 
 def test_make_demo_in_a_terminal_ends_with_the_report():
-    # These tests may themselves be called by make, which tells what it calls to name its folders.
+    # These tests may themselves be called by make, which tells its children to print the names of their folders.
     recipe = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()

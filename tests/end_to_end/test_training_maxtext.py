@@ -11,7 +11,7 @@ import pytest
 from playbook_bench import ROOT, Bench
 from ports import free_port
 
-# Reads what MaxText reads and refuses what MaxText refuses; the lines are those of MaxText's metric_logger.py.
+# Reads the same files as MaxText and refuses the same; the lines come from MaxText's metric_logger.py.
 TRAINER = """
 import os, signal, sys, time, yaml
 config = yaml.safe_load(open(sys.argv[1]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Primus' way from config to verdict on two nodes of this machine, with a stand-in for torchrun.
 
-``TRAINOPS_PRIMUS`` names a checkout of AMD-AGI/Primus: then its own runner starts the stand-in, but without its hooks,
+``TRAINOPS_PRIMUS`` is a checkout of AMD-AGI/Primus: then its own runner starts the stand-in, but without its hooks,
 which install packages and fetch data. Without it a script takes the runner's place.
 """
 
@@ -53,7 +53,7 @@ for step in range(1, steps + 1) if rank == 1 else ():
 sys.exit(int(os.environ.get("EXIT_STATUS", 0)) if rank == 1 else 0)
 """.replace("else STEPS", f"else {STEPS}")
 TOP = {"work_group": "amd", "user_name": "root", "exp_name": "e", "workspace": "./output"}
-# What primus-cli-direct.sh does of which a plan knows.
+# The parts of primus-cli-direct.sh that a plan relies on.
 RUNNER = """\
 #!/usr/bin/env bash
 [[ $1 == direct && $2 == --log_file && $4 == -- ]] || exit 2

@@ -1,4 +1,4 @@
-"""Plugins that Ansible loads at every start are quick, and say in words what is not installed."""
+"""Plugins that Ansible loads at every start are quick, and say in words which package is not installed."""
 
 from __future__ import annotations
 

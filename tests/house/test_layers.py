@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md draws of the layers is what the linter holds."""
+"""The layers that CONTRIBUTING.md draws are the layers that the linter enforces."""
 
 from __future__ import annotations
 

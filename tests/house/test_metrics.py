@@ -1,4 +1,4 @@
-"""A metric is two rows, as half of it travels to nodes: `module_utils.logs.record` and `plugin_utils.metrics`."""
+"""A metric is two rows, because half of it travels to nodes: `module_utils.logs.record` and `plugin_utils.metrics`."""
 
 from __future__ import annotations
 

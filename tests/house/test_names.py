@@ -13,7 +13,7 @@ NAMED = re.compile(rf"\b(?:{'|'.join(REFUSED)})\b")
 
 
 def test_no_variable_has_a_name_that_sanity_tests_refuse():
-    """``_`` is gettext's there, so what is not used says what it is: ``_index``."""
+    """``_`` is gettext's there, so an unused variable says what it is: ``_index``."""
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
         for folder in ("plugins", "roles")

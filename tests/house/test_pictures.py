@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pictures of reports in docs/: which run each shows, and of which page it was taken."""
+"""The pictures of reports in docs/: the run that each shows, and the page that it was taken of."""
 
 from __future__ import annotations
 

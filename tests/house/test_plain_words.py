@@ -1,4 +1,4 @@
-"""The words of the project: what its pages, messages and docstrings say as an operations engineer would."""
+"""The words of the project: its pages, messages and docstrings read as an operations engineer writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_MESSAGES = {
 }
 PAGES = ("*.md", "*.yml", "*.yaml", "*.j2", "Makefile")
 SOURCES = ("plugins/*.py", "tools/*.py", "benchmarks/*.py")
-# Other people's words, and those of licences. `prose.py` checks every page, these as well.
+# Other people's words, and licences. `prose.py` checks every page, these as well.
 NOT_OURS = (
     "docs/schemas/",
     "tests/",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sentences are output: outside of the room for text nothing decides by what one says.
+"""Sentences are output: outside of the room for text no code decides by their words.
 
-A sentence is followed from the field that holds it through the variables of a function, and through the arguments of
-functions of the same module or imported by it.
+A sentence is followed from its field through the variables of a function, and through the arguments of functions of the
+same module or imported by it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN_UTILS = ROOT / "plugins/plugin_utils"
-# What holds sentences: fields of findings, ledger rows, failures, statuses, cells of a preflight and tests.
+# The places of sentences: fields of findings, ledger rows, failures, statuses, cells of a preflight and tests.
 SENTENCES = {"message", "evidence", "remedy", "reason", "found", "command", "test"}
 # What makes them.
 MAKERS = {"in_words", "filled", "sentence", "end_in_words", "change_in_words", "why_unreachable"}
@@ -49,12 +49,12 @@ def is_field(node: ast.expr) -> bool:
 
 
 def called(call: ast.Call) -> str:
-    """Return the name of what is called."""
+    """Return the name of the called function."""
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
 
 
 def parts_of(node: ast.expr | None) -> list[ast.expr]:
-    """Return the parts of an expression of which each, if it is a sentence, makes it one."""
+    """Return the parts of an expression that each make it a sentence if they are one."""
     if isinstance(node, ast.BoolOp):
         return node.values
     if isinstance(node, ast.IfExp):
@@ -67,7 +67,7 @@ def parts_of(node: ast.expr | None) -> list[ast.expr]:
 
 
 def sentences_of(function: Function, parameters: set[str]) -> set[str]:
-    """Return the variables of a function that hold sentences, with those of its parameters that do."""
+    """Return the variables of a function that contain sentences, including its parameters that do."""
     names, before = set(parameters), -1
     while len(names) != before:
         before = len(names)
@@ -103,7 +103,7 @@ def functions_of(tree: ast.AST) -> list[Function]:
 
 
 def module_named(name: str, node: ast.ImportFrom) -> str:
-    """Return the path of a module from which another one imports; only of plugin_utils."""
+    """Return the path of a module that another one imports from; only of plugin_utils."""
     folder = name.split("/")[: -node.level] if node.level else []
     return "/".join([*folder, *(node.module or "").split(".")]) + ".py"
 

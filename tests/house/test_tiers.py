@@ -1,4 +1,4 @@
-"""Tiers of tests: which tests each runs, and what the last lines say of all of them."""
+"""Tiers of tests: the tests that each runs, and the last lines about all of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command of the cluster of real nodes, as tests run it."""
+"""The command of the cluster of real nodes, for tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
 
 
 class ClusterCommand:
-    """The command, for the cluster that keeps what it knows in the folder ``state``."""
+    """The command, for the cluster that keeps its state in the folder ``state``."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -44,7 +44,7 @@ class ClusterCommand:
         assert done.stderr in ("", "waiting for another command of the cluster\n")
 
     def on(self, node: str, *command: str, check: bool = True) -> str:
-        """Run a command on a node, outside of Ansible, and return what it prints."""
+        """Run a command on a node, outside of Ansible, and return its output."""
         done = self.ssh(node, *command)
         assert done.returncode == 0 or not check, done.stdout + done.stderr
         return done.stdout
@@ -58,7 +58,7 @@ class ClusterCommand:
 
 @contextlib.contextmanager
 def nodes_up(cluster: ClusterCommand, count: int) -> Iterator[None]:
-    """Have so many nodes up meanwhile; the test is skipped in words where the machine cannot hold them."""
+    """Keep this many nodes up meanwhile; the test is skipped in words if the machine is too small for them."""
     need_root("only root can make nodes", "make test-cluster")
     done = cluster.run("up", "--nodes", str(count))
     if done.returncode == _CANNOT:

@@ -1,4 +1,4 @@
-"""A cluster of real nodes on which the playbooks of this project are played."""
+"""A cluster of real nodes for playing this project's playbooks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cluster of real nodes: that it comes up, is what it says it is, and goes away without a trace.
+"""The cluster of real nodes: it comes up, it is as described, and it goes away without a trace.
 
-Skipped in words where the machine cannot hold one. The first run on a machine builds the root file system (cache).
+Skipped in words if the machine is too small for one. The first run on a machine builds the root file system (cache).
 """
 
 from __future__ import annotations

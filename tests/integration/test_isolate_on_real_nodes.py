@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """isolate.yml on real nodes: one gets little of the processor, and one link little of the network. Each is named.
 
-Times are those of clocks, of nodes that share the processors of this machine. So the nodes come before whatever else it
-does, and what is bad is bad by far.
+Times come from the clocks of nodes that share the processors of this machine. So the nodes come before the machine's
+other work, and a bad node is bad by far.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def isolated(nodes: Cluster, folder: Path, name: str) -> tuple[dict[str, t.Any],
 
 
 def of_nodes(found: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Return the suspects of all probes but of latency, in which nodes that share processors wait for each other.
+    """Return the suspects of all probes except latency: in that one, nodes that share processors wait for each other.
 
     The slowest come first. What else this machine does may make others suspect, by far less.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The role node_prep and the preflight on real nodes, from a machine that nobody has prepared to one that is ready.
 
-The tests of `TestPreparing` go on from each other. Skipped in words where the machine cannot hold a cluster. What nodes
-simulate, and what they cannot, is told in cluster/README.md: only ``net.*`` and NUMA balancing are kernel settings of
-their own.
+The tests of `TestPreparing` build on each other. Skipped in words if the machine is too small for a cluster.
+cluster/README.md says what nodes simulate, and what they cannot: only ``net.*`` and NUMA balancing are kernel settings
+of their own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Cluster(ClusterCommand):
                 **of_all,
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_INJECT_FACT_VARS": "false",
-                # It names each task before what the task changes.
+                # It shows each task before its changes.
                 "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
             },
             apart=True,
@@ -189,7 +189,7 @@ class TestPreparing:
     def test_each_step_has_a_switch(self, cluster: Cluster) -> None:
         switches = ("numa_balancing", "rdma_packages", "rdma_library", "limits", "kernel_settings")
         cluster.shell("node1", "echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf")
-        # Strings, as extra variables of the form name=value are.
+        # Strings, like extra variables of the form name=value.
         off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
         assert (off.status, off.changed) == (0, set()), off.output
         on = cluster.prepare("--limit", "node1")

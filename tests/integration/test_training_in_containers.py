@@ -37,7 +37,7 @@ def job(cluster, archive, tmp_path):
 
 
 class Job:
-    """A training config for the cluster, and what is played with it."""
+    """A training config for the cluster, and the playbooks run with it."""
 
     def __init__(self, cluster, archive: str, folder: Path) -> None:
         self.cluster, self.archive, self.folder = cluster, archive, folder

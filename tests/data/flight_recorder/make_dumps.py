@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the dumps of this folder: PyTorch 2.13 with Gloo on CPUs, four ranks, of which rank 3 stays away.
+"""Writes the dumps of this folder: PyTorch 2.13 with Gloo on CPUs, four ranks. Rank 3 stays away.
 
 TORCH_FR_BUFFER_SIZE=2000 torchrun --standalone --nproc-per-node 4 make_dumps.py
 

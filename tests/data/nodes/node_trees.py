@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Trees of files as the kernels of some nodes show them, for the functions that read below a root folder.
 
-The values are those of real nodes as far as they are known; addresses and versions are examples.
+The values come from real nodes as far as they are known; addresses and versions are examples.
 """
 
 from __future__ import annotations

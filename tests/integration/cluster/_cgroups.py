@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control groups of a cluster: what its nodes' processes run in, and how they are found again.
+"""The control groups of a cluster: its nodes' processes run in them, and are found again by them.
 
 Every process of a cluster is in a control group named after it, from its first instruction to its last. So the groups
 alone tell which processes are the cluster's, even after a crash and without a state folder.
 
-Two groups for each node: ``NAME/nodeN``, the root that the node sees, and ``NAME/nodeN.supervisor`` beside it for
-the process outside that holds the node. It may not be in the first one: a version 2 group with controllers has no
-processes of its own.
+Two groups for each node: ``NAME/nodeN``, the root that the node sees, and ``NAME/nodeN.supervisor`` beside it for the
+process outside that keeps the node. It may not be in the first one: a version 2 group with controllers has no processes
+of its own.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Hierarchy(t.NamedTuple):
 def hierarchies(mounts: str | None = None, controllers: str | None = None) -> list[Hierarchy]:
     """The trees that a node takes part in; the first one is the one that systemd tracks processes in.
 
-    One of type ``cgroup2`` on a unified machine. On others all those of version 1: the empty version 2 tree beside them
-    is left out, because crun refuses a node that has both. ``mounts`` and ``controllers`` are the texts of
-    /proc/self/mounts and /proc/cgroups. Raises CannotRunHereError where there is nothing that systemd could run in.
+    One of type ``cgroup2`` on a unified machine. On others all hierarchies of version 1: the empty version 2 tree
+    beside them is left out, because crun refuses a node that has both. ``mounts`` and ``controllers`` are the texts of
+    /proc/self/mounts and /proc/cgroups. Raises CannotRunHereError if systemd could not run in any.
     """
     mounts = mounts if mounts is not None else Path("/proc/self/mounts").read_text()
     controllers = controllers if controllers is not None else Path("/proc/cgroups").read_text()
@@ -57,7 +57,7 @@ def hierarchies(mounts: str | None = None, controllers: str | None = None) -> li
 
 
 def supervisor(tree: Hierarchy, cluster: str, node: str) -> Path:
-    """The group of the process that holds ``node``, in the first of the hierarchies."""
+    """The group of the process that keeps ``node``, in the first of the hierarchies."""
     return tree.folder / cluster / f"{node}.supervisor"
 
 
@@ -76,7 +76,7 @@ def create(trees: Sequence[Hierarchy], cluster: str, node: str) -> None:
 
 
 def _delegate(group: Path) -> None:
-    """Hand on what the machine has given to this group; what it keeps for itself stays as it is."""
+    """Hand on what the machine has given to this group; its own share stays as it is."""
     available = (group / "cgroup.controllers").read_text().split()
     (group / "cgroup.subtree_control").write_text(" ".join(f"+{controller}" for controller in available))
 
@@ -89,7 +89,7 @@ def _fill_cpuset(root: Path, groups: list[Path]) -> None:
 
 
 def is_running(tree: Hierarchy, cluster: str, node: str) -> bool:
-    """Whether the process that holds ``node`` is alive."""
+    """Whether the process that keeps ``node`` is alive."""
     return any(True for _ in _processes(supervisor(tree, cluster, node)))
 
 
@@ -117,7 +117,7 @@ def remove_node(trees: Sequence[Hierarchy], cluster: str, node: str) -> None:
 
 
 def remove_cluster(trees: Sequence[Hierarchy], cluster: str) -> None:
-    """Remove the groups that held those of the nodes, which must be gone."""
+    """Remove the groups that contained the groups of the nodes, which must be gone."""
     for tree in trees:
         _remove_tree(tree.folder / cluster)
 
@@ -144,7 +144,7 @@ def _processes(group: Path) -> Iterator[int]:
 
 
 def _remove_tree(group: Path) -> bool:
-    """Remove a group and all below it; False if the kernel still holds one of them."""
+    """Remove a group and all below it; False if the kernel still keeps one of them."""
     for folder, _, _ in os.walk(group, topdown=False):
         try:
             os.rmdir(folder)

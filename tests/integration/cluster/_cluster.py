@@ -42,7 +42,7 @@ class Cluster(t.NamedTuple):
 
     @property
     def name(self) -> str:
-        """At most 15 characters, as it is an interface's name too."""
+        """At most 15 characters, because it is an interface's name too."""
         return f"trainops-{hashlib.sha256(str(self.state).encode()).hexdigest()[:6]}"
 
     def node(self, network: _network.Network, number: int) -> _node.Node:

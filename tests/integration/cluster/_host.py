@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine must offer, and how to say what it lacks."""
+"""The requirements on this machine, and how to report a missing one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TO_BUILD: t.Final = {
     "mmdebstrap": "mmdebstrap",
 }
 
-# What a node is made of, tried in a folder and in namespaces that end with the trial: what it is, and shell commands.
+# The ingredients of a node, tried in a folder and in namespaces that end with the trial: a name, and shell commands.
 _TRIAL: t.Final = (
     ("own namespaces", "true"),
     ("mounting in an own mount namespace", "mkdir t && mount -t tmpfs tmpfs t && cd t"),
@@ -53,12 +53,12 @@ def is_there(needed: str) -> bool:
 
 
 def missing_packages(needed: Mapping[str, str], found: t.Callable[[str], bool] = is_there) -> list[str]:
-    """Names of the Debian packages of which this machine lacks something, sorted."""
+    """Names of the Debian packages that this machine lacks in part, sorted."""
     return sorted({package for thing, package in needed.items() if not found(thing)})
 
 
 def require(needed: Mapping[str, str], *, install: bool) -> None:
-    """Make sure that all that is ``needed`` is there; bring in what is missing only if ``install``.
+    """Make sure that everything ``needed`` is there; bring in missing parts only if ``install``.
 
     Raises CannotRunHereError with the names of the packages.
     """
@@ -101,7 +101,7 @@ def require_plain_name(folder: Path) -> None:
 
 
 def require_real_file_system(folder: Path) -> None:
-    """Raise ClusterError if ``folder`` lies on an overlay, which cannot hold a node's own layer or its image stores."""
+    """Raise ClusterError if ``folder`` lies on an overlay, which cannot carry a node's layer or its image stores."""
     kind = run(["stat", "--file-system", "--format=%T", str(folder)]).strip()
     if kind == "overlayfs":
         raise ClusterError(f"{folder} lies on overlayfs, where nodes cannot be kept: name another folder with --state")

@@ -61,7 +61,7 @@ def write(out: Path, cache: Path, trainer: Path, *, install: bool) -> None:
 
 
 def archive_members(debian: Path, own: bytes, architecture: str) -> list[tuple[str, bytes | Path]]:
-    """Names and contents of what an image archive of two layers consists of. The same input gives the same image."""
+    """Names and contents of the files in an image archive of two layers. The same input gives the same image."""
     layers: list[tuple[str, bytes | Path]] = [(_digest(debian), debian), (hashlib.sha256(own).hexdigest(), own)]
     config = {
         "created": "1970-01-01T00:00:00Z",

@@ -27,7 +27,7 @@ _HERE: t.Final = Path(__file__).parent
 
 
 class Node(t.NamedTuple):
-    """Node ``nodeN`` of a network; what it has on this machine's disk lies in ``folder``."""
+    """Node ``nodeN`` of a network; its files on this machine's disk are in ``folder``."""
 
     number: int
     network: Network
@@ -48,7 +48,7 @@ class Node(t.NamedTuple):
 
     @property
     def host_key(self) -> str:
-        """Its sshd's public key: type and key, as known_hosts wants them."""
+        """Its sshd's public key: type and key, in the format of known_hosts."""
         key = self.folder / "upper/etc/ssh/ssh_host_ed25519_key.pub"
         return " ".join(key.read_text().split()[:2])
 
@@ -101,7 +101,7 @@ def new_key(file: Path, comment: str) -> None:
 def start(node: Node, rootfs: Path, trees: Sequence[_cgroups.Hierarchy]) -> None:
     """Start the node's first process. The network and the control groups must be there; returns before it is up.
 
-    Raises ClusterError with what the process said if it does not even enter its control group.
+    Raises ClusterError with the process's output if it does not even enter its control group.
     """
     cluster = node.network.name
     spec: Spec = {

@@ -42,7 +42,7 @@ _LINKS: t.Final = {
 
 
 class Spec(t.TypedDict):
-    """All that the first process must know; paths are those of the machine."""
+    """All that the first process must know; paths are the machine's."""
 
     name: str
     rootfs: str
@@ -110,7 +110,7 @@ def _fill_sys(root: Path, folder: Path, groups: list[tuple[str, str, str]]) -> N
     _mount("-t", "sysfs", "sysfs", plain)
     _mount("-t", "sysfs", "sysfs", sys_)
     _mount("-t", "overlay", "-o", f"lowerdir={folder}/sys-class:{sys_}/class", "overlay", sys_ / "class")
-    # An overlay remembers which names were not there; interfaces come and go, so theirs stays the kernel's own folder.
+    # An overlay remembers which names were not there; interfaces come and go, so their folder stays the kernel's own.
     _mount("--bind", plain / "class/net", sys_ / "class/net")
     _umount(plain)
     _mount("-o", "remount,bind,ro", sys_)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A customize hook of mmdebstrap: put packages, and all they need beyond what is installed, into a folder for apt.
+"""A customize hook of mmdebstrap: put packages, and their missing dependencies, into a folder for apt.
 
 usage: _offline_packages.py ROOT PACKAGE...
 

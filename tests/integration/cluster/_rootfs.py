@@ -99,7 +99,7 @@ def ensure(cache: Path) -> Path:
 
 
 def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
-    """Fetch ``packages`` and what they need, less manuals and translations, into ``target``, a folder or a ``.tar``.
+    """Fetch ``packages`` and their dependencies, less manuals and translations, to ``target``, a folder or a ``.tar``.
 
     What it mounts there goes with its own mount namespace, also where it is killed: /proc or /sys left in ``target``
     could not be removed by the next build.
@@ -151,7 +151,7 @@ def _settle_units(rootfs: Path) -> None:
     session = rootfs / "etc/pam.d/common-session"
     lines = session.read_text().splitlines(keepends=True)
     session.write_text("".join(line for line in lines if "pam_systemd.so" not in line))
-    # Every login would run what a message of the day is made of.
+    # Every login would run the scripts of the message of the day.
     shutil.rmtree(rootfs / "etc/update-motd.d")
 
 

@@ -21,7 +21,7 @@ class CannotRunHereError(ClusterError):
 
 
 def run(argv: Sequence[str], *, stdin: str | None = None) -> str:
-    """Run ``argv`` with ``stdin`` as its input and return what it printed.
+    """Run ``argv`` with ``stdin`` as its input and return its output.
 
     Raises ClusterError with the command, its exit status and the end of its standard error.
     """
@@ -61,7 +61,7 @@ def run_aloud(argv: Sequence[str]) -> None:
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float, interval: float = 0.05) -> bool:
-    """Ask ``condition`` every ``interval`` seconds until it holds; False if it does not within ``seconds``."""
+    """Ask ``condition`` every ``interval`` seconds until it is true; False if it is not within ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The hardware that a node only seems to have, so that flags and look-ups have something to meet.
 
-Nothing here computes or transmits. The device files swallow what is written and read as empty, like /dev/null. The
-adapter is a folder tree over /sys/class with what rdma-core and NCCL read of a Broadcom adapter: the real
+Nothing here computes or transmits. The device files swallow all writes and read as empty, like /dev/null. The adapter
+is a folder tree over /sys/class with the files that rdma-core and NCCL read for a Broadcom adapter: the real
 ``ibv_devices`` lists it, ``ibv_devinfo`` says "Failed to open device", and its ``node_desc`` says that it is simulated.
 A container sees a /sys of its own, without it.
 """
@@ -26,7 +26,7 @@ DEVICES: t.Final = (
 )
 
 # A node has its own copy of these; for the rest of /proc/sys, net apart, there is one for the whole machine, and it is
-# read-only in nodes. The value is what a node starts with.
+# read-only in nodes. A node starts with the value given here.
 SYSCTLS: t.Final = {"kernel/numa_balancing": "1"}
 
 # A Broadcom BCM57508 as the bnxt_re driver shows it (rdma-core, providers/bnxt_re/main.c: the table of adapters).

@@ -27,7 +27,7 @@ Command = t.Callable[[_cluster.Cluster, argparse.Namespace], int]
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line asks; 0, or 1 for an error, or 77 if this machine lacks what a cluster needs.
+    """Run the command line; return 0, or 1 for an error, or 77 if this machine lacks a requirement of a cluster.
 
     The exit status of `exec` is the command's.
     """

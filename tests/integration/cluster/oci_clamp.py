@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An OCI runtime in front of runc, for machines whose root lacks a capability.
 
-GPU training is started with ``--ulimit memlock=-1:-1`` and ``--privileged``. A root without CAP_SYS_RESOURCE (that of
+GPU training is started with ``--ulimit memlock=-1:-1`` and ``--privileged``. A root without CAP_SYS_RESOURCE (as in
 some virtual machines and containers) can grant neither: the kernel refuses to raise a hard limit, and docker asks for
-all capabilities there are. This program lowers, in the bundle's config.json, what this kernel would refuse to what it
-has, writes to /var/log/oci-clamp.log what that was, and becomes runc. What the engine recorded of the user's wish
+all capabilities there are. This program lowers, in the bundle's config.json, the values that this kernel would refuse
+to those it has, writes the changes to /var/log/oci-clamp.log, and becomes runc. The engine's record of the user's wish
 (``docker inspect``) stays as it is.
 """
 
@@ -68,9 +68,9 @@ CAPABILITIES: t.Final = (
 
 
 def clamp(process: dict[str, t.Any], allowed: set[str], hard_limits: dict[str, int]) -> list[str]:
-    """Lower ``process`` (OCI runtime specification, config.md, "process") in place; what was lowered, in words.
+    """Lower ``process`` (OCI runtime specification, config.md, "process") in place; return the changes in words.
 
-    ``allowed`` are the capabilities to be had, as ``CAP_…``. ``hard_limits`` are the highest values to be had, by
+    ``allowed`` are the available capabilities, as ``CAP_…``. ``hard_limits`` are the highest possible values, by
     ``RLIMIT_…``; a limit that is not in it may be anything.
     """
     done = []

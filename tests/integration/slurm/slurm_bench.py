@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real slurmctld on this machine, with six nodes, in a folder of its own.
 
-Slurm comes from Debian's packages, unpacked there and not installed: no service is started, no user is made. What it
-says of jobs, reservations and switches is all that an inventory asks for, and needs no slurmd; jobs run on the first
-nodes, each with a slurmd of its own, and what they train knows only of what carries the lock folder's label.
+Slurm comes from Debian's packages, unpacked there and not installed: no service is started, no user is made. Its
+reports on jobs, reservations and switches are all that an inventory asks for, and need no slurmd. Jobs run on the first
+nodes, each with a slurmd of its own, and their trainings know only the files and processes with the lock folder's
+label.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Slurm:
         return str(self.root / "usr/bin/scontrol")
 
     def run(self, *command: str) -> str:
-        """Run a command of Slurm, and return what it prints."""
+        """Run a command of Slurm, and return its output."""
         done = subprocess.run(
             [str(self.root / "usr/bin" / command[0]), *command[1:]],
             env={**os.environ, **self.environment},
@@ -92,7 +93,7 @@ class Slurm:
         return self.folder / "not_shared"
 
     def start_node(self, name: str) -> None:
-        """Start the slurmd of a node, which ends what is left of jobs that have ended meanwhile."""
+        """Start the slurmd of a node, which ends the leftovers of jobs that have ended meanwhile."""
         self.not_shared.mkdir(exist_ok=True)
         hides = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(self.not_shared))
         slurmstepd = str(self.root / "usr/sbin/slurmstepd")
@@ -118,7 +119,7 @@ class Slurm:
         raise NoSlurmError(f"slurmd takes no jobs: {(self.folder / 'gpu01.out').read_text()[-500:]}")
 
     def start_daemon(self, name: str, program: str, *arguments: str, within: tuple[str, ...] = ()) -> None:
-        """Start a program that stays in the foreground; what it prints goes to a file of its name."""
+        """Start a program that stays in the foreground; its output goes to a file of its name."""
         with (self.folder / f"{name}.out").open("wb") as stream:
             self._daemons[name] = subprocess.Popen(
                 [*within, str(self.root / "usr/sbin" / program), *arguments],
@@ -129,7 +130,7 @@ class Slurm:
             )
 
     def stop(self) -> None:
-        """End all daemons, those of the nodes first."""
+        """End all daemons, the nodes' first."""
         for daemon in reversed(self._daemons.values()):
             daemon.kill()
             daemon.wait()

@@ -29,14 +29,14 @@ class Login:
 
     slurm: Slurm
     folder: Path
-    # Programs that go before those of the machine.
+    # Programs that come before the machine's.
     programs: Path | None = None
-    # The options of salloc, inside of which the playbook of the nodes' own inventory runs; or the job that it runs in.
+    # The options of salloc, inside which the playbook of the nodes' own inventory runs; or the job that it runs in.
     salloc: tuple[str, ...] = ()
     allocation: str | None = None
-    # Where the runs and the logs of the nodes are, if not in a folder that all share.
+    # The place of the runs and of the nodes' logs, if not in a shared folder.
     apart: Path | None = None
-    # All nodes are this machine, and so are those of other tests.
+    # All nodes are this machine, and so are the nodes of other tests.
     port: int = field(default_factory=free_port)
 
     @property

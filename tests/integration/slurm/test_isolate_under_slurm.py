@@ -101,7 +101,7 @@ def test_in_an_allocation_that_there_is_only_a_step_ends(login: Login, occupied:
 
 
 def states(login: Login, name: str) -> list[str]:
-    """Return what the nodes say of what holds them, one after the other."""
+    """Return the nodes' answers about their holder, one after the other."""
     kept = (login.folder / "node" / name).glob("*/state.json")
     return [json.loads(path.read_text())["status"] for path in sorted(kept)]
 

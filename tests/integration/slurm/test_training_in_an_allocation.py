@@ -14,14 +14,14 @@ from slurm_login import Login, ended, wait_until
 
 @pytest.fixture
 def login(login: Login) -> Login:
-    """No node sees the folder of the runs, nor the logs of another one."""
+    """No node sees the folder of the runs, nor another one's logs."""
     login.apart = login.slurm.not_shared / login.folder.name
     return login
 
 
 @pytest.fixture
 def allocated(login: Login) -> Iterator[Login]:
-    """Three nodes that are held by a job without a process of its own."""
+    """Three nodes that a job without a process of its own holds."""
     login.slurm.run("salloc", "--no-shell", "--nodes=3", "--exclusive")
     login.allocation = login.slurm.run("squeue", "--noheader", "--format=%i").strip()
     yield login
@@ -80,7 +80,7 @@ def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_
     number = allocated.job("picked")
     assert attached.stdout
     assert any(f"Slurm step {number} exists already" in line for line in attached.stdout)
-    # Elsewhere, where no variable names the allocation.
+    # Elsewhere, where no variable contains the allocation.
     allocation, allocated.allocation = allocated.allocation, None
     status, output = allocated.play("stop.yml", "picked")
     allocated.allocation = allocation
@@ -133,7 +133,7 @@ def test_a_red_node_ends_the_step_before_training_and_the_next_one_takes_what_el
 ) -> None:
     run_id = f"red-of-{nodes}"
     with socket.socket() as taken:
-        # Rank 0's port, of which only its own node has to say something.
+        # Rank 0's port; only its own node has to report it.
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         wants = {"nodes": nodes, "training_slurm_nodes": nodes, "training_scale_batch": "reference_nodes"}

@@ -119,7 +119,7 @@ def test_what_only_sbatch_knows_is_quoted(login: Login) -> None:
 
 def test_a_red_node_ends_the_job_before_training_and_the_next_attempt_leaves_it_out(login: Login) -> None:
     with socket.socket() as taken:
-        # Rank 0's port, of which only its own node has to say something.
+        # Rank 0's port; only its own node has to report it.
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
@@ -159,7 +159,7 @@ def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: 
     assert {row["node"] for row in csv.DictReader((login.runs / "each/records.csv").open())} == set(NODES)
 
 
-# Takes the place of srun where it has Pyxis: it notes what a container is asked to be, and makes none.
+# Takes the place of srun with Pyxis: it notes the options of a container, and makes none.
 SRUN = """\
 #!/bin/bash
 [[ $1 == --help ]] && {{ echo "  --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH"; exit; }}
@@ -189,7 +189,7 @@ def with_pyxis(login: Login, run_id: str, before: str) -> tuple[int, str]:
 
 
 def with_program(login: Login, run_id: str, name: str, script: str, **more: str) -> tuple[int, str]:
-    """Rehearse with an image, and with a program that goes before that of the machine."""
+    """Rehearse with an image, and with a program that comes before the machine's."""
     login.programs = login.folder / "programs"
     login.programs.mkdir()
     program = login.programs / name

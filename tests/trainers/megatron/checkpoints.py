@@ -17,7 +17,7 @@ TRACKER = "latest_checkpointed_iteration.txt"
 
 
 def save(folder: str, model: GPTModel, optimizer: torch.optim.AdamW, step: int) -> None:
-    """Write the state after a step, each rank its part; the tracker names it once all is there."""
+    """Write the state after a step, each rank its part; the tracker points to it once all is there."""
     path = Path(folder, f"iter_{step:07d}")
     if torch.distributed.get_rank() == 0:
         path.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def save(folder: str, model: GPTModel, optimizer: torch.optim.AdamW, step: int) 
 
 
 def load(folder: str, model: GPTModel, optimizer: torch.optim.AdamW) -> int:
-    """Return after which step the training goes on; 0 where there is no checkpoint."""
+    """Return the step after which the training goes on; 0 if there is no checkpoint."""
     tracker = Path(folder, TRACKER)
     if not tracker.exists():
         return 0

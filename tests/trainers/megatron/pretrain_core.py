@@ -48,7 +48,7 @@ class Tokenizer:
 
 
 def parsed() -> argparse.Namespace:
-    """Return the arguments, which are named as those of Megatron-LM's pretrain_gpt.py."""
+    """Return the arguments, with the names of Megatron-LM's pretrain_gpt.py."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("tensor-model-parallel-size", "micro-batch-size", "global-batch-size", "seq-length", "train-iters"):
         parser.add_argument(f"--{name}", type=int, required=True)
@@ -152,7 +152,7 @@ def gradients(model: GPTModel, data: MockGPTDataset, arguments: argparse.Namespa
 
 
 def norm_of_gradients(model: GPTModel) -> float:
-    """Return the norm of all gradients; what is split among tensor-parallel ranks counts on each of them."""
+    """Return the norm of all gradients; a gradient that is split among tensor-parallel ranks counts on each of them."""
     split, whole = torch.zeros(()), torch.zeros(())
     for parameter in model.parameters():
         square = parameter.grad.square().sum()

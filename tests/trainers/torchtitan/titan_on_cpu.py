@@ -22,7 +22,7 @@ for name, function in {
 
 import torchtitan.distributed.utils
 
-# Its barrier names a device.
+# Its barrier passes a device.
 torchtitan.distributed.utils.set_pg_timeouts = lambda *_arguments, **_named: None
 
 from torchtitan.train import Trainer, main

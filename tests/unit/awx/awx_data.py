@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The data in awx/ as Ansible resolves it, and the rules by which AWX takes a survey."""
+"""The data in awx/ as Ansible resolves it, and AWX's rules for a survey."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_objects_have_names_of_their_own_and_only_keys_that_are_known(kind: str)
 def test_every_playbook_has_a_template() -> None:
     playbooks = {path.name for path in (ROOT / "playbooks").glob("*.yml")}
     templates = {Path(template["playbook"]).name for template in data()["controller_templates"]}
-    # Parts of others, and what a rulebook plays.
+    # Parts of others, and playbooks that a rulebook starts.
     assert playbooks - templates == {"bad_hosts.yml", "find.yml", "hosts.yml", "open_ticket.yml"}
 
 
@@ -163,7 +163,7 @@ def test_who_asks_slurm_does_so_on_a_login_node_for_the_one_host_of_its_inventor
     assert source["source_path"] == "inventories/slurm/hosts"
     asked = {item["variable"] for item in template["survey_spec"]["spec"]}
     assert asks <= asked
-    # What a template says goes before the inventory, of which sbatch is the launcher.
+    # A template's values override the inventory, whose launcher is sbatch.
     assert template["extra_vars"].get("training_launcher") == ("srun" if "training_slurm_job" in asks else None)
 
 

@@ -54,7 +54,7 @@ def test_an_image_that_lists_the_collection_gets_what_it_needs(tmp_path: Path) -
 
 
 def test_versions_stand_in_one_place_only() -> None:
-    """The two packages that ansible-builder installs itself are those of requirements.txt."""
+    """The two packages that ansible-builder installs itself are the ones in requirements.txt."""
     wanted = (ROOT / "requirements.txt").read_text().splitlines()
     dependencies = yaml.safe_load((ROOT / "execution-environment.yml").read_text())["dependencies"]
     assert dependencies["ansible_core"]["package_pip"] in wanted

@@ -1,4 +1,4 @@
-"""The workflow that trains, finds the bad node and trains again: which jobs start, and what one hands to the next."""
+"""The workflow that trains, finds the bad node and trains again: the jobs that start, and the data between them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def after(node: dict[str, t.Any], way: str) -> list[str]:
         (set(), {"plan", "training", "end"}, True),
         # Its job was lost, but the training passed.
         ({"training"}, {"plan", "training", "end"}, True),
-        # No node is at fault: the verdict is that of the training.
+        # No node is at fault: the verdict is the training's.
         ({"training", "end", "verdict"}, {"plan", "training", "end", "isolate", "verdict"}, False),
         (FOUND, {*TO_APPROVAL, "quarantine", *AGAIN}, True),
         ({*FOUND, *AGAIN}, {*TO_APPROVAL, "quarantine", *AGAIN}, False),

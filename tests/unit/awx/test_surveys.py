@@ -51,7 +51,7 @@ def test_what_awx_would_refuse_is_found(changes: dict[str, t.Any], told: str) ->
 
 
 def answers(question: dict[str, t.Any]) -> list[str]:
-    """Return what may come back for a question, as text: its default, its choices and bounds, and nothing."""
+    """Return the possible answers to a question, as text: its default, its choices and bounds, and nothing."""
     found = [question["default"], *question.get("choices", [])]
     if question["type"] == "integer":
         found += [question["min"], question["max"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines that stand in the logs of runs that went well, and what prints them.
+"""Lines in the logs of runs that went well, and the programs that print them.
 
 A program's line is its format with made-up values; free text is written anew. ``at`` says where such a line stands:
 behind the last step, between two steps, or before the first one.

@@ -19,12 +19,12 @@ RECORDED = Path(__file__).resolve().parents[2] / "data/good_runs"
 
 
 def recorded(run: str) -> dict[str, str]:
-    """Return the logs of a run that was recorded, by file name."""
+    """Return the logs of a recorded run, by file name."""
     return {path.name: path.read_text("utf-8") for path in sorted((RECORDED / run).glob("*.log"))}
 
 
 def told(nodes: int, steps: int | None = None) -> Known:
-    """Return what a user says who has no training config: no threshold counts, the nodes, the steps, exit status 0."""
+    """Return the answers of a user without a training config: no threshold, the nodes, the steps, exit status 0."""
     return Known("", "", {"training_record_only": True}, nodes, 0, None, steps)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """No good run is refused: recorded runs with real exit noise, each benign line in them, and all forms of logs.
 
-The lines were collected without a look at what the verdict knows of them.
+The lines were collected without checking which of them the verdict knows.
 """
 
 from __future__ import annotations

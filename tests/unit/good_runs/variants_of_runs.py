@@ -18,7 +18,7 @@ from judging import Logs, recorded
 WRITTEN = Path(__file__).resolve().parents[2] / "data/logs"
 STEP = re.compile(r"(?m)^.*(?: iteration +\d+/|completed step: \d+,|\bstep: +\d+).*\n")
 _STAMPED = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]|^I(\d{4} \d\d:\d\d:\d\d)", re.MULTILINE)
-# The stamps of the benign lines; each becomes that of the step beside it.
+# The stamps of the benign lines; each is replaced by the stamp of the step beside it.
 _BENIGN_STAMP = re.compile(r"2026([-/])02[-/]03([ T])\d\d:\d\d:\d\d|\b([IWEF])(0?)203 \d\d:\d\d:\d\d|\b1769000702\b")
 
 
@@ -87,7 +87,7 @@ def _at(moment: datetime, text: str) -> str:
 
 
 def with_line(base: Base, node: str, benign: Benign, logs: Logs | None = None) -> Logs:
-    """Return the logs of a run, by default as recorded, with a benign line in that of a node."""
+    """Return the logs of a run, by default as recorded, with a benign line in one node's log."""
     logs = logs or base.logs
     log = str(logs[node])
     steps = list(STEP.finditer(log)) or list(re.finditer(r"\n", log))
@@ -99,7 +99,7 @@ def with_line(base: Base, node: str, benign: Benign, logs: Logs | None = None) -
 
 
 def with_lines(base: Base, node: str, lines: t.Sequence[Benign]) -> Logs:
-    """Return the logs of a run with several benign lines in that of a node."""
+    """Return the logs of a run with several benign lines in one node's log."""
     return reduce(lambda logs, benign: with_line(base, node, benign, logs), lines, t.cast("Logs", base.logs))
 
 
@@ -135,7 +135,7 @@ def _prefixed(prefix: str) -> Callable[[Base], Logs]:
 
 
 def _one_file(prefix: str) -> Callable[[Base], Logs]:
-    """Return what puts all nodes into one file, line by line in turn, as srun -l and kubectl logs do."""
+    """Return a function that puts all nodes into one file, line by line in turn, like srun -l and kubectl logs."""
 
     def make(base: Base) -> Logs:
         lines: list[tuple[float, str]] = []
@@ -161,7 +161,7 @@ def _warned_of_rank_3(base: Base) -> Logs:
 
 
 def _plateau(base: Base) -> Logs:
-    """Return the logs of a run that goes on from weights: its loss is 1.91 ± 0.01 from the first step on."""
+    """Return the logs of a run that starts from weights: its loss is 1.91 ± 0.01 from the first step on."""
     chance = random.Random(base.name)
     losses: dict[str, float] = {}
 

@@ -19,7 +19,7 @@ def listed(source: Path, **environment: str) -> dict[str, t.Any]:
 
 
 def _plain(value: t.Any) -> t.Any:
-    """Return data without ansible-inventory's mark of what is no template."""
+    """Return data without the marks that ansible-inventory puts on text that is not a template."""
     if isinstance(value, dict):
         return (
             value["__ansible_unsafe"]

@@ -30,7 +30,8 @@ def tpu_example() -> dict[str, t.Any]:
     return config
 
 
-# An example of the framework that each kind of cluster is for, as its user would fill it in, and what names its branch.
+# An example of the framework for each kind of cluster, filled in as its user would, and the variable that selects its
+# branch.
 OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
     "local": ((ROOT / "inventories/local/tiny_llama.json").read_text(), {}),
     "mi300x_thor2": (filled(DISTRIBUTED), {"training_model": "llama3_1_8b"}),

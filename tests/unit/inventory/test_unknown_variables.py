@@ -1,4 +1,4 @@
-"""Names of variables that nothing reads, and what they are taken for."""
+"""Names of variables that nothing reads, and the variables that the user probably meant."""
 
 from __future__ import annotations
 

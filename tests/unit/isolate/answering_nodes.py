@@ -1,4 +1,4 @@
-"""Nodes that are only what they answer, so that a test says what each measures, lacks or gets wrong."""
+"""Nodes that only give answers, so that a test says what each measures, lacks or gets wrong."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def isolated(
     before: t.Mapping[str, str] | None = None,
     gpu: str | None = None,
 ) -> Isolation:
-    """Return what an isolation finds of nodes that answer so, and collect what it says."""
+    """Return an isolation's findings for nodes with these answers, and collect its output."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
     lines = [] if said is None else said
 

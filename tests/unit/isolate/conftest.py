@@ -1,4 +1,4 @@
-"""The simulated nodes of the benchmark are those of the tests, too."""
+"""The simulated nodes of the benchmark are also the tests' nodes."""
 
 from __future__ import annotations
 

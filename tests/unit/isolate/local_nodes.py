@@ -26,7 +26,7 @@ def prober(
     environments: t.Mapping[str, dict[str, str]] | None = None,
     **more: t.Any,
 ) -> Prober:
-    """Return what tests the nodes, of which some have an environment of their own."""
+    """Return a prober of the nodes, some with an environment of their own."""
     own = environments or {}
     plan, parts = held_nodes(name, {node: one.address for node, one in nodes.items()}, str(folder), 60)
     asks = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which probes are done, given what the nodes have."""
+"""The choice of probes, given the nodes' facts."""
 
 from __future__ import annotations
 

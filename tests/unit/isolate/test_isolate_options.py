@@ -1,4 +1,4 @@
-"""What is wrong with what an isolation is asked for."""
+"""Faults in the options of an isolation."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_a_node_that_may_still_be_held_is_said() -> None:
 
 
 def test_nodes_whose_hold_has_ended_are_asked_nothing_more_and_not_said_to_be_held() -> None:
-    """As those of a step of Slurm that somebody has cancelled are not."""
+    """For example the nodes of a Slurm step that somebody has cancelled."""
 
     def ask(phase: Phase, **_more: object) -> dict[str, object]:
         if phase.name in ("probe", "stop"):

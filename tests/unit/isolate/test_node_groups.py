@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is accused for what appears only in groups, by simulated nodes; and what is the fault of no node."""
+"""Who is accused of a fault that appears only in groups, by simulated nodes; and faults that no node caused."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_job_of_fio_whose_time_was_over_counts_by_its_speed() -> None:
     assert seconds["write"] == [0.260, 0.088]
 
 
-# Outputs of RVS are those in AMD's system acceptance guide for MI300X, that of AGFHC is in AMD's notes on MI350X.
+# Outputs of RVS come from AMD's system acceptance guide for MI300X, AGFHC's from AMD's notes on MI350X.
 def test_gpus_that_rvs_lists_are_numbered_by_their_pci_addresses() -> None:
     listed = text("rvs_list.txt").splitlines()
     numbers = ["28851", "23018", "29122", "22683", "53458", "63883", "53667", "63738"]

@@ -1,4 +1,4 @@
-"""Tests of nodes that are processes: held, measured and let go."""
+"""Tests of nodes that are processes: they are held, measured and let go."""
 
 from __future__ import annotations
 

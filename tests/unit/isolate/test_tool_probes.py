@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Probes that run tools: on nodes that are processes, with programs that print what the real ones print."""
+"""Probes that run tools: on nodes that are processes, with programs that print the real ones' output."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# class -> texts; of those that name a rank or an exit code, (text, rank, exit code)
+# class -> texts; (text, rank, exit code) for texts that contain a rank or an exit code
 Text = str | tuple[str, int | None, int | None]
 
 TEXTS: dict[str, list[Text]] = {

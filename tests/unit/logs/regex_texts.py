@@ -22,7 +22,7 @@ def _of_class(items: list[Any]) -> str:
 
 
 def examples(pattern: Any, longest: bool = False) -> list[str]:
-    """Return texts that match, such that each alternative is in one; each repeat is as short, or as long, as it may be.
+    """Return texts that match: each alternative is in one, and each repeat is as short, or as long, as it may be.
 
     What stands in an assertion behind or in front of a match is taken for a part of it.
     """
@@ -51,7 +51,7 @@ def parsed(pattern: bytes) -> Any:
 
 
 def repeats(pattern: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield the repeats of a pattern, those within others too: least, most, what is repeated."""
+    """Yield the repeats of a pattern, nested ones too: least, most, and the repeated part."""
     for op, value in pattern:
         if op in REPEATS:
             yield value

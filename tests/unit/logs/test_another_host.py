@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A log in which another host has its lines."""
+"""A log that contains lines of another host."""
 
 from __future__ import annotations
 

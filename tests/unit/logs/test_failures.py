@@ -165,7 +165,7 @@ def test_each_exception_of_a_chain_is_told() -> None:
 
 @pytest.mark.parametrize("rank", ["", "[rank3]: "])
 def test_a_package_that_the_program_goes_on_without_is_no_failure(rank: str) -> None:
-    """MaxText tries to import transformer_engine, and trains without it; what ends it later names it as well."""
+    """MaxText tries to import transformer_engine, and trains without it; the error that ends it mentions it as well."""
     lines = (
         "Traceback (most recent call last):",
         '  File "/x/max_utils.py", line 7, in context',

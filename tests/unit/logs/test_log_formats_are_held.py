@@ -1,4 +1,4 @@
-"""Holds docs/log_formats.md to the tests that it names."""
+"""docs/log_formats.md agrees with the tests that it lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = re.compile(r"`(test_\w+\.py)(?:::(\w+)|\[([^`]+)\])`")
 
 
 class Collection:
-    """A plugin of pytest that keeps the names of what is collected."""
+    """A plugin of pytest that keeps the names of the collected tests."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What launchers and collectors put in front of lines is taken off, and what it says is kept."""
+"""The prefixes of launchers and collectors are removed from lines, and their facts are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def taken_off(line: bytes, *prefixes) -> Line:
     return found
 
 
-# By the name of each row, what its sample says.
+# By the name of each row, the facts in its sample.
 SAID = {
     "containerd and CRI-O": Told(time=TIME),
     "syslog with RFC 3339": Told(host="mi300-0", time=b"2026-11-26T10:00:00.123456+00:00"),

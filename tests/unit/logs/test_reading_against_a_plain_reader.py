@@ -1,4 +1,4 @@
-"""Holds what the fast reader reads of random logs to what a reader finds that looks at one line after the other."""
+"""Compares the fast reader, on random logs, with a reader that looks at one line after the other."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
 
 
 def plain_failures(lines: list[str]) -> list[tuple[str, int | None]]:
-    """Return class and rank of what each line is, by looking for every signature from the start of every line."""
+    """Return the class and rank of each line, by looking for every signature from the start of every line."""
     text = "\n".join(lines).encode()
     starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
     kinds: dict[int, tuple[str, int | None]] = {}
@@ -286,7 +286,7 @@ def assert_plainly_read(text: bytes, answer: dict[str, Any]) -> None:
 
 
 def read_in_parts(log: Path, text: bytes, cuts: list[int], framework: str = "megatron") -> dict[str, Any]:
-    """Return what is told in all of a log that grows from cut to cut and is read after each."""
+    """Return all facts from a log that grows from cut to cut and is read after each."""
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     failures: list[dict[str, Any]] = []
     summary: dict[str, float] = {}
@@ -328,7 +328,7 @@ def texts() -> SearchStrategy[bytes]:
         st.sampled_from(
             [b"mem usages: 0.5", b"tokens/GPU/s: 7.5", b"\x1b[31mgot signal: 15\x1b[0m", b"DEADLINE_EXCEEDED"]
         ),
-        # Hypothesis tries words of our own code: a few of a pattern's, without what the program prints around them.
+        # Hypothesis tries words of our own code: a few words of a pattern, without the program's text around them.
         st.binary(max_size=12).filter(
             lambda text: not ALONE.search(text) and not any(one in without_digits(text.lower()) for one in LITERALS)
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The severity of a line is what the program that printed it says, whatever words follow."""
+"""The severity of a line comes from the program that printed it, whatever words follow."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_every_class_has_a_text_here() -> None:
 
 @pytest.mark.parametrize("name", {signature.failure: None for signature in SIGNATURES})
 def test_each_alternative_of_a_pattern_is_found_and_has_its_remedy(name: str) -> None:
-    """Some stand behind the name of an exception only, by which their lines are found."""
+    """Some match only behind the name of an exception, which finds their lines."""
     for signature in (one for one in SIGNATURES if one.failure == name):
         for text in examples(parsed(signature.pattern)):
             lines = (text.encode("latin-1"), b"SomeError: " + text.encode("latin-1"))
@@ -102,7 +102,7 @@ def test_each_alternative_of_a_pattern_is_found_and_has_its_remedy(name: str) ->
 
 
 def test_a_line_costs_no_more_than_its_length_allows() -> None:
-    """Each repeat has an end, and what is repeated holds no other one of many: so a match is given up soon."""
+    """Each repeat has an end, and the repeated part contains no other long repeat: so a match is given up soon."""
     for signature in SIGNATURES:
         for _least, most, inner in repeats(parsed(signature.pattern)):
             assert most <= 1000, signature
@@ -142,7 +142,7 @@ for text in (b"Traceback (most recent call last):", b"ImportError: ", b"a.", b"[
 def test_no_line_is_made_that_takes_a_signature_long() -> None:
     """A guard: each takes milliseconds, and one that grows with the square of a line would take minutes.
 
-    Repeats have an end, so a text longer than its longest match shows what a pattern can cost.
+    Repeats have an end, so a text longer than its longest match shows the most that a pattern can cost.
     """
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'collections'}:{Path(__file__).parent}"}
     subprocess.run([sys.executable, "-c", WORST], env=environment, check=True)

@@ -1,7 +1,7 @@
-"""How the logs of a good run are changed: mutations are pure functions of them, by kind.
+"""Mutations change the logs of a good run: they are pure functions of the logs, by kind.
 
-None of ``MUTATIONS`` may pass. Those of ``MISSED`` do: they are definite as well, and docs/summary.md names each. Those
-of ``NO_TRACE`` are not definite: a good run can leave the same logs, and each says why.
+None of ``MUTATIONS`` may pass. Mutations in ``MISSED`` do: they are definite as well, and docs/summary.md lists each.
+Mutations in ``NO_TRACE`` are not definite: a good run can leave the same logs, and each says why.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def put(
 
 
 def clock(change: Callable[[int, datetime], datetime]) -> Text:
-    """Change the time stamps of Megatron-LM's steps, the first of which is number 1."""
+    """Change the timestamps of Megatron-LM's steps; the first has number 1."""
 
     def of_text(text: str) -> str:
         count = 0

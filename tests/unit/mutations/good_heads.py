@@ -37,7 +37,7 @@ def _models() -> None:
 
 
 def _in_two_epochs(log: str) -> str:
-    """Return the bars of 40 steps as those of two epochs of 20, the time of which begins anew."""
+    """Return the bars of 40 steps as the bars of two epochs of 20 steps, whose time begins anew in the second."""
 
     def of_second(bar: re.Match[str]) -> str:
         step, minutes = int(bar[1]), int(bar[2])

@@ -1,4 +1,4 @@
-"""The logs of good runs of each framework: the formats are those of the trainers, the numbers are made up."""
+"""The logs of good runs of each framework: the formats are the trainers', the numbers are made up."""
 
 from __future__ import annotations
 

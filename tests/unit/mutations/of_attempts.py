@@ -65,7 +65,7 @@ def _attempts() -> None:
     for node in ("node1", "node2"):
         change = lambda logs, node=node: _tried_twice(logs, node)
         add("attempts", f"{node} is not in the last one", "megatron", change)
-    # Its first bars are those of an attempt that ended.
+    # Its first bars belong to an attempt that ended.
     twice = on("node0", lambda log: log[: log.index("| 13/")].rpartition("\r")[0] + "\n" + log)
     add("attempts", "one node is not in the last one", "nxdt", twice)
     add("attempts", "one node began once more", "nxdt", on("node1", lambda log: log + log))
@@ -93,7 +93,7 @@ def _begins() -> None:
         variant(f"a second communicator on {node}", "megatron", both)
 
 
-# As tqdm draws what a trainer does after its last step.
+# A bar in tqdm's format for the trainer's work after its last step.
 BAR = "Validation DataLoader 0:  40%|████      | 2/5 [00:10<00:15,  5.00s/it]\r"
 FULL = "Validation DataLoader 0: 100%|██████████| 5/5 [00:25<00:00,  5.00s/it]\r"
 
@@ -104,7 +104,7 @@ def _bars() -> None:
 
 
 def _other_steps() -> None:
-    """Let rank 0 say that it went on from a step, or ended at one, that is not that of the steps which are seen."""
+    """Let rank 0 report that it resumed from a step, or ended at one, that does not match the printed steps."""
     went_on = on("node0", lambda log: LOADED + log)
     add("attempts", "a checkpoint that is not gone on from", "megatron", went_on)
     for name, first, add_it in (("a checkpoint", 21, variant), ("a checkpoint, and a gap", 31, _add_attempts)):

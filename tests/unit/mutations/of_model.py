@@ -53,7 +53,7 @@ def _of_another_model() -> None:
         add("model", f"TFLOPs of a step {place}", "maxtext", everywhere(lambda log, other=other: other + log))
 
 
-# As the agent of torchrun says what its rendezvous came to.
+# In the format that torchrun's agent uses for the result of its rendezvous.
 RENDEZVOUS = (
     "I0203 04:05:02.1 77 torch/distributed/elastic/agent/server/api.py:525] [default] Rendezvous complete for workers. "
     "Result:\n  restart_count=0\n  group_rank=1\n  group_world_size=4\n  global_ranks=[8, 9]\n"

@@ -53,7 +53,7 @@ def _evaluations() -> None:
 
 
 def _sizes() -> None:
-    """Say sizes that are not those of the other ones in the log, or not those of what was printed."""
+    """Print sizes that contradict the other sizes in the log, or the steps."""
     for name, old, new in (
         ("data parallel size", "data-parallel size: 32", "data-parallel size: 16"),
         ("context parallel size", "context-parallel size: 1", "context-parallel size: 4"),

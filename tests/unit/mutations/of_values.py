@@ -1,4 +1,4 @@
-"""Changes of what the steps say: numbers, losses, sizes, times, and what is missing."""
+"""Changes of the step lines: numbers, losses, sizes, times, and missing parts."""
 
 from __future__ import annotations
 

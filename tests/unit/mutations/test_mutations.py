@@ -1,6 +1,6 @@
 """No definite change of a good run's logs is a PASS, and every good run passes, judged from logs or followed live.
 
-Those that one rule of the verdict alone sees are tried, and a sample of all; `make mutations` tries all, as CI does
+Mutations that only one rule of the verdict sees are tried, and a sample of all; `make mutations` tries all, as CI does
 every week.
 """
 
@@ -40,7 +40,7 @@ PASSING = [*MISSED, *NO_TRACE]
 
 
 def some(every: t.Sequence[tuple[t.Any, ...]], most: int) -> list[t.Any]:
-    """Return a sample, of which the later half is for the slow tests; all where that is asked for."""
+    """Return a sample, whose later half is for the slow tests; return all if that is asked for."""
     drawn = every if ALL else Random(14).sample(every, most)
     return [
         pytest.param(*one, marks=() if ALL or place < most // 2 else pytest.mark.slow)
@@ -82,7 +82,7 @@ def test_another_log_of_a_good_run_passes(variant: Mutation, way: str) -> None:
 def changed(mutation: Mutation) -> dict[str, t.Any]:
     """Return the summary of a good run whose logs were changed, as report.yml judges it.
 
-    Of a run that was followed no log is changed: what its facts outrank is shown; tests/unit/verdict has that.
+    The logs of a followed run are not changed, because its facts outrank them; tests/unit/verdict tests that.
     """
     logs = mutation.apply(GOOD[mutation.framework]())
     assert logs != GOOD[mutation.framework](), "the mutation changes nothing"

@@ -28,7 +28,7 @@ RUN_ID = "the-run"
 
 @cache
 def known(framework: str) -> Known:
-    """Return what is known of a good run besides its logs: with a training config, but of MaxText."""
+    """Return the known facts about a good run besides its logs: with a training config, but for MaxText."""
     if framework == "maxtext":
         return Known("", "", {"training_record_only": True}, 2, 0)
     if framework == "nxdt":

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 @pytest.fixture
 def own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let this machine stand for one of the test's own, and return the folder of what is kept of it."""
+    """Let this machine stand for one of the test's own, and return the folder of its records."""
     folder = tmp_path / "machine"
     monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
     return folder

@@ -16,14 +16,14 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=f"only root can play a
 
 
 class Mallory:
-    """Runs commands of the shell as another user; ``open_folder`` is one that everybody may write, as /tmp is."""
+    """Runs commands of the shell as another user; ``open_folder`` is one that everybody may write, such as /tmp."""
 
     def __init__(self, open_folder: Path) -> None:
         self.open_folder = open_folder
         self._started: list[subprocess.Popen[bytes]] = []
 
     def does(self, script: str) -> str:
-        """Run a script, which must succeed, and return what it prints."""
+        """Run a script, which must succeed, and return its output."""
         return subprocess.run(
             ["sh", "-euc", script],
             user=MALLORY,
@@ -49,7 +49,7 @@ class Mallory:
 
 
 def as_user(uid: int, function: t.Callable[[], str]) -> str:
-    """Return what a function returns for another user, or what it raises."""
+    """Return a function's result as another user, or the exception that it raises."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

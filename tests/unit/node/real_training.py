@@ -56,7 +56,7 @@ def free_port() -> int:
 
 
 class Training:
-    """One run on one node whose training script does what a test wants it to do.
+    """One run on one node whose training script does what its test needs.
 
     The script runs in ``workspace``; ``mark`` is a variable, as NAME=VALUE, that all of its processes have.
     """
@@ -86,7 +86,7 @@ class Training:
         self.rename(node_name)
 
     def rename(self, node_name: str) -> None:
-        """Give the node another name, as another inventory may have one for the same machine."""
+        """Give the node another name, because another inventory may have one for the same machine."""
         self.node_name = node_name
         self.mark = f"TRAINOPS_NODE={node_name}"
         self.node |= {"node": node_name, "env": {"TRAINOPS_RUN_ID": self.run_id, "TRAINOPS_NODE": node_name}}

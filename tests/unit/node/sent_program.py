@@ -11,7 +11,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program impor
 def send(
     python: str, request: dict, shell: str = 'eval "$0"', kept: tuple | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Send the program as the action plugin does; the login shell of the node may print what it likes."""
+    """Send the program as the action plugin does; the login shell of the node may print anything."""
     return subprocess.run(
         ["bash", "-c", shell, command(python)],
         input=standard_input(request, kept).decode(),

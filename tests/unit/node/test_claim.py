@@ -48,7 +48,7 @@ def at_once(*actions: Callable[[], t.Any]) -> list[t.Any]:
 
 
 def launched(run: Training) -> int:
-    """Return how many launch scripts of a run are there, each of which leads a session of its own."""
+    """Return how many launch scripts of a run are there. Each leads a session of its own."""
     sessions = set()
     # Tests beside this one have runs of the same name, on other nodes.
     for pid in processes_with(f"TRAINOPS_RUN_ID={run.run_id}") & processes_with(run.mark):
@@ -72,7 +72,7 @@ def test_of_two_starts_of_one_run_exactly_one_starts(training: MakeTraining) -> 
 def test_a_stop_ends_also_what_is_staged_or_started_while_it_looks(
     late: str, told: str, training: MakeTraining, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever does so holds the machine, and the stop has to wait for it."""
+    """A process that does so holds the machine, and the stop has to wait for it."""
     run = training(FOR_EVER)
     if late == "start":
         run.stage()

@@ -200,7 +200,7 @@ def test_a_long_fetch_tells_how_far_it_is_and_only_while_it_gets_on(cluster: Clu
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
-    """A file server that can resume, as the ones of datasets can."""
+    """A file server that can resume, like the servers of datasets."""
 
     asked: t.ClassVar[list[tuple[str, str | None]]] = []
 

@@ -39,7 +39,7 @@ def leave(folder: Path, *ranks: int) -> None:
 
 
 def row(**values: t.Any) -> dict[str, t.Any]:
-    """Return an entry of NCCL's recorder, as FlightRecorderDetail.hpp writes it."""
+    """Return an entry of NCCL's recorder, in the format of FlightRecorderDetail.hpp."""
     return {
         "pg_id": 1,
         "process_group": ("1", "PP"),
@@ -80,7 +80,7 @@ def test_what_a_real_dump_says_of_a_rank(tmp_path: Path) -> None:
 
 @pytest.fixture
 def rank_with_a_pipe(tmp_path: Path) -> Iterator[Path]:
-    """Let a rank look at its pipe, and write a dump in two parts when it is asked, as the one of PyTorch does."""
+    """Let a rank look at its pipe, and write a dump in two parts on request, as PyTorch does."""
     pipe, ended = tmp_path / f"{PREFIX}2.pipe", threading.Event()
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

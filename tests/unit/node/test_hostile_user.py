@@ -1,4 +1,4 @@
-"""What another user of a node tries, to become root, to read the token, or to hold the node; see `own_folders`."""
+"""Attacks of another user of a node: to become root, to read the token, or to hold the node; see `own_folders`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def refused(answer: dict[str, t.Any], *told: str) -> bool:
 
 
 def tried(what: str, answer: dict[str, t.Any], result: str = "") -> None:
-    """Add what another user tried to the table of faults, with what a phase answered or else its result."""
+    """Add another user's attack to the table of faults, with a phase's answer or else its result."""
     said = re.sub(r"/tmp/(?:pytest|trainops-test)\S*/", "…/", answer.get("message", ""))
     said = re.sub(r"node-\w{32}", "node0", said)
     verdict = "nothing starts" if answer.get("failed") else "unchanged"
@@ -89,7 +89,7 @@ def state_of(run: Training, **changes: t.Any) -> dict[str, t.Any]:
 
 
 def make_links(target: Path, folder: Path) -> str:
-    """Make a link of every name that the draft of a state may be given soon."""
+    """Make a link of every name that the draft of a state may get soon."""
     for pid in range(os.getpid(), os.getpid() + 300):
         (folder / f"state.json.{pid}").symlink_to(target)
     return "made"

@@ -20,7 +20,7 @@ HOSTILE = {
     "empty": "",
     "unicode": "größe → ∞",
 }
-# What a training that only tells what it was given prints.
+# The output of a training that only prints its arguments.
 TELL = "import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]))"
 
 

@@ -48,7 +48,7 @@ TIMEOUT
 
 
 class Server:
-    """What listens as RAS does, once; ``said`` is what it answers to each line, by how that begins."""
+    """A listener in the place of RAS, once; ``said`` is its answer to each line, by the line's beginning."""
 
     def __init__(self, **said: str) -> None:
         self.said = {"CLIENT": "SERVER PROTOCOL 2\n", "TIMEOUT": "OK\n", "STATUS": REPORT, **said}

@@ -50,7 +50,7 @@ def test_variables_of_the_node_reach_what_runs_there_and_grow_from_those_it_has(
     for phase in ("stage", "start"):
         assert not answer_of(python, run.request(phase=phase, environment=environment))["failed"]
     answer_of(python, run.request(phase="follow", cursor={}, wait_seconds=600))
-    # Of the log, as the answer cuts long lines.
+    # From the log, because the answer cuts long lines.
     assert run.log().splitlines()[-2:] == [f"/opt/rocm/bin:{os.environ['PATH']}", "/opt/rocm"]
 
 
@@ -132,7 +132,7 @@ def test_nothing_is_kept_where_nothing_was_staged(training):
 
 
 def imported(done: subprocess.CompletedProcess[str]) -> set[str]:
-    """Return what a Python imported that was called with -X importtime."""
+    """Return the imports of a Python that was called with -X importtime."""
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
 
@@ -173,7 +173,7 @@ def test_the_program_is_made_once_however_many_nodes_are_asked_at_the_same_momen
 def test_a_phase_loads_what_it_needs_and_no_more(phase):
     costly = {"subprocess", "socket", "tempfile", "pathlib", "ctypes", "shutil", "importlib.abc"}
     show = f"import sys; from {agent.__name__} import phase_of; phase_of({phase!r}); print(*sys.modules, sep='\\n')"
-    # Nor what this environment loads with the interpreter itself.
+    # Nor the modules that this environment loads with the interpreter itself.
     path = os.pathsep.join(entry for entry in sys.path if "site-packages" not in entry)
     command = [sys.executable, "-Sc", show]
     done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
@@ -185,7 +185,7 @@ def test_a_phase_loads_what_it_needs_and_no_more(phase):
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Return a folder of this machine's that holds nothing yet."""
+    """Return an empty folder of this machine's."""
     folder = tmp_path / "machine"
     monkeypatch.setenv("TRAINOPS_LOCK_FOLDER", str(folder))
     return folder

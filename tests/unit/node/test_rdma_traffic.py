@@ -1,4 +1,4 @@
-"""What RDMA ports moved, read from trees of counters as each driver names them."""
+"""Traffic of RDMA ports, read from trees of counters as each driver names them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_an_image_is_known_by_its_content_in_either_engine() -> None:
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that stands in for docker; it looks like the newest in what it prints."""
+    """A program that stands in for docker; its output looks like the newest version's."""
     program = tmp_path / "docker"
     program.write_text(
         "#!/bin/sh\n"

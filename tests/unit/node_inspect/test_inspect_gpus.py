@@ -144,8 +144,8 @@ def test_rocm_smi_names_cards_and_system() -> None:
     assert rocm_smi_in(json.dumps(output)) == {"names": ["AMD Instinct MI300X"] * 2, "driver_version": "6.8.5"}
 
 
-# rocm-smi prints its warnings to standard output, above the JSON (ROCm/rocm_smi_lib, rocm_smi.py); amd-smi fills in N/A
-# for what it could not ask (ROCm/amdsmi, amdsmi_commands.py).
+# rocm-smi prints its warnings to standard output, above the JSON (ROCm/rocm_smi_lib, rocm_smi.py); amd-smi prints N/A
+# for values it could not get (ROCm/amdsmi, amdsmi_commands.py).
 LOW_POWER = "WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n\n"
 
 

@@ -90,8 +90,8 @@ def test_an_amd_board_without_error_counters_has_no_errors_that_are_known(tmp_pa
     assert reading["ecc_uncorrected"] is None
 
 
-# In the order in which they are asked; H200 under load. What stands for a value that is not known, and the sentence for
-# a GPU that is lost, are those that reports of GPUs in such states quote: [Not Supported] of drivers before 445.
+# In the order of the query; H200 under load. The marks for unknown values, and the sentence for a lost GPU, are quoted
+# from reports of GPUs in such states: [Not Supported] from drivers before 445.
 SOUND = "0, 65, 690.12, 700.00, 1665, 1980, 100, 136821, 143771, 2, 0, 1, 0x0000000000000004"
 SOUND_READING = {
     "temperature": 65.0,

@@ -45,7 +45,7 @@ def namespace() -> Iterator[str]:
     for command in (f"ip netns add {name}", f"ip netns exec {name} true"):
         made = subprocess.run(command.split(), capture_output=True, text=True, check=False)
         if made.returncode:
-            # A failed try leaves this file behind, on which the next one would fail.
+            # A failed try leaves this file behind, and the next one would fail because of it.
             Path("/run/netns", name).unlink(missing_ok=True)
             pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
     try:

@@ -24,7 +24,7 @@ def values_of(name: str = LLAMA3) -> dict[str, t.Any]:
 
 
 def recipe(name: str, overrides: dict[str, t.Any] | None = None, **keys: t.Any) -> dict[str, t.Any]:
-    """Return a config with nothing but a recipe, its number of steps and what is given."""
+    """Return a config with nothing but a recipe, its number of steps and the given keys."""
     return {"recipe": name, "overrides": {"train.train_iters": 50, **(overrides or {})}, **keys}
 
 

@@ -41,7 +41,7 @@ def example(name: str, changes: dict[str, t.Any] | None = None) -> dict[str, t.A
 
 
 def thresholds_for(text: str, options: dict[str, t.Any]) -> ThresholdsFile | None:
-    """Return the thresholds file that a config names, as what calls `make_plan` reads it."""
+    """Return the thresholds file of a config, as callers of `make_plan` read it."""
     named = thresholds_of_config(text, "examples/cvs/c.json", options)
     return ThresholdsFile(named, (ROOT / named).read_text("utf-8")) if named and os.path.exists(ROOT / named) else None
 

@@ -51,7 +51,7 @@ def tpu(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
 
 
 def script(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-    """Return the config that names one of MaxText's scripts, filled in, with changes by the path of their keys."""
+    """Return the config with one of MaxText's scripts, filled in, with changes by the path of their keys."""
     own = {
         "config/container_image": "maxtext:0.2.4",
         f"{SCRIPT_BRANCH}/result_dict": {"tflops_per_sec_per_gpu": "300"},

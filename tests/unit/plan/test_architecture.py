@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""FLOPs and parameters of models, held against numbers that others published or printed."""
+"""FLOPs and parameters of models, compared with numbers that others published or printed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_parameters_of_every_known_model_are_those_that_were_published() -> 
 
 
 class Run(t.NamedTuple):
-    """A published run: TFLOP/s and tokens/s of a device, and what its trainer counts."""
+    """A published run: TFLOP/s and tokens/s of a device, and the trainer's way of counting."""
 
     model: str
     sequence_length: int
@@ -88,7 +88,7 @@ RUNS = {
 
 
 def causal_half(shape: Architecture, sequence_length: int) -> float:
-    """Return what the half of the attention matrix costs that a causal model does not need, in FLOPs per token."""
+    """Return the cost of the half of the attention matrix that a causal model does not need, in FLOPs per token."""
     return 6.0 * shape.layers * shape.attention_heads * shape.head_size * sequence_length
 
 

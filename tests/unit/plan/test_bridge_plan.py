@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Megatron Bridge's plan: what the name of a recipe becomes, what is refused and what is warned of.
+"""Megatron Bridge's plan: the result of a recipe's name, and the faults and warnings.
 
 The lines of arguments are those that scripts/training/README.md of NVIDIA-NeMo/Megatron-Bridge shows.
 """
@@ -261,7 +261,7 @@ def test_broken_files_are_faults(text: str) -> None:
 
 
 def test_no_value_whatever_breaks_a_plan() -> None:
-    """Every key is left out once, and holds one of the values; the next key holds the next."""
+    """Every key is left out once, and gets one of the values; the next key gets the next."""
     config = values_of()
     for path, value in zip(paths_of(config), itertools.cycle(ANYTHING), strict=False):
         for changed in (without(config, path), with_value(config, path, value)):

@@ -40,7 +40,7 @@ def seed(value: str) -> str:
 
 
 def chain(levels: int, last: str) -> str:
-    """Values of which each stands for three of the next one."""
+    """Values, each worth three of the next one."""
     below = (f"b{n}: ${{b{n - 1}}}${{b{n - 1}}}${{b{n - 1}}}\n" for n in range(levels, 0, -1))
     return f"{NXDT}{''.join(below)}b0: '{last}'\n"
 
@@ -52,7 +52,7 @@ REFERENCES = [",".join([f'"${{b{n}}}"'] * 3) for n in range(4)]
 SECTIONS = f"b0: [{','.join('x' * 500)}]\n" + "".join(f"b{n}: [{three}]\n" for n, three in enumerate(REFERENCES, 1))
 TWICE = ",".join(['{"a":1,"a":2}'] * 9000)
 REGEX = {"config/training_scripts": {"(a+)+$": "examples/llama/train_llama3.sh"}}
-# Name, text or None for a config without faults, options, and what the first fault says.
+# Name, text or None for a config without faults, options, and the message of the first fault.
 CASES: dict[str, tuple[str | None, dict[str, t.Any], str]] = {
     "aliases": (NXDT + ALIASES, {}, "more than 3,000 values"),
     "an alias in itself": (NXDT + "a0: &a [*a]\n", {}, "more than 3,000 values"),

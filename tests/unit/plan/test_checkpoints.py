@@ -1,4 +1,4 @@
-"""From which folder the same command goes on, as each framework says of its configs."""
+"""The folder from which the same command resumes, for each framework's configs."""
 
 from __future__ import annotations
 

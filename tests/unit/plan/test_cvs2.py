@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CVS's format with schema_version: what is planned, with what thresholds, and which key a fault names.
+"""CVS's format with schema_version: the plan, its thresholds, and the key in each fault.
 
 ``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_cvs2.py`` writes tests/data/plans/cvs anew; look at the diff.
 """

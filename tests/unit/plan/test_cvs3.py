@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CVS's format of today, with gpu_name and train_params; its golden plans are those of test_cvs2.py."""
+"""CVS's format of today, with gpu_name and train_params; test_cvs2.py has its golden plans."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.sweep_plan import plan_sweep
 
 SWEEP = "sweep/combinations/gbs64"
-# Stands for TorchTitan's script: it leaves a file in the tokenizer's folder, and then does what is filled in.
+# Stands for TorchTitan's script: it leaves a file in the tokenizer's folder, and then runs the filled-in lines.
 _FETCHING = """\
 import pathlib, sys
 folder = pathlib.Path(sys.argv[4], sys.argv[2].rpartition("/")[2])
@@ -28,7 +28,7 @@ folder.mkdir(parents=True)
 (folder / "tokenizer.json").touch()
 {}
 """
-# The keys and their spelling are those of cvs/input/config_file/training/torchtitan in ROCm/cvs.
+# The keys and their spelling come from cvs/input/config_file/training/torchtitan in ROCm/cvs.
 FIRST = {
     "config": {
         "container_image": "rocm/primus:v26.5",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the keys of a later shape of CVS move to the first: which of two counts, and what a key without a path means."""
+"""How the keys of a later shape of CVS move to the first: which of two counts, and what a bare key means."""
 
 from __future__ import annotations
 

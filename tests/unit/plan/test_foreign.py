@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are given for a training config and are none: each is told what it is, in one fault."""
+"""Files that are given for a training config but are not one: each gets one fault that says what it is."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_examples_are_none_of_these() -> None:
 
 
 class OfToml(NxdtYaml):
-    """A format whose files are TOML, and have to hold a job."""
+    """A format whose files are TOML, and must contain a job."""
 
     def recognizes(self, _text: str, source: str) -> bool:
         return source.endswith(".toml")

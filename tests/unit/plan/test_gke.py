@@ -86,7 +86,7 @@ def test_variables_of_the_user_go_along_and_those_of_hosts_do_not() -> None:
 
 
 def test_what_a_value_holds_reaches_the_container_as_it_is() -> None:
-    """XPK writes variables between double quotes of YAML, and Kubernetes replaces $(NAME) and $$ in what it starts."""
+    """XPK writes variables between double quotes of YAML, and Kubernetes replaces $(NAME) and $$ in commands."""
     odd = "a b \"c\" \\d $(HOME) $$ $e 'f' {g}"
     plan = plan_of({"config/env_vars": {"MINE": odd}, f"{BRANCH}/run_name": odd})
     (mine,) = [text for text in options_of(plan)["--env"] if text.startswith("MINE=")]

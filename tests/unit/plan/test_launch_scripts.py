@@ -1,4 +1,4 @@
-"""Shell scripts that are given for a training config: what each starts is said, and what to give instead."""
+"""Shell scripts that are given for a training config: the fault says what each starts, and what to give instead."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from training_configs import nodes, only
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 
 SHELL = "#!/bin/bash\nset -e\n"
-# The launch line of each is that of the tool's own scripts.
+# The launch line of each comes from the tool's own scripts.
 SCRIPTS = {
     "configs/tpu/v5p/128b.sh": ("python3 -m maxtext.trainers.pre_train.$EXECUTABLE base.yml", '"tpu/v5p/128b"'),
     "src/maxtext/configs/tpu/v4/22B.sh": ("python3 -m MaxText.$EXECUTABLE base.yml", '"tpu/v4/22b"'),

@@ -1,7 +1,7 @@
 """Plans as a whole: compared with golden ones, and never broken by whatever stands in a config.
 
-``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_make_plan.py`` writes tests/data/plans anew; look at the diff.
-Of all values in the place of all keys a sample is tried; `make mutations` tries each, as CI does every week.
+``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_make_plan.py`` writes tests/data/plans anew; look at the diff. A
+sample of all values is tried in the place of all keys; `make mutations` tries each, as CI does every week.
 """
 
 from __future__ import annotations
@@ -177,12 +177,12 @@ def check_promises(plan: dict[str, t.Any]) -> None:
 
 
 def check_every_value(config: t.Any, branch: tuple[str, ...], plan_of: t.Callable[[t.Any], dict[str, t.Any]]) -> None:
-    """Leave every key out, put every value in the place of all keys, and in that of each, where the rest is right.
+    """Leave every key out, put every value in the place of all keys, and in the place of each if the rest is right.
 
-    What a run does not read, notes and other branches, is planned once for each value, all of it at once. A value that
-    a key refuses is nothing to all that follows, so one of them stands for the others of that key there; what is said
-    of each of them, a plan with the value in the place of every key tells. In the place of an object stands any other
-    object, and one value that is none.
+    Keys that a run does not read, notes and other branches, are planned once for each value, all of them at once. A
+    value that a key refuses means nothing to all code that follows, so one of them stands for the others of that key
+    there; a plan with the value in the place of every key shows the message for each of them. In the place of an object
+    stands any other object, and one value that is not an object.
     """
     paths = list(paths_of(config))
     leaves = [path for path in paths if path not in {other[:-1] for other in paths}]

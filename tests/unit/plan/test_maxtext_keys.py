@@ -1,4 +1,4 @@
-"""The keys of MaxText that a branch may set: what is known of them, and what a plan makes of them."""
+"""The keys of MaxText that a branch may set: the facts about them, and their effect on a plan."""
 
 from __future__ import annotations
 

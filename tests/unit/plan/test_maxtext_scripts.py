@@ -1,4 +1,4 @@
-"""MaxText's high-performance scripts: what each one trains, by its name in a training config."""
+"""MaxText's high-performance scripts: the training of each, by its name in a training config."""
 
 from __future__ import annotations
 

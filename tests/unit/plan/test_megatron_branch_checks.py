@@ -57,7 +57,7 @@ def test_a_value_of_the_wrong_type_does_not_hide_what_does_not_depend_on_it(wron
     changes = {f"{BRANCH}/{wrong}": [], f"{BRANCH}/pipeline_parallelism": "5", f"{BRANCH}/batch_size": "127"}
     found = keys(planned(filled(DISTRIBUTED, changes))["faults"])
     assert found[0] == f"{KEY}.{wrong}"
-    # The layers are those of the model's size; the batch has to be a multiple of the micro batch in any case.
+    # The layers follow from the model's size; the batch has to be a multiple of the micro batch in any case.
     assert (f"{KEY}.pipeline_parallelism" in found) is (wrong != "model_size")
     assert (f"{KEY}.batch_size" in found) is (wrong != "micro_batch_size")
 

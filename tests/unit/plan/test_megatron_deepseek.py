@@ -1,4 +1,4 @@
-"""What train_deepseekv2.sh has written in it, and what a plan therefore refuses."""
+"""Values written into train_deepseekv2.sh, and the settings that a plan therefore refuses."""
 
 from __future__ import annotations
 

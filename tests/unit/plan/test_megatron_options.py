@@ -21,8 +21,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.roc
 KEY = BRANCH.replace("/", ".")
 NEWEST = {"config/container_image": "rocm/megatron-lm:v26.1"}
 
-# The rows of the guide's tables "Key options": what it calls them, the key here, a value, and what the script gets.
-# None: only the value that the script has anyway is allowed.
+# The rows of the guide's tables "Key options": the guide's name, the key here, a value, and the script's value. None:
+# only the value that the script has anyway is allowed.
 OF_LLAMA = [
     ("TEE_OUTPUT", "tee_output", "1", {"TEE_OUTPUT": "1"}),
     ("TE_FP8", "precision", "TE_BF16", {"TE_FP8": "0"}),
@@ -59,7 +59,7 @@ IN_ITS_TEXT = [
     ("RECOMPUTE", "recompute", "1", {"RECOMPUTE": "1"}),
     ("MASTER_ADDR", "config/master_address", "10.0.0.10", {"MASTER_ADDR": "10.0.0.10"}),
 ]
-# Options that the guide does not name, all of which the scripts of v26.1 read.
+# Options that the guide does not mention, but the scripts of v26.1 all read.
 OF_THE_SCRIPTS = [
     ("context_parallelism", "2", {"CP": "2"}),
     ("sequence_parallel", "0", {"SEQ_PARALLEL": "0"}),
@@ -104,7 +104,7 @@ def llama(changes: dict[str, object], **options: object) -> dict[str, object]:
 
 
 def of_options(plan: dict[str, t.Any]) -> list[dict[str, t.Any]]:
-    """The warnings but for that of the whole branch: the GPU has no FP4."""
+    """The warnings except the whole branch's: the GPU has no FP4."""
     return [warning for warning in plan["warnings"] if warning["key"] != KEY]
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the scripts of each generation start, held against what a plan says.
+"""The commands that the scripts of each generation start, compared with a plan.
 
-``tests/data/transcripts/megatron.json`` holds, for each case, the variables of a plan and the options of torchrun that
-the real script came to with them. ``TRAINOPS_MEGATRON_SCRIPTS`` names a folder with a checkout of ROCm's Megatron-LM
-for each generation (``v25.3/examples/llama/train_llama3.sh``, from the commits that `generations` names): then the
-scripts run, with ``UPDATE_TRANSCRIPTS=1`` writing the file anew.
+``tests/data/transcripts/megatron.json`` has, for each case, the variables of a plan and the options of torchrun that
+the real script made of them. ``TRAINOPS_MEGATRON_SCRIPTS`` is a folder with a checkout of ROCm's Megatron-LM for each
+generation (``v25.3/examples/llama/train_llama3.sh``, from the commits in `generations`): then the scripts run, and
+``UPDATE_TRANSCRIPTS=1`` writes the file anew.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REAL_DEEPSEEK = {"config/mock_data": "False"}
 
 
 class Case(t.NamedTuple):
-    """A run: what it trains, what of its config is changed, and its options."""
+    """A run: its training, the changes to its config, and its options."""
 
     model: str
     changes: dict[str, t.Any]
@@ -74,7 +74,7 @@ UNABLE = {
     ("deepseek", facts.V24_12),
     ("deepseek, fp8, recompute", facts.V24_12),
 }
-# A generation of which two commits are known may read what one of them does not.
+# If two commits of a generation are known, a variable may be read by only one of them.
 UNREAD = {(facts.LLAMA3, facts.V25_5): {"TOKENIZER_TYPE"}}
 ABLE = [(name, generation) for generation in RELEASES for name in CASES if (name, generation) not in UNABLE]
 
@@ -98,7 +98,7 @@ def plan_of(name: str, generation: str, folder: str = "/logs", **variables: str)
 
 
 def variables_of(node: dict[str, t.Any]) -> dict[str, str]:
-    """Return what a node's script gets, without what differs from run to run, and what PyTorch alone reads."""
+    """Return a node's settings for its script, without those that vary from run to run or that only PyTorch reads."""
     own = ("TRAINOPS_RUN_ID", "TRAINOPS_NODE", "HF_TOKEN_PATH", "LOG_DIR", *recording({}))
     return {name: value for name, value in node["env"].items() if name not in own}
 
@@ -106,7 +106,7 @@ def variables_of(node: dict[str, t.Any]) -> dict[str, str]:
 def wanted(plan: dict[str, t.Any], node: dict[str, t.Any], model: str) -> dict[str, str | None]:
     """Return the options that a plan stands for, None for those that must not be there."""
     sizes, deepseek = plan["parameters"], model == LITE
-    # Its script of 2024 has other sizes for Llama 2 7B, which are those of Mistral 7B.
+    # Its script of 2024 has other sizes for Llama 2 7B: Mistral 7B's.
     early = model == LLAMA2_7B and sizes["script_generation"] == facts.V24_12
     shape = KNOWN_MODELS["mistral-7b" if early else model]
     env = node["env"]
@@ -183,7 +183,7 @@ def test_what_a_generation_cannot_do_is_refused(name: str, generation: str) -> N
 
 
 def ran(plan: dict[str, t.Any], generation: str, folder: Path, place: int = 1) -> Ran:
-    """Run what a plan says for a node."""
+    """Run a plan's command for a node."""
     node = plan["nodes"][place]
     return run_script(Path(SCRIPTS) / generation, folder, node["argv"], node["env"])
 

@@ -47,9 +47,9 @@ def of_yaml(config: t.Any) -> dict[str, t.Any]:
 
 @pytest.mark.parametrize(("name", "other"), [(MEGATRON, None), (DPO, MEGATRON)])
 def test_no_value_whatever_breaks_a_plan(name: str, other: str | None) -> None:
-    """Every key that the other one lacks is left out once, and holds one of the values; the next key holds the next.
+    """Every key that the other one lacks is left out once, and gets one of the values; the next key gets the next.
 
-    The keys that a plan does not read hold every value, all of them at once.
+    The keys that a plan does not read get every value, all of them at once.
     """
     config = OmegaConf.to_container(OmegaConf.create(text_of(name)), resolve=False)
     tried = {*paths_of(OmegaConf.to_container(OmegaConf.create(text_of(other)), resolve=False))} if other else set()

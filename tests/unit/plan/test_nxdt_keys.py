@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The keys that NxDT alone reads: the table that they stand in, and what a plan refuses by it."""
+"""The keys that only NxDT reads: their table, and the keys that a plan refuses because of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The torchrun line of a plan for NxDT, held against what its own train.sh starts.
+"""The torchrun line of a plan for NxDT, compared with the command of its own train.sh.
 
-``TRAINOPS_NXDT`` names a checkout of aws-neuron/neuronx-distributed-training: then its train.sh runs on each of its
+``TRAINOPS_NXDT`` is a checkout of aws-neuron/neuronx-distributed-training: then its train.sh runs on each of its
 examples, on one node and as Slurm starts it on several. Without it the transcript of one run takes its place.
 """
 

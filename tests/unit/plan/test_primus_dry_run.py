@@ -32,7 +32,7 @@ def command_of(plan: dict[str, t.Any]) -> str:
 
 
 def run(command: str, folder: Path, plan: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return what a program that a shell starts was given, with the staged files of a plan at hand."""
+    """Return the arguments of a program that a shell starts, with the staged files of a plan at hand."""
     for name, text in plan["nodes"][0]["files"].items():
         (folder / name).write_text(text, "utf-8")
     path = {"PATH": f"{folder}:{os.environ['PATH']}", "HF_TOKEN": "mine"}

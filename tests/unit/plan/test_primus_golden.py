@@ -44,7 +44,7 @@ def of_yaml(config: t.Any) -> dict[str, t.Any]:
 
 
 def test_no_value_whatever_breaks_a_plan() -> None:
-    """Every key is left out once, and holds one of the values; the next key holds the next."""
+    """Every key is left out once, and gets one of the values; the next key gets the next."""
     config = values_of(LLAMA)
     values = [*ANYTHING, "${a", "${none}", "${a:${b}}", 3.5e-4]
     for path, value in zip(paths_of(config), itertools.cycle(values), strict=False):

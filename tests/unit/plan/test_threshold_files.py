@@ -114,7 +114,7 @@ def test_bounds_that_stand_in_no_cell_are_for_every_run() -> None:
     [
         ("tokens_per_sec_total", 0.95, 192000, 11400.0),
         ("step_time_seconds", 0.5, 3, 1500.0),
-        # 8 of 16 GPUs are as good as half of what one is.
+        # 8 of 16 GPUs count like half of a single one.
         ("tokens_per_sec_total", 8, "training.tokens_per_gpu", 0.5),
         ("tokens_per_gpu", 0.05, "tokens_per_sec_total", 0.8),
     ],

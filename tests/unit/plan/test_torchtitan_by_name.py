@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TorchTitan since 0.3, whose config is named: what each node starts, and what a plan knows of it.
+"""TorchTitan since 0.3, with a config given by name: the command of each node, and a plan's facts about it.
 
 ``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_torchtitan_by_name.py`` writes the golden plan anew; look at the
 diff.
@@ -244,7 +244,7 @@ def test_the_address_of_the_file_is_asked_for() -> None:
 
 @pytest.mark.slow
 def test_no_value_whatever_breaks_a_plan() -> None:
-    """Every key is left out once, and holds one of the values; the next key holds the next."""
+    """Every key is left out once, and gets one of the values; the next key gets the next."""
     config = example()
     for path, value in zip(paths_of(config), itertools.cycle([*ANYTHING, "${a", "a: b"]), strict=False):
         for changed in (without(config, path), with_value(config, path, value)):

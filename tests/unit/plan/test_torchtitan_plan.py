@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TorchTitan's plan: what its TOML becomes, what is refused and what is warned of."""
+"""TorchTitan's plan: the result of its TOML, and the faults and warnings."""
 
 from __future__ import annotations
 

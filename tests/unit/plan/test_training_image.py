@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The option training_image, for training configs that name no image."""
+"""The option training_image, for training configs without an image."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The workload of a plan: what a step computes, and the peak that it is held against."""
+"""The workload of a plan: the work of a step, and the peak that it is compared with."""
 
 from __future__ import annotations
 

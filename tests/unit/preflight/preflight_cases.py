@@ -67,7 +67,7 @@ def plan_of(count: int = 2, mode: str = "multi_node", engine: str = "docker", **
 
 
 def base_facts(tree: Path) -> dict[str, Any]:
-    """Return what the files of a node with MI300X and Thor2 tell, and the limits of a login that is ready."""
+    """Return the facts in the files of a node with MI300X and Thor2, and the limits of a login that is ready."""
     root = str(mi300x_thor2(tree))
     return {
         **system_facts(root),
@@ -89,7 +89,7 @@ def base_facts(tree: Path) -> dict[str, Any]:
 
 
 def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what each node of a plan tells that is ready for it."""
+    """Return the facts of each node of a plan, if the nodes are ready for it."""
     image = {"id": f"sha256:{'ab' * 32}", "digests": []}
     facts = {}
     for number, node in enumerate(plan["nodes"], 1):
@@ -138,7 +138,7 @@ def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, 
 
 
 def path_facts(**changes: Any) -> dict[str, Any]:
-    """Return what is told of a folder with much room."""
+    """Return the facts about a folder with much room."""
     return {
         "kind": "directory",
         "nearest": "/home",
@@ -174,7 +174,7 @@ class Bench:
         return row
 
     def code(self, check: str, number: int = 1) -> tuple[str, str, str]:
-        """Return the status of a check of a node, with the code and case of what it found."""
+        """Return the status of a check of a node, with the code and case of its finding."""
         cell = self.cell(check, number)
         return cell["status"], cell["code"], cell["case"]
 

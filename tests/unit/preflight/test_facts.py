@@ -21,7 +21,7 @@ HOSTILE: list[Any] = [None, True, -1, 10**400, float("nan"), "\x1b[2Jgreen\nred"
 
 
 def leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield where each value stands in what a node says, of lists the first one."""
+    """Yield the path of each value in a node's answer; only the first item of lists."""
     yield place
     if isinstance(value, dict):
         for key, one in value.items():

@@ -92,7 +92,7 @@ def test_what_all_have_in_common_and_what_was_not_judged(bench) -> None:
     assert "    kernel: 5.15.0-116-generic" in lines
     assert "    rdma, gid, provider: the config uses no RDMA" in lines
     assert "    port on gpu02: only rank 0 listens" in lines
-    # A column of what is grey everywhere is left out.
+    # A column that is grey everywhere is left out.
     assert "provider" not in lines[2]
     assert lines[-1] == "Ready: nothing is red on 2 nodes."
 

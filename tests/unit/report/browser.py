@@ -61,7 +61,7 @@ class Chromium:
 
 
 class Browser:
-    """A new, empty page in Chromium. ``console`` has what it printed, ``requests`` what it asked for."""
+    """A new, empty page in Chromium. ``console`` has its messages, ``requests`` its requests."""
 
     def __init__(self, chromium: Chromium, width: int = 1280, height: int = 900) -> None:
         self._chromium = chromium
@@ -109,7 +109,7 @@ class Browser:
         )
 
     def run(self, script: str) -> t.Any:
-        """Return what an expression of JavaScript gives, a promise awaited."""
+        """Return the value of a JavaScript expression, a promise awaited."""
         found = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs that were judged, as the history gets them."""
+"""Judged runs, as the history gets them."""
 
 from __future__ import annotations
 

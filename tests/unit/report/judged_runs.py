@@ -134,7 +134,7 @@ def failed_run() -> JudgedRun:
 
 
 def log_only_run() -> JudgedRun:
-    """Return a run of which there was a log, no training config and no clock."""
+    """Return a run with a log, but without a training config and a clock."""
     run = judged_run(
         "INCONCLUSIVE", started_at=None, ended_at=None, metrics={}, thresholds=[], mfu=None, model="", gpu=""
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Charts: ticks, and what is drawn where."""
+"""Charts: ticks, and the place of each part."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the nodes are made of, as rows of the page."""
+"""The hardware of the nodes, as rows of the page."""
 
 from __future__ import annotations
 

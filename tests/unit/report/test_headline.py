@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run came to in one sentence, and what a reader must know next."""
+"""The outcome of a run in one sentence, and what a reader must know next."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_the_gpus_of_nodes_that_train_by_themselves_are_those_of_each(fast: Run)
 
 
 def never_begun(summary: Run, reasons: list[Run], failure: Run | None, ready: str = "staged") -> Run:
-    """Return the summary of a run of which no node began to train."""
+    """Return the summary of a run in which no node began to train."""
     at_fault = {one["node"] for one in reasons if one["code"] == "node_unreachable"}
     for node in summary["nodes"]:
         node |= {"state": "unreachable" if node["node"] in at_fault else ready, "last_step": None}

@@ -204,7 +204,7 @@ def test_what_the_gpus_of_a_suspect_said_stands_beside_what_is_usual(tmp_path: P
 
 
 def test_how_near_the_gpus_come_to_their_peak_is_said_as_all_may_be_slow_alike(tmp_path: Path) -> None:
-    # 2 × 8192³ operations in 2.2 ms are 500 TFLOP/s, about a half of what a module of this model can do.
+    # 2 × 8192³ operations in 2.2 ms are 500 TFLOP/s, about half of the peak of a module of this model.
     took = {f"{node} GPU {number}": 0.0022 for node in NODES for number in range(8)}
     gpus = dict.fromkeys(NODES, "NVIDIA H100 80GB HBM3")
     found = isolation() | {"seconds": {"torch_gemm": took}, "gpus": gpus}

@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """Return the folder where Python is to keep what it compiles; it is not there yet."""
+    """Return the folder for Python's compiled files; it does not exist yet."""
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
     return Path(cache_from_source(pages.__file__)).parent

@@ -39,7 +39,7 @@ def failure(failure_class: str) -> dict[str, t.Any]:
 
 
 class Node:
-    """The far end of following: it gives one prepared answer after the other, and keeps what it was asked."""
+    """The far end of following: it gives one prepared answer after the other, and keeps the requests."""
 
     def __init__(self, *answers: dict[str, t.Any] | Exception | t.Callable[[], dict[str, t.Any]]) -> None:
         self.answers = list(answers)

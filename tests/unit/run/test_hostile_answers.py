@@ -95,7 +95,7 @@ READING = dict.fromkeys(Reading.__annotations__)
 
 
 def changed(path: str, value: t.Any) -> dict[str, t.Any]:
-    """Return an answer of the phase follow in which another value stands at a path."""
+    """Return an answer of the phase follow with another value at a path."""
     answer = json.loads(json.dumps(FOLLOWED))
     *folders, name = (int(part) if part.isdigit() else part for part in path.split("."))
     functools.reduce(operator.getitem, folders, answer)[name] = value

@@ -1,4 +1,4 @@
-"""Signals while a run is followed; what they do to a real run is tried end to end."""
+"""Signals while a run is followed; the end-to-end tests try their effect on a real run."""
 
 from __future__ import annotations
 

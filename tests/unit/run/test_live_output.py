@@ -1,4 +1,4 @@
-"""Standard output that is a pipe: what is written is there for its reader, and a reader that is gone stops nothing."""
+"""Standard output that is a pipe: its reader gets everything, and a reader that is gone stops nothing."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ ANSWERS: dict[str, dict[str, t.Any]] = {
 
 
 class Cluster:
-    """Nodes that answer as they should but for what is given, by node and phase; ``asked`` is what they were asked."""
+    """Nodes that answer correctly except for given answers, by node and phase; ``asked`` has the requests."""
 
     def __init__(self, board: Board, given: dict[tuple[str, str], t.Any], mode: str = "multi_node") -> None:
         self.given = given

@@ -1,4 +1,4 @@
-"""The list of hosts that are kept out of runs: who may write it, two that write at once, and what it may hold."""
+"""The list of hosts that are kept out of runs: who may write it, two that write at once, and its possible content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs are tried again, on which hosts, and what that is called."""
+"""Runs that are tried again: which ones, on which hosts, and under which name."""
 
 from __future__ import annotations
 

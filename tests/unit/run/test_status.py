@@ -1,4 +1,4 @@
-"""What a node's status is made of, and what it means."""
+"""The parts of a node's status, and their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same logs in every form in which they are kept say the same."""
+"""The same logs give the same result in every form in which they are kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def steps_of(run) -> dict[str, list[int]]:
 
 
 def mixed(label: Callable[[int], str], texts: Iterable[str] = (FIRST, LAST)) -> bytes:
-    """Return the logs of nodes in one file, a line of each in turn, with what stands in front of those of each."""
+    """Return the logs of nodes in one file, a line of each in turn, each with its node's prefix."""
     left = [text.splitlines(keepends=True) for text in texts]
     lines = []
     while any(left):

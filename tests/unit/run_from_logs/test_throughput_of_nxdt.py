@@ -37,7 +37,7 @@ def bars(throughput: list[float], resumed: int = 0) -> str:
         ([USUAL] * 30, 0, []),
         ([2 * USUAL] * 30, 0, ["rates_disagree"]),
         ([USUAL / 2] * 30, 0, ["rates_disagree"]),
-        # A mean of the last 10 steps, the first of which took 200 s.
+        # A mean of the last 10 steps; the first took 200 s.
         ([BATCH * step / (200 + SECONDS * (step - 1)) for step in range(1, 13)], 0, []),
         # The three digits of the samples do not tell their growth.
         ([2 * USUAL] * 30, 9000, []),

@@ -1,4 +1,4 @@
-"""Logs of trainers of other years, with more fields in another order, are judged as those of today."""
+"""Logs of trainers of other years, with more fields in another order, are judged like today's."""
 
 from __future__ import annotations
 

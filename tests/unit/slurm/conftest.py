@@ -1,4 +1,4 @@
-"""The training configs and answers of nodes are those of the tests of other rooms, too."""
+"""The training configs and answers of nodes are shared with the tests of other rooms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Slurm's commands print, as it is read."""
+"""The output of Slurm's commands, and how it is read."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_a_container_goes_around_what_runs_on_the_nodes() -> None:
 
 
 def test_nodes_are_held_as_the_training_that_slurm_would_start_in_its_container() -> None:
-    """Names and addresses are those of the nodes, not the stand-ins of a plan."""
+    """Names and addresses are the nodes', not the stand-ins of a plan."""
     text = (ROOT / "inventories/local/tiny_llama.json").read_text()
     options = {
         "training_launcher": "slurm",

@@ -91,7 +91,7 @@ def ask(step: Step, node: str, phase: str = "stop", patience: float = 60.0, **ne
     folder = str(step.job.run_dir / "node")
     plan, parts = held_nodes("isolation", dict.fromkeys(["gpu00", *NODES], ""), folder, 1.0)
     part = next(part for part in parts if part["node"] == node)
-    # What holds the node does not end by itself.
+    # The process that holds the node does not end by itself.
     part["argv"] = ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]
     request = request_of(plan, part, phase, identity_of(plan, part, "0" * 32))
     needs = {"environment": {}, "check_mode": False, "grace_seconds": 0.0, "with_log": False, **needs}
@@ -136,7 +136,7 @@ def test_a_task_that_is_ended_while_it_frees_its_node_frees_it_all_the_same(step
 
 
 def test_tasks_to_which_nobody_speaks_end_and_one_ends_the_job(step: Step) -> None:
-    """The signal is that of their alarm."""
+    """The signal comes from their alarm."""
     for number in range(2):
         signal_task(step, number, signal.SIGALRM)
     with pytest.raises(RunGoneError):

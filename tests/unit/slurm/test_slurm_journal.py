@@ -1,4 +1,4 @@
-"""The journal of a job of Slurm: what tasks tell through srun is what the controller reads, and one look is for all."""
+"""The journal of a Slurm job: the controller reads what tasks send through srun, and one look serves all."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_task_that_begins_again_is_understood(tmp_path: Path) -> None:
 
 
 class Kept:
-    """What a sieve has done with what is no answer."""
+    """The effect of a sieve on lines that are not an answer."""
 
     def __init__(self) -> None:
         self.failed: list[int] = []

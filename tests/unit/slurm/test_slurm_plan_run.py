@@ -1,4 +1,4 @@
-"""A plan that Slurm starts: the job's script, the nodes to come, and what is refused."""
+"""A plan that Slurm starts: the job's script, the nodes to come, and the refusals."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ RETRY = {
     "checkpoints": "/ckpt",
     "began_with": 21,
 }
-# Code, case and values of a finding, and what it says of node gpu01.
+# Code, case and values of a finding, and its message about node gpu01.
 ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("nodes", "", {"nodes": 3}, "All 3 nodes took part and ended with exit status 0."),
     (

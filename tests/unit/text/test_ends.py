@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a first failure says of which no log has a line, and what to do about it."""
+"""The message of a first failure that no log shows, and its remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SILENT = {"said": "no log of the run has grown for 60 s"}
 HUNG = "The training hung: no log of the run has grown for 60 s."
 HOLDS = "Rank 3 on gpu1 holds the others up: it is stopped by a signal (1 of 8 ranks)."
 HOLD = "Ranks 3, 4 on gpu1 hold the others up: they are not in all_reduce 7."
-# Class, case and values of an end, what it says, and a part of what to do, if it has a remedy of its own.
+# Class, case and values of an end, its message, and a part of its own remedy if it has one.
 ROWS: tuple[tuple[str, str, dict[str, t.Any], str, str], ...] = (
     ("rebooted", "", {}, "The node rebooted during the training.", "journalctl --boot=-1"),
     (

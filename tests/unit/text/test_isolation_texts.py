@@ -21,7 +21,7 @@ _AT_SCALE = {"probe": "tcp_groups", "nodes": 8, "than": 4, "slower_by": 0.4}
 _FAILS = {**_AT_SCALE, "slower_by": None}
 _RUN = {"reason": "nccl: timeout"}
 _PEAK = {"model": "H100", "tflops": 1500.4, "precision": "BF16", "probe": "torch_gemm"}
-# Code, case and values of a finding, and what it says of gpu1.
+# Code, case and values of a finding, and its message about gpu1.
 ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("slow", "", {**_SLOW, "part": "gpu 3"}, "gpu1 (gpu 3) is 31.2 % slower (30.0 to 33.0 %)"),
     ("slow", "link", {**_SLOW, "other": "gpu2"}, "The link gpu1–gpu2 is 31.2 % slower (30.0 to 33.0 %)"),

@@ -21,7 +21,7 @@ RUN = {"run_id": "run-7", "since": "started at 2026-11-28 10:00:00 UTC", "differ
 ANOTHER = "another run of the name run-7 is here, started at 2026-11-28 10:00:00 UTC: "
 CHOOSE = " To train, choose another training_run_id, or omit it"
 STOP = "wait for it to end, or stop it: ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id='a b'"
-# Code and values of a problem, and what it says.
+# Code and values of a problem, and its message.
 ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     (
         "not_started_here",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Noise of which each value resembles the one before it."""
+"""Noise in which each value resembles the one before it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ Values = t.Sequence[float]
 
 
 def run_of(runs: Path, run_id: str, changed: t.Mapping[str, Values] | None = None, **status: t.Any) -> Path:
-    """Return the folder of a run of two nodes, of which one says other values of some metrics, or another status."""
+    """Return the folder of a run of two nodes, one with other values of some metrics, or another status."""
     board = Board(runs / run_id)
     board.write_plan(
         plan_of(["gpu00", "gpu01"], run_id=run_id, parameters={"iterations": STEPS, "nnodes": 2}, expected=BOUNDS)

@@ -57,7 +57,7 @@ def traceback(exception: str) -> str:
     )
 
 
-# What happened; the nodes, of which the last one is the culprit; its class.
+# The event; the nodes, with the culprit last; its class.
 TEST_CULPRITS = [
     *(
         (

@@ -56,7 +56,7 @@ AFTER_THE_LAST_STEP = [
 ]
 
 
-# What is lost even where the training came to its end: a process, a device, what was to be saved.
+# Losses that count even if the training came to its end: a process, a device, a file to be saved.
 LOST = [AFTER_THE_LAST_STEP[place] for place in (4, 8, 9, 10)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Intervals of medians and means: how often they hold the truth, and how wide they are."""
+"""Intervals of medians and means: how often they contain the truth, and how wide they are."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def said(text: str, second: int) -> str:
 
 
 def log_of(last: int, *closing: str) -> str:
-    """Return the log of a rank whose last line of a step is ``last``; the format is TorchTitan's."""
+    """Return the log of a rank whose last line of a step is ``last``, in TorchTitan's format."""
     lines = [
         said(
             f"step: {step:2}  loss: {9 - step / 30:8.5f}  grad_norm: {1.5:7.4f}  memory: 40.00GiB(50.00%)  "

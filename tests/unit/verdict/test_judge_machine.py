@@ -1,4 +1,4 @@
-"""What happened to the machines of a run that trained to its end: what fails it, and what is told."""
+"""Events on the machines of a run that trained to its end: those that fail it, and those in notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUIET: dict[str, t.Any] = {
 def run(
     folder: Path, *names: str, nodes: int = 2, after: float = 10.0, env: t.Any = None, **changes: t.Any
 ) -> dict[str, t.Any]:
-    """Return the summary of a good run on whose last node the kernel said what is in these rows."""
+    """Return the summary of a good run whose last node has these rows in its kernel log."""
     facts = facts_in((after, ROW_OF[name].sample) for name in names)
     told = {"machine_changes": QUIET | {"facts": facts} | changes}
     silent = [Node(f"gpu0{place}", SILENT, told={"machine_changes": QUIET}) for place in range(nodes - 1)]

@@ -208,7 +208,8 @@ def test_several_nodes_that_print_the_steps_of_megatron_may_have_trained_alone(t
 
 
 def test_their_tflops_give_them_away(tmp_path: Path) -> None:
-    """One node alone prints 819.2 TFLOP/s, as it does all 8192 tokens of 10 GFLOP in 100 ms; of two, each 409.6."""
+    """One node alone prints 819.2 TFLOP/s: it does all 8192 tokens of 10 GFLOP in 100 ms; with two, each prints
+    409.6."""
     alone = lines(range(1, 11), tflops=819.2) + OVER
     summary = judged(
         [Node("gpu00", alone), Node("gpu01", alone.replace("(ms): 100.0", "(ms): 100.1"))], tmp_path, workload=WORKLOAD

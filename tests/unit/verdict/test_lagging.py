@@ -1,4 +1,4 @@
-"""Who holds a hanging run up: named by evidence, or not at all."""
+"""The rank that delays a hanging run: proven by evidence, or not mentioned at all."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ EVERYBODY = [[0, 4, 1]]
 
 
 def real() -> dict[int, t.Any]:
-    """Return what the dumps of four ranks say, two ranks a node: rank 3 stays away, see make_dumps.py there."""
+    """Return the dumps of four ranks, two ranks a node: rank 3 stays away, see make_dumps.py there."""
     prefix = {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE": f"{REAL}/gloo_rank_"}
     node: t.Any = {"run_folder": str(REAL), "env": prefix}
     return {one["rank"]: one for one in recorded_here(node, ask=False)}
@@ -35,7 +35,7 @@ def group(entered: int, *pending: t.Any, name: str = "0", members: t.Any = EVERY
 
 
 def run(ranks: dict[int, list[t.Any]], silent: tuple[int, ...] = (), per_node: int = 2) -> dict[str, t.Any]:
-    """Return by node what was seen of a hang whose ranks did that in their groups; ``silent`` ones left no dump."""
+    """Return by node the observations of a hang whose ranks did that in their groups; ``silent`` ones left no dump."""
     hangs: dict[str, t.Any] = {}
     for rank in sorted({*ranks, *silent}):
         hang = hangs.setdefault(f"gpu{rank // per_node}", {"ranks": [], "recorded": [], "ras": []})
@@ -69,7 +69,7 @@ INSIDE = [group(5, waits(5))]
         ({0: INSIDE, 1: INSIDE, 2: INSIDE, 3: []}, ("gpu1", 3)),
         # The CPU runs ahead of the GPU: that some have entered the next ones, too, is nothing.
         ({0: [group(7, waits(5), waits(6), waits(7))], 1: INSIDE, 2: INSIDE, 3: [group(4)]}, ("gpu1", 3)),
-        # Rank 2 is late here, as it waits for rank 3 in another group.
+        # Rank 2 is late here, because it waits for rank 3 in another group.
         (
             {
                 0: INSIDE,
@@ -113,7 +113,7 @@ def test_the_rank_that_others_wait_for_and_that_waits_for_nobody_is_named(
     [
         {},
         {0: [group(5)], 1: [group(5)]},
-        # All are inside: a link or a GPU holds them up.
+        # All are inside: a link or a GPU delays them.
         {0: INSIDE, 1: INSIDE, 2: INSIDE, 3: INSIDE},
         # Most are absent: then the one that is not may be the odd one.
         {0: INSIDE, 1: [group(4)], 2: [group(4)], 3: [group(4)]},

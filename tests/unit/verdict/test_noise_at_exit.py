@@ -1,4 +1,4 @@
-"""What PyTorch, Python and wandb print as a training that went well ends, and what is a failure in mid run."""
+"""Lines that PyTorch, Python and wandb print as a good training ends, and that are failures in mid run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stragglers among nodes, always slow or now and then, and what they cost."""
+"""Stragglers among nodes, always slow or now and then, and their cost."""
 
 from __future__ import annotations
 

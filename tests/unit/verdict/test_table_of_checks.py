@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of checks: it is whole, and what it says of a check is what the check does."""
+"""The table of checks: it is whole, and each check does what its text says."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.checks im
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 VERDICT = Path(checks.__file__).parent
-# Of plans that are made of logs, of an empty row of the ledger, and those of a PASS.
+# From plans that are made of logs, from an empty row of the ledger, and from a PASS.
 OTHERS = {"evidence_missing"}
 _ARGUED = ("argue",)
 
 
 def codes_used() -> set[str]:
-    """Return the codes of reasons and notes that the verdict's code names, and those of plans made of logs."""
+    """Return the codes of reasons and notes in the verdict's code, and those of plans made of logs."""
     texts = [*VERDICT.glob("*.py"), *VERDICT.parent.joinpath("run_from_logs").glob("*.py")]
     return {
         node.value

@@ -490,7 +490,7 @@ def test_the_summary_is_strict_json_whatever_was_printed(tmp_path):
 )
 def test_whole_logs_with_exit_status_0(names, iterations, verdict, log_named, tmp_path):
     logs = [log_named(name).read_text(encoding="utf-8", errors="replace") for name in names]
-    # Token rates are those of the bench, so the sizes that the logs say are left out.
+    # Token rates come from the bench, so the sizes in the logs are left out.
     told = {"started_at": None, "settings": {}}
     nodes = [Node(f"gpu{rank:02}", log, told=told) for rank, log in enumerate(logs)]
     bound = {"metric": "step_time_ms", "kind": "max", "value": 1e6}

@@ -1,4 +1,4 @@
-"""Training logs as Megatron-LM, torchrun, NCCL and JAX write them, and what a followed node of them leaves."""
+"""Training logs in the formats of Megatron-LM, torchrun, NCCL and JAX, and the records of a followed node with them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def lines(steps: t.Iterable[int], total: int = 10, **values: t.Any) -> str:
 ALL = lines(range(1, 11))
 OVER = "[after training is done] datetime: 2026-01-02 03:14:05 \n"
 
-# What is written by whom: the formats are those of the trainers, the numbers are made up.
+# Who writes what: the formats are the trainers', the numbers are made up.
 OUT_OF_MEMORY = (
     "[rank5]: Traceback (most recent call last):\n"
     '[rank5]:   File "/workspace/Megatron-LM/pretrain_gpt.py", line 300, in <module>\n'
@@ -143,7 +143,7 @@ class Node:
 def known_of(
     node: Node, folder: Path, node_rank: int = 0, framework: str = "megatron"
 ) -> tuple[dict[str, t.Any], StepRows]:
-    """Return what the board holds of a node whose log was read to its end, and its step rows."""
+    """Return the board's record of a node whose log was read to its end, and its step rows."""
     log = folder / f"{node.name}.log"
     log.write_text(node.log, encoding="utf-8")
     news = read_log(str(log), framework, final=True, tokens_per_step_per_gpu=4096, failures="open")
@@ -270,7 +270,7 @@ SILENT = (
 
 
 def two(last_rank_log: str = ALL, **last_rank) -> list[Node]:
-    """Return two nodes of one job, as Megatron-LM writes their logs: the steps stand in the log of the last rank."""
+    """Return two nodes of one job, as Megatron-LM writes their logs: the steps are in the last rank's log."""
     return [Node("gpu00", SILENT), Node("gpu01", last_rank_log, **last_rank)]
 
 
