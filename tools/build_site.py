@@ -59,7 +59,7 @@ def site_text(text: str, source: Path) -> str:
 
     text = _LINK.sub(target, text)
     if missing:
-        raise ValueError(f"{source.relative_to(ROOT)} links to what is not there: {', '.join(missing)}")
+        raise ValueError(f"{source.relative_to(ROOT)} has broken links: {', '.join(missing)}")
     return text
 
 

@@ -163,7 +163,7 @@ def main(arguments: t.Sequence[str]) -> int:
     outcomes = []
     for tier, of_pytest in tiers.items():
         if interrupted:
-            outcomes.append(Outcome(tier, fault="not run, as Ctrl-C was pressed"))
+            outcomes.append(Outcome(tier, fault="not run, because Ctrl-C was pressed"))
         else:
             outcomes.append(run_tier(tier, of_pytest))
     print("\n".join(closing(outcomes)), flush=True)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    \"\"\"Options of a run, and those with which a training config is read.\"\"\"
+    \"\"\"Options of a run, and options for reading a training config.\"\"\"
 
     DOCUMENTATION = r\"\"\"
 {run}\"\"\"

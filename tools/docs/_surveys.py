@@ -34,7 +34,7 @@ _RUN = (
 
 # The questions of each template: its title, the purpose of the answers, and the variables.
 SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "plan": ("Plan a training", "Shows what every node would run; touches no node.", (*_PLANNED, "training_mode")),
+    "plan": ("Plan a training", "Shows the command of every node; touches no node.", (*_PLANNED, "training_mode")),
     "preflight": ("Check the nodes", "Checks the nodes and changes nothing.", (*_PLANNED, "training_mode")),
     "megatron": ("Train with Megatron-LM", "One job across all nodes.", _RUN),
     "megatron_each": ("Train with Megatron-LM on each node", "An independent job on each node.", _RUN),
@@ -90,7 +90,7 @@ SURVEYS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "stop": ("Stop a run", "Stops a run, and keeps its logs and report.", ("training_run_id",)),
     "isolate": (
         "Find the bad node",
-        "Tests nodes and links, all or those of a run, and names the slow or broken ones.",
+        "Tests nodes and links, all of them or a run's, and reports the slow or broken ones.",
         ("isolate_run_id", "isolate_budget", "isolate_quarantine_days"),
     ),
     "compare": ("Compare runs", "Compares two runs, or the runs of two periods.", ("training_compare",)),

@@ -98,7 +98,7 @@ CLASSES = {
     ),
     "access_denied": FailureClass(
         40,
-        "A service or a file denies access. Give this node a token or credentials for what the message names.",
+        "A service or a file denies access. Give this node a token or credentials for the resource in the message.",
     ),
     "checkpoint": FailureClass(
         40,
@@ -135,7 +135,7 @@ CLASSES = {
     ),
     "duplicate_gpu": FailureClass(
         40,
-        "Two ranks use the same GPU. Check processes per node, the local rank by which each process selects its "
+        "Two ranks use the same GPU. Check processes per node, the local rank that tells each process its "
         "GPU, and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
     ),
     "hub_rate_limit": FailureClass(
@@ -154,17 +154,17 @@ CLASSES = {
     ),
     "import_error": FailureClass(
         40,
-        "Packages in the image do not match or are missing. Install what the message asks for, or use another image.",
+        "Packages in the image do not match or are missing. Install the packages in the message, or use another image.",
     ),
     "jax_start": FailureClass(
         40,
         "JAX could not get the number of processes and the address of the first one from Slurm, MPI, Kubernetes or "
-        "the cloud. Provide what the message says is missing, or set the coordinator's address and the process "
+        "the cloud. Provide the missing part, or set the coordinator's address and the process "
         "numbers by hand.",
     ),
     "not_found": FailureClass(
         40,
-        "This node does not have what the message names. Check the path and the mounts, and that every node sees it.",
+        "This node does not have the file in the message. Check the path and the mounts, and that every node sees it.",
     ),
     "open_files": FailureClass(
         40,
@@ -211,7 +211,7 @@ CLASSES = {
     ),
     "address_in_use": FailureClass(
         41,
-        "Another process is using the port. Stop what an earlier run left there, or choose another master port.",
+        "Another process is using the port. Stop the leftovers of an earlier run, or choose another master port.",
     ),
     "bus_error": FailureClass(
         42,
@@ -294,7 +294,7 @@ CLASSES = {
     ),
     "elastic": FailureClass(
         62,
-        "torchrun names the rank that failed first on this node. Look for the cause in that rank's earlier output.",
+        "torchrun reports the rank that failed first on this node. Look for the cause in that rank's earlier output.",
     ),
     "child_failed": FailureClass(
         64,

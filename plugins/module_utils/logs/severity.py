@@ -59,7 +59,7 @@ MARKS = (
             INFO: "gpu01:705:705 [0] NCCL INFO Comm config Blocking set to 1",
             ERROR: "gpu01:77:99 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : mlx5_2:1 Got async event : port error",
         },
-        "nccl/src/debug.cc: what fails is printed with WARN, as NCCL has no level above it",
+        "nccl/src/debug.cc: failures are printed with WARN, because NCCL has no level above it",
     ),
     Mark(
         rb"\[([IWEF])\d{3,4} \d\d:\d\d:\d\d\.\d+ [^\]\r\n]{1,120}\]",

@@ -84,7 +84,7 @@ def pipes_function(node: Node) -> dict[str, list[str]]:
             f"{FUNCTION}() {{",
             f'  local pipe="${name}check.$$"',
             '  { mkfifo -- "$pipe" && rm -f -- "$pipe"; } 2>/dev/null && return',
-            f'  echo "Without {name}, as this folder can have no named pipes: ${name}"',
+            f'  echo "Without {name}, because this folder cannot have named pipes: ${name}"',
             f"  unset {name}",
             "}",
         ]

@@ -48,7 +48,7 @@ _NO_LOG = frozenset({46, 92, 110, 121, 136, 140, 143, 158})
 def _xid(number: int, effect: str, means: str, said: str, *ended_by: str) -> Row:
     pattern = rf"NVRM: Xid \([^)]*\): {number}\b"
     sample = f"NVRM: Xid (PCI:0000:3b:00): {number}, {said}"
-    source = "[xid]; the line has its words, as no log was found" if number in _NO_LOG else "[xid]"
+    source = "[xid]; the line has its words, because no log was found" if number in _NO_LOG else "[xid]"
     return Row(f"xid_{number}", effect, f"{means} (Xid {number})", pattern, source, sample, ended_by)
 
 

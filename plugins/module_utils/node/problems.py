@@ -40,7 +40,7 @@ SENTENCES = {
     "run_folder_gone": "the run's folder {path}, with its log, is gone: somebody removed it after the start",
     "other_state": "{path} is not the state of run {run_id} on {node}",
     "not_ended": "run {run_id} may not have ended here: {left}",
-    "tests_over": "the node is not held for tests any more",
+    "tests_over": "the node is no longer held for tests",
     # Ports, interfaces, disks and paths.
     "port_taken": "rendezvous port {port} is not free here ({why})",
     "interface_unknown": "no interface can be found for {variables}: {why}",

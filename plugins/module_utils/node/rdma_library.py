@@ -147,7 +147,7 @@ def library_lines(mounts: Iterable[Mount], devices: int) -> list[str]:
         f"cp -f -- {shlex.quote(library)} {shlex.quote(library[: -len('.host')])} || return 1" for library in libraries
     ]
     body = [
-        "# The provider library of the node in place of the image's, as the node's kernel driver wants it.",
+        "# The provider library of the node in place of the image's, because the node's kernel driver needs it.",
         *in_place,
         "local output count",
         f"output=$(python3 -c {shlex.quote(COUNT_PROGRAM)} 2>&1)",

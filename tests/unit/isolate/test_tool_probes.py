@@ -158,7 +158,7 @@ def test_times_that_are_none_are_a_problem_of_their_probe_alone(tmp_path: Path, 
 
 def test_no_program_of_a_probe_starts_once_the_hold_is_gone(tmp_path: Path) -> None:
     def check() -> None:
-        raise RunGoneError("the node is not held for tests any more")
+        raise RunGoneError("the node is no longer held for tests")
 
     node: t.Any = {"node": "a", "run_folder": str(tmp_path), "env": {}, "master_address": "127.0.0.1"}
     request: t.Any = {"run_id": "isolation", "node": node}

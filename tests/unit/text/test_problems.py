@@ -64,7 +64,7 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         {"run_id": "run-7", "left": ["process 7 is still there", "docker rm failed: busy"]},
         "run run-7 may not have ended here: process 7 is still there, docker rm failed: busy",
     ),
-    ("tests_over", {}, "the node is not held for tests any more"),
+    ("tests_over", {}, "the node is no longer held for tests"),
     (
         "port_taken",
         {"port": 6000, "why": "Address already in use"},

@@ -32,7 +32,7 @@ SIGNATURES = (
     Signature(
         "sizes",
         "The degrees of parallelism do not match the number of GPUs. Their product must equal it; "
-        "data_parallel_shard_degree -1 takes what is left.",
+        "data_parallel_shard_degree -1 takes the rest.",
         rb"Invalid parallel dims: dp_replicate\(",
         sample="AssertionError: Invalid parallel dims: dp_replicate(1) * dp_shard(8) * cp(1) * tp(1) * pp(1) != "
         "WORLD_SIZE(16)",

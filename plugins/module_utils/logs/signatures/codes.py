@@ -121,7 +121,7 @@ SIGNATURES = (
     _code(
         "no_gpu",
         "No GPU is usable. Check the driver on the node (nvidia-smi, amd-smi), the devices passed in, "
-        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process, or MPS, holds the GPUs.",
+        "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and whether another process, or MPS, uses the GPUs.",
         (
             *(b"NoDevice", b"NO_DEVICE", b"DevicesUnavailable", b"DEVICE_UNAVAILABLE"),
             *(rb"Mps[A-Z]\w{1,40}", rb"MPS_[A-Z_]{1,40}"),
@@ -204,7 +204,7 @@ SIGNATURES = (
     _code(
         "compile",
         "A kernel could not be compiled at run time because the container lacks the driver's PTX compiler "
-        "(libnvidia-ptxjitcompiler). Check what the NVIDIA container toolkit mounts.",
+        "(libnvidia-ptxjitcompiler). Check the mounts of the NVIDIA container toolkit.",
         (b"JitCompilerNotFound", b"JIT_COMPILER_NOT_FOUND"),
         (b"PTX JIT compiler library not found",),
         more_specific_than=(
@@ -226,7 +226,7 @@ SIGNATURES = (
     ),
     _code(
         "settings_refused",
-        "A CUDA graph cannot hold what was captured. Disable CUDA graphs in the trainer or in torch.compile, or do "
+        "A CUDA graph cannot contain these operations. Disable CUDA graphs in the trainer or in torch.compile, or do "
         "not synchronize with the GPU, log or allocate during capture.",
         (rb"StreamCapture[A-Z]\w{1,30}", rb"STREAM_CAPTURE_[A-Z_]{1,30}", b"CapturedEvent", b"CAPTURED_EVENT"),
         (

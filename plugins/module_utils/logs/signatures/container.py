@@ -98,7 +98,7 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        "A port that the container publishes is in use on this node. Stop what an earlier run left there, or choose "
+        "A port that the container publishes is in use on this node. Stop the leftovers of an earlier run, or choose "
         "another port.",
         rb"failed: port is already allocated",
         sample="failed: port is already allocated",
@@ -147,7 +147,7 @@ SIGNATURES = (
     ),
     Signature(
         "container",
-        "The container engine refused to start the container. The message names the option, mount or device; compare "
+        "The container engine refused to start the container. The message shows the option, mount or device; compare "
         "it with the plan's container options.",
         rb"\[ERROR\] /\S{1,200}hooks\.d/\S{1,60} exited with return code|(?m:^docker: (?=[a-z'\"]))"
         rb"|Error response from daemon: (?!No such )|OCI permission denied|(?m:^FATAL: {3,9}(?=\S)"

@@ -17,7 +17,7 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "A process aborted because a check in native code failed. The line names the check; earlier output may have "
+        "A process aborted because a check in native code failed. The line shows the check; earlier output may have "
         "the cause.",
         rb":\d{1,6}: [^\r\n]{0,900}: Assertion `[^\r\n]{0,400}' failed|\] Check fail(?:ed|ure): "
         rb"|Check failure stack trace|terminate called without|pure virtual method called",

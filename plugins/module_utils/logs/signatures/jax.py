@@ -48,7 +48,7 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        "Another process holds the TPU. Stop it (the message may name its pid; lsof shows who has /dev/vfio or "
+        "Another process uses the TPU. Stop it (the message may give its pid; lsof shows who has /dev/vfio or "
         "/dev/accel open), and remove /tmp/libtpu_lockfile if it is left over.",
         rb"(?:libtpu\S{0,20}|The TPU) is already in use by|libtpu multi-process lockfile"
         rb"|/dev/(?:vfio|accel)[^\r\n]{0,60}Device or resource busy",
@@ -70,7 +70,7 @@ SIGNATURES = (
     ),
     Signature(
         "illegal_instruction",
-        "This node's CPU, or what the virtual machine exposes of it, lacks instructions that jaxlib was built for. "
+        "This node's CPU, or the part that the virtual machine exposes, lacks instructions that jaxlib was built for. "
         "Use another machine type, or a jaxlib built without them.",
         rb"jaxlib was built using",
         sample=(
@@ -177,7 +177,7 @@ SIGNATURES = (
     ),
     Signature(
         "address_in_use",
-        "The coordinator cannot listen on its port. Stop what an earlier run left there, or choose another port "
+        "The coordinator cannot listen on its port. Stop the leftovers of an earlier run, or choose another port "
         "(JAX_COORDINATOR_PORT), and check that its address belongs to the first node.",
         rb"Failed to add port to server|No address added out of|Failed to start RPC server",
         sample=("UNKNOWN: Failed to add port to server: No address added out of total 1 resolved for '[::]:1234'"),
@@ -278,7 +278,7 @@ SIGNATURES = (
     ),
     Signature(
         "compile",
-        "XLA could not link a kernel for this GPU. The lines before this one say what is missing; use an image whose "
+        "XLA could not link a kernel for this GPU. The lines before this one show the missing part; use an image whose "
         "ROCm and jaxlib were built for each other.",
         rb"(?m:^[^\r\n]{0,60}ld\.lld: error: )|INTERNAL: ld\.lld execute fail",
         more_specific_than=(
@@ -356,7 +356,7 @@ STATUSES = (
     ),
     Signature(
         "access_denied",
-        "A service denies access. Give this node credentials for what the message names.",
+        "A service denies access. Give this node credentials for the resource in the message.",
         _STATUS + rb"(?:PERMISSION_DENIED|UNAUTHENTICATED)\b|PERMISSION_DENIED: |UNAUTHENTICATED: ",
         name="status PERMISSION_DENIED",
         sample="PERMISSION_DENIED",

@@ -69,7 +69,7 @@ SIGNATURES = (
     Signature(
         "segmentation_fault",
         "A process crashed in native code, usually because libraries in the image do not match each other or the "
-        "driver. The frames around this line name the library.",
+        "driver. The frames around this line show the library.",
         rb"Segmentation fault|\bSIGSEGV\b|\]: segfault at |\] general protection fault"
         rb"|" + ENDED + rb"(?P<exit_code>-11|139|-8)\b|\b(?:free|malloc|munmap_chunk|realloc)\(\): [a-z]"
         rb"|double free or corruption|corrupted double-linked list|stack smashing detected"
@@ -185,7 +185,7 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "MPI ended the job. The lines around this one name the process; look for the cause in that process's earlier "
+        "MPI ended the job. The lines around this one show the process; look for the cause in that process's earlier "
         "output.",
         rb"(?:mpi|prte)run (?:noticed that|detected that|has exited due to) (?:process rank (?P<rank>\d{1,9}))?"
         rb"|MPI_ABORT was invoked on rank|(?m:^a non-zero exit code\. Per user-direction)"
@@ -212,7 +212,7 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "mpirun refuses to start the job this way. The lines around this one say what it needs, such as other hosts "
+        "mpirun refuses to start the job this way. The lines around this one show its needs, such as other hosts "
         "and slots, another --bind-to, --allow-run-as-root or srun --mpi=pmix.",
         rb"detected an attempt to run as root|direct launched using|would result in binding more"
         rb"|Your job failed to map|not included in the current allocation| in the hostfile:"

@@ -133,7 +133,7 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "NCCL or RCCL cannot do what its variables or its topology file ask for. Read the text after WARN, compare "
+        "NCCL or RCCL cannot follow its variables or its topology file. Read the text after WARN, compare "
         "the nodes, and check NCCL_ALGO, NCCL_PROTO, NCCL_IB_HCA, NCCL_COMM_ID and NCCL_TOPO_FILE.",
         rb"Net : No valid |WARN No algorithm/protocol available|WARN XML (?:\w{1,20} has wrong version|Parse "
         rb"|Mismatch )|WARN Could not open (?:MSCCL )?XML |WARN Invalid config [^\r\n]{1,60} attribute value"
@@ -147,7 +147,7 @@ SIGNATURES = (
     Signature(
         "gpu_error",
         "NVLink multicast or NVLink between nodes does not work. Check that nvidia-fabricmanager (and the IMEX "
-        "service) is running and that no other process holds the GPUs, or disable it (NCCL_NVLS_ENABLE=0, "
+        "service) is running and that no other process uses the GPUs, or disable it (NCCL_NVLS_ENABLE=0, "
         "NCCL_MNNVL_ENABLE=0).",
         rb"Failed to bind NVLink SHARP \(NVLS\)|MNNVL \([^)\r\n]{1,60}\) is available but not working",
         sample="Failed to bind NVLink SHARP (NVLS)",

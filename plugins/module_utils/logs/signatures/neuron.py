@@ -68,7 +68,7 @@ SIGNATURES = (
     ),
     Signature(
         "stale_process",
-        "Other processes hold the NeuronCores, or the program requests more than there are. Stop leftover processes "
+        "Other processes use the NeuronCores, or the program requests more than there are. Stop leftover processes "
         "(neuron-ls), and compare NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES with the processes per node.",
         rb"(?:Logical Neuron |Neuron)Core\(s\) not available",
         nearness=11,
@@ -108,7 +108,7 @@ SIGNATURES = (
     Signature(
         "no_gpu",
         "No NeuronCore is usable. Check neuron-ls, the driver (aws-neuronx-dkms), that /dev/neuron* is passed in, "
-        "that no other process holds the cores, and NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES.",
+        "that no other process uses the cores, and NEURON_RT_NUM_CORES and NEURON_RT_VISIBLE_CORES.",
         rb"No neuron device available|Could not open the (?:nd\d|device index)|Neuron [Rr]untime c(?:ould not"
         rb"|annot) be initialized|NERR_RESOURCE_NC|NRT_LOAD_NOT_ENOUGH_NC|nrt_\w{1,40}:? status=9\b"
         rb"|Unable to determine Neuron Driver version|(?:open|access) [^\r\n]{0,60}/dev/neuron"

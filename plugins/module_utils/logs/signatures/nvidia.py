@@ -36,7 +36,7 @@ SIGNATURES = (
     Signature(
         "no_gpu",
         "No GPU is usable. Check nvidia-smi on the node, the devices passed in (--gpus), CUDA_VISIBLE_DEVICES, and "
-        "whether another process holds the GPUs.",
+        "whether another process uses the GPUs.",
         rb"error from cudaGetDeviceCount|Torch not compiled with CUDA|No CUDA GPUs are available"
         rb"|Found no NVIDIA driver|couldn't communicate with the NVIDIA driver|devices?(?:\(s\))?(?: are"
         rb"| is)? busy or unavailable|Failed to initialize NVML: "

@@ -82,7 +82,7 @@ SIGNATURES = (
     Signature(
         "segmentation_fault",
         "Python itself crashed in native code, usually because libraries in the image do not match each other or the "
-        "driver. The stack below this line names the library.",
+        "driver. The stack below this line shows the library.",
         rb"Fatal Python error: ",
         name="crash of Python",
         sample="Fatal Python error: _PyEval_EvalFrameDefault: invalid frame",
@@ -204,7 +204,7 @@ SIGNATURES = (
     ),
     Signature(
         "settings_refused",
-        "The program does not support this combination of settings. The message says what it requires; correct the "
+        "The program does not support this combination of settings. The message gives the requirement; correct the "
         "config, or use an image that supports it.",
         rb"\bValidationError: \d|(?:omegaconf|hydra)\.errors\.\w{1,60}: |\b(?:Assertion|Value"
         rb"|NotImplemented)Error: [^\r\n]{0,300}(?:[ '\"`]--[a-z0-9]{2,40}-[a-z]|supported\b|compatible\b"
@@ -235,7 +235,7 @@ SIGNATURES = (
     ),
     Signature(
         "child_failed",
-        "An exception in native code ended a process. The next line, what(), names it; look for the cause in the "
+        "An exception in native code ended a process. The next line, what(), describes it; look for the cause in the "
         "earlier output.",
         rb"terminate called after throwing an instance of",
         name="any native exception",

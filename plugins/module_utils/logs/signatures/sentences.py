@@ -104,7 +104,7 @@ WORDS = (
     ),
     Signature(
         "access_denied",
-        "A service denies access. Give this node a token or credentials for what the message names.",
+        "A service denies access. Give this node a token or credentials for the resource in the message.",
         rb"(?i)\b40[13]\b.{0,60}(?:forbidden|unauthori[sz]ed|permission|denied)|http ?error 40[13]\b"
         rb"|not authori[sz]ed|(?:invalid|missing|no|expired|wrong) (?:\w{1,20} )?(?:credentials?|token|api key)",
     ),
@@ -117,7 +117,7 @@ WORDS = (
     Signature(
         "host_memory",
         "The host ran out of memory. Use fewer data workers or a smaller cache, or request more memory; the node's "
-        "kernel log names the process that used too much.",
+        "kernel log shows the process that used too much.",
         rb"(?i)(?!.{0,300}(?:\bgpu|\bhbm|\bvram|\bcuda|\bhip\b|\bdevice))"
         rb".{0,300}(?:\boom[- ]?kill|\bmem(?:ory)?\b.{0,60}exceed|exceed.{0,60}\bmemory|memory ?pressure"
         rb"|low on (?:resource: )?memory|cannot allocate memory)",
@@ -147,7 +147,7 @@ WORDS = (
     ),
     Signature(
         "settings_refused",
-        "A launch script or program rejects its input. Correct the variable or option that the line names.",
+        "A launch script or program rejects its input. Correct the variable or option in the line.",
         rb"unbound variable|[Ss]yntax error|[Ii]llegal option|[Ii]nvalid option|[Uu]nrecogni[sz]ed option"
         rb"|bad substitution|\binvalid choice: |error: (?:argument |unrecognized arguments|the following arguments)",
     ),
@@ -183,7 +183,7 @@ WORDS = (
     ),
     Signature(
         "child_failed",
-        "A training process crashed. The line names it; earlier output may have the cause.",
+        "A training process crashed. The line shows it; earlier output may have the cause.",
         rb"panicked at |^panic: |terminated abnormally with signal|\bgoroutine \d|\bcore dumped\b",
     ),
 )

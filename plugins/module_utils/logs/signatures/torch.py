@@ -100,7 +100,7 @@ SIGNATURES = (
     ),
     Signature(
         "peer_died",
-        "A rank did not reach the barrier, or went away in it. Check the log of the rank that the message names.",
+        "A rank did not reach the barrier, or went away in it. Check that rank's log; the message gives the rank.",
         rb"reached monitoredBarrier, but received errors while waiting [^\r\n]{0,60}rank (?P<rank>\d{1,9})",
         sample=(
             "RuntimeError: Rank 0 reached monitoredBarrier, but received errors while waiting for odd from rank 5."

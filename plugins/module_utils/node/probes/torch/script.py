@@ -38,11 +38,11 @@ def main() -> int:
     parser.add_argument("--device", type=int, help="measure this GPU alone")
     parser.add_argument("--count", action="store_true", help="only print how many GPUs there are")
     parser.add_argument("--nodes", type=int, default=1, help="nodes that work together")
-    parser.add_argument("--works", nargs="*", default=["all_reduce"], help="what they do together")
+    parser.add_argument("--works", nargs="*", default=["all_reduce"], help="their joint operations")
     parser.add_argument("--node", type=int, default=0, help="the number of this node among them")
     parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
     parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other nodes")
-    parser.add_argument("--limit", type=float, default=35.0, help="seconds after which a GPU is not waited for")
+    parser.add_argument("--limit", type=float, default=35.0, help="seconds to wait for a GPU")
     asked = parser.parse_args()
     deadline = time.monotonic() + asked.limit
     import torch  # noqa: PLC0415 - nodes read this file without it
