@@ -21,10 +21,10 @@ REPOSITORY = "https://github.com/trainops/cluster/blob/main"
 
 REFERENCE = "Plugins and roles"
 
-# Pages that stand elsewhere in the repository, by their name on the site.
+# Pages elsewhere in the repository, by their name on the site.
 MOVED = {"contributing.md": ROOT / "CONTRIBUTING.md", "changelog.md": ROOT / "CHANGELOG.md"}
 PICTURES = (".svg", ".png")
-# In the index this line stands for all pages of docs/ that it does not name.
+# In the index, this line stands for all other pages of docs/.
 OTHERS = "others"
 
 _CONTENTS = re.compile(r"^\.\. contents::\n(?:   :.*\n)*", re.MULTILINE)
@@ -41,7 +41,7 @@ def pages() -> dict[str, Path]:
 def site_text(text: str, source: Path) -> str:
     """Return a page with its relative links pointing to pages of the site, or into the repository for all other files.
 
-    Raises ValueError where a link leads to nothing.
+    Raises ValueError if a link leads to nothing.
     """
     names = {path: name for name, path in pages().items()}
     missing = []
@@ -99,7 +99,7 @@ def reference_text(text: str) -> str:
 
 
 def write_reference(folder: Path) -> None:
-    """Write a page for each plugin and role, from what `ansible-doc` reports them."""
+    """Write a page for each plugin and role, from the output of `ansible-doc`."""
     folder.mkdir()
     command = ["antsibull-docs", "collection", "--use-current", "--squash-hierarchy", "--fail-on-error"]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
@@ -109,7 +109,7 @@ def write_reference(folder: Path) -> None:
 
 
 def fetched(site: Path) -> list[str]:
-    """Return what pages would fetch from elsewhere when they are read: pictures, scripts and styles."""
+    """Return everything that pages would fetch from elsewhere when they are read: pictures, scripts and styles."""
     loads = re.compile(
         r'<(?:script|img|iframe)[^>]*\ssrc="((?:https?:)?//[^"]*)|<link[^>]*rel="stylesheet"[^>]*href="(https?:[^"]*)'
     )

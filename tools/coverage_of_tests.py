@@ -10,8 +10,8 @@ It needs coverage.py (`pip install coverage`) beside `requirements-dev.txt`. Mea
 pytest and its workers, commands of Ansible that are forked, with their own workers, and those started as a user starts
 them. Each line has the test as its context, or none if it ran as a module was imported or between tests.
 
-Programs of nodes are not measured: they are sent as text, so their lines belong to no file, and run without `site`,
-which is what starts coverage.py. A process that is killed leaves nothing.
+Programs of nodes are not measured: they are sent as text, so their lines belong to no file, and they run without
+`site`, which starts coverage.py. A killed process leaves nothing.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ umount --lazy mnt
 def pip_settings(root: Path, home: Path) -> tuple[dict[str, str], list[str]]:
     """Copy pip's configuration into a root file system; return its variables, and the local folders in it.
 
-    What is in this user's home goes to ``home`` there, such as ``/root``.
+    Files in this user's home go to ``home`` there, such as ``/root``.
     """
     text = ""
     for source in filter(Path.exists, PIP):

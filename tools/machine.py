@@ -58,7 +58,7 @@ def may_install() -> list[str] | None:
 
 
 def install(packages: list[str], before: list[str]) -> None:
-    """Install packages; where that fails for all at once, each one alone."""
+    """Install packages; if that fails for all at once, each one alone."""
     apt_get = [*before, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--yes"]
     arguments = ["install", "--no-install-recommends"]
     subprocess.run([*apt_get, "update"], check=False)

@@ -29,7 +29,7 @@ _OF_SEEN = ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "
 
 
 class Run(t.NamedTuple):
-    """A run of so many nodes; one may hang its GPU at a step, and one may take this much longer for each step."""
+    """A run of this many nodes; one may hang its GPU at a step, and one may take this much longer for each step."""
 
     name: str
     nodes: int

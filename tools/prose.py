@@ -145,7 +145,7 @@ def faults(name: str, text: str) -> Iterator[str]:
             for found in re.finditer(word, paragraph):
                 around = paragraph[max(0, found.start() - 30) : found.end() + 30]
                 yield f'{name}:{line}: {found[0].strip()!r} in "…{around}…"; write: {better}'
-        # A cell of a table is no sentence, but often a list.
+        # A cell of a table is not a sentence, but often a list.
         for sentence in [] if paragraph.startswith("|") else _END.split(paragraph):
             if (words := len(sentence.split())) > MOST_WORDS:
                 yield f'{name}:{line}: a sentence of {words} words: "{sentence[:80]}…"; at most {MOST_WORDS}'

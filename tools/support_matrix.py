@@ -60,7 +60,7 @@ def closing(sessions: list[Session]) -> str:
 def part_of(cells: list[Session], python: str) -> list[str]:
     """Return two of the listed cells: the oldest ansible-core on ``python`` (``3.11``), and the newest sanity tests.
 
-    A cell needs a Python of this machine: nox lists its path, or its version alone where there is none.
+    A cell needs a Python of this machine: nox lists its path, or only its version if it is missing.
     """
     there = [cell for cell in cells if cell["python"] and Path(cell["python"]).is_absolute()]
     there.sort(key=lambda cell: [int(number) for number in cell["call_spec"]["core"].split(".")])
@@ -76,7 +76,7 @@ def nox(*arguments: str, stderr: int | None = None) -> subprocess.CompletedProce
 
 
 def ran(cell: str) -> Session:
-    """Run a cell, print all that it said when it ends, and return what nox reports of it."""
+    """Run a cell, print all of its output when it ends, and return nox's report of it."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         done = nox("--session", cell, "--report", str(report), stderr=subprocess.STDOUT)

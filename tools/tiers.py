@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs tiers of tests one after the other, and ends with one table of skipped tests and one count for all of them.
 
-Arguments are names of tiers. What follows ``--`` takes the place of a tier's own arguments of pytest, and its name may
-then be any. The exit status is 0 only if every tier ran tests and none of them failed.
+Arguments are names of tiers. Arguments after ``--`` replace a tier's own arguments of pytest, and its name may then be
+any. The exit status is 0 only if every tier ran tests and none of them failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from not_run import NO_TABLE, table
 
-# What takes longest comes first, so that no core waits for another at the end.
+# The longest come first, so that no core waits for another at the end.
 FOLDERS: t.Final = ("tests/end_to_end", "tests/house", "tests/unit")
 TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "test": (*FOLDERS, "-m", "not slow"),
@@ -38,7 +38,7 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "alone": ("tests/integration", *FOLDERS, "-m", "measures", "-n0"),
 }
 _OF_SEVERAL: t.Final = ("rest", "alone")
-# Exit statuses of pytest: tests failed; interrupted, as by a file that cannot be imported; no test was there.
+# Exit statuses of pytest: tests failed; interrupted, for example by a file that cannot be imported; no test found.
 _FAILED, _INTERRUPTED, _NOTHING_COLLECTED = 1, 2, 5
 # pytest-xdist adds the group of a test to its name.
 _GROUP: t.Final = re.compile(r"@[^@\]]*$")
@@ -46,9 +46,9 @@ _GROUP: t.Final = re.compile(r"@[^@\]]*$")
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of the tests of a tier: how many passed, which failed, and why others were skipped.
+    """The results of a tier's tests: how many passed, which failed, and why others were skipped.
 
-    ``fault`` says in words what is wrong with the run as a whole; it counts as a failure.
+    ``fault`` says in words what is wrong with the whole run; it counts as a failure.
     """
 
     tier: str
@@ -133,7 +133,7 @@ def run_tier(tier: str, arguments: t.Sequence[str]) -> Outcome:
 
 
 def chosen(arguments: t.Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the arguments of pytest for each tier that is asked for; raise ValueError where one is not known."""
+    """Return the arguments of pytest for each requested tier; raise ValueError for an unknown one."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     names, own = arguments[:end], tuple(arguments[end + 1 :])
     if not names:

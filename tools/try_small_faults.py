@@ -6,12 +6,12 @@
     tools/try_small_faults.py --reach .coverage >small_faults.md  # try each, and write the table
 
 The whole suite for each fault would take hours. Instead a coverage database with a context for each test (`--reach`, of
-`tools/coverage_of_tests.py`) says which tests reach the changed line, or the file where a line runs only as it is
-imported. Run are, with `-x` and within the limits below: first tests of `make test`, those that reach the fewest lines
-first; then mypy; then tests marked slow and those on real nodes. Coverage does not see programs that travel to nodes as
-text, so faults in `module_utils` and `modules` get a selection by the names of files as well. A test has caught a fault
-if it fails twice with the fault and passes without. So "nobody" means none of the selected tests; "time limit" there
-means that not even all of these ran.
+`tools/coverage_of_tests.py`) says which tests reach the changed line, or the file if a line runs only on import. With
+`-x` and within the limits below, the order is: tests of `make test`, starting with those that reach the fewest lines;
+then mypy; then tests marked slow and those on real nodes. Coverage does not see programs that travel to nodes as text,
+so faults in `module_utils` and `modules` get a selection by the names of files as well. A test has caught a fault if it
+fails twice with the fault and passes without. So "nobody" means none of the selected tests; "time limit" there means
+that not even all of these ran.
 
 Results are appended to `--results`, and faults listed there are not tried again. Faults are tried in copies of the last
 commit.
@@ -60,7 +60,7 @@ OF_NODES_LONG: t.Final = tuple(
     )
 )
 OF_MAKE_TEST: t.Final = ("tests/unit/", "tests/house/", "tests/end_to_end/")
-# What a fault makes a test eat must not take the machine down.
+# A fault that makes a test eat memory must not take the machine down.
 MOST_BYTES: t.Final = 8 << 30
 
 
@@ -81,10 +81,10 @@ class Reach:
             self.sizes[self.tests.get(number, "")] += size
 
     def of(self, fault: Fault) -> list[str]:
-        """Return the tests that reach a fault, or its file where only its import does, the smallest first."""
+        """Return the tests that reach a fault, or its file if only its import does, the smallest first."""
         for first, last in (fault.line, fault.line), (fault.first, fault.last), (1, 1 << 30):
             if fault.kind in ("branch", "return") and last < fault.first:
-                continue  # whoever does not go on into the branch sees no difference
+                continue  # a caller that does not enter the branch sees no difference
             found = {
                 self.tests[number]
                 for (number,) in self.connection.execute(
@@ -160,7 +160,7 @@ class Copy:
             return None if status is None else False, failed or hung
 
     def catcher(self, fault: Fault, tests: list[str], stamp: int, seconds: float) -> tuple[str, str]:
-        """Return the test that notices a fault, if any, and what kept some from being tried, if anything did."""
+        """Return the test that notices a fault, if any, and the reason if some could not be tried."""
         end, doubted = time.monotonic() + seconds, 0
         while tests and time.monotonic() < end:
             with self.having(fault, stamp):
@@ -179,13 +179,13 @@ class Copy:
         return "", "time limit" if tests else f"{doubted} failed without the fault as well" if doubted else ""
 
     def clean(self) -> None:
-        """Remove what tests left, but for what only makes them faster."""
+        """Remove the leftovers of tests, but for files that only make them faster."""
         kept = [word for name in (".venv", "__pycache__", ".mypy_cache") for word in ("-e", name)]
         subprocess.run(["git", "clean", "-fdxq", *kept], cwd=self.folder, check=False)
 
 
 def some(tests: t.Sequence[str], most: int) -> list[str]:
-    """Return at most so many, evenly from all."""
+    """Return at most this many, evenly from all."""
     return [tests[number * len(tests) // most] for number in range(most)] if len(tests) > most else list(tests)
 
 

@@ -54,7 +54,7 @@ def documents() -> dict[Path, str]:
 
 
 def _option_files() -> dict[Path, str]:
-    """Return the files that document the options of a plan, and those that are made of such documentation."""
+    """Return the files that document the options of a plan, and files made from such documentation."""
     modules = {path: path.read_text("utf-8") for path in sorted((ROOT / "plugins/modules").glob("*.py"))}
     metrics, isolate = (ROOT / f"plugins/modules/training_{name}.py" for name in ("metrics", "isolate"))
     modules |= {metrics: _options.with_frameworks(modules[metrics]), isolate: with_probes(modules[isolate])}

@@ -59,7 +59,7 @@ Key = dict[str, t.Any]
 
 
 def keys_of(wheel: Path) -> dict[str, Key]:
-    """Return the keys of one MaxText, each with ``type`` and, as far as they are known, its bounds and default."""
+    """Return the keys of one MaxText, each with ``type`` and, as far as known, its bounds and default."""
     with zipfile.ZipFile(wheel) as archive:
         base = _member(archive, "configs/base.yml")
         defaults: dict[str, t.Any] = yaml.safe_load(base or "")
@@ -86,7 +86,7 @@ def _member(archive: zipfile.ZipFile, path: str) -> str | None:
 
 
 def _typed_keys(types: ast.Module, common: ast.Module) -> dict[str, Key]:
-    """Return the fields of the classes that make up MaxTextConfig, but for those that MaxText derives itself."""
+    """Return the fields of the classes that make up MaxTextConfig, except those that MaxText derives itself."""
     classes = {node.name: node for module in (common, types) for node in module.body if isinstance(node, ast.ClassDef)}
     aliases = {
         node.targets[0].id: node.value
@@ -149,7 +149,7 @@ def _of_class(node: ast.ClassDef) -> Key:
 def merged(versions: t.Mapping[str, dict[str, Key]]) -> dict[str, Key]:
     """Return all keys, each as its newest version has it, with ``since`` and, for one that is gone, ``until``.
 
-    Of the values that a key may have, all that any version knows are there.
+    The possible values of a key include all that any version knows.
     """
     keys: dict[str, Key] = {}
     for version, known in versions.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the page of the checks shows: all of them, by the row of the ledger that they are of."""
+"""The contents of the page on checks: all of them, by their row of the ledger."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ _LONGEST_LINE = 120
 
 
 def as_json(value: t.Any, indent: str = "") -> str:
-    """Return a value as JSON, each part of it on one line where that is not too long."""
+    """Return a value as JSON, each part of it on one line if that is not too long."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(indent) + len(flat) <= _LONGEST_LINE:
         return flat

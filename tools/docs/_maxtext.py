@@ -44,7 +44,7 @@ def values() -> dict[str, str]:
 
 
 def _since(name: str, field: FieldInfo) -> str:
-    """Return the MaxText that brought a key of the branch, empty for what does not reach MaxText by its own name."""
+    """Return the MaxText that brought a key of the branch, empty if the key does not reach MaxText by its own name."""
     return KEYS[name].since if variable_of(field) == name and name in KEYS else since_of(field)
 
 

@@ -61,7 +61,7 @@ def option(field: FieldInfo) -> dict[str, t.Any]:
 
 
 def with_plan_options(specs: str) -> str:
-    """Return the text of a role's argument_specs with the options of a plan at its end, behind the line for them."""
+    """Return the text of a role's argument_specs with a plan's options at its end, after the line for them."""
     head, line, _options = specs.partition(f"{WRITTEN}\n")
     if not line:
         raise ValueError(f"argument_specs.yml lacks the line {WRITTEN!r}")
@@ -121,7 +121,7 @@ def fragment() -> str:
 
 
 class _Indented(yaml.SafeDumper):
-    """Lists stand indented, as in all of our files."""
+    """Lists are indented, as in all of our files."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
         super().increase_indent(flow, indentless=False)

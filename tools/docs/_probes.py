@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the module training_isolate says of the probes: their names, and which of them run only if they are named."""
+"""The text of the module training_isolate about the probes: their names, and the ones that run only on request."""
 
 from __future__ import annotations
 

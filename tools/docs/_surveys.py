@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AWX asks before it plays a playbook, made of the roles' documentation.
+"""AWX's questions before it runs a playbook, made from the roles' documentation.
 
 A question has the type of its variable, so AWX accepts the same answers as a plan. Rules of AWX:
 https://docs.ansible.com/automation-controller, "Surveys".
@@ -19,8 +19,8 @@ _LARGEST = 2**31 - 1
 # The least and the most of numbers that have limits of their own.
 _BOUNDS = {"isolate_budget": (1, 1440), "isolate_quarantine_days": (0, 36500)}
 
-# Only what differs from run to run: an answer overrides the inventory, which describes the cluster. AWX passes an empty
-# text for an answer that is left out, so the GPU is asked only where no inventory says it.
+# Only values that differ from run to run: an answer overrides the inventory, which describes the cluster. AWX passes an
+# empty text for an omitted answer, so the GPU is asked only if no inventory sets it.
 _PLANNED = ("training_config", "training_model")
 _RUN = (
     *_PLANNED,
@@ -114,7 +114,7 @@ _REQUIRED = {
 }
 # Ansible's own documentation says C(auto).
 _MARKUP = re.compile(r"\b[A-Z]\(([^)]*)\)")
-# A config to begin with. It is no default: its placeholders have to be filled in first.
+# A config to begin with. It is not a default: its placeholders have to be filled in first.
 _CONFIGS = {
     "megatron_each": "examples/megatron/mi3xx_megatron_llama_single.json",
     "maxtext": "examples/maxtext/2_nodes_mi300x_llama_3_1_70b.json",
@@ -172,7 +172,7 @@ def _answer(option: dict[str, t.Any], required: bool, least: int, most: int) -> 
     if option["type"] == "str" and "choices" in option:
         return _choice(option["choices"], default)
     if option["type"] == "list" and "choices" in option:
-        # AWX leaves out a list that nobody chose from.
+        # AWX leaves out a list without a choice.
         return {"type": "multiselect", "required": False, "choices": option["choices"], "default": ""}
     if option["type"] in ("int", "float"):
         kind_of_number = "float" if option["type"] == "float" else "integer"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# Of stamps that tell no year: a leap year, so that every day is one of it.
+# For stamps without a year: a leap year, so that every day exists in it.
 NO_YEAR = 2000
 
 _ZONE = re.compile(rb"(?:Z|([+-])(\d\d):?(\d\d))\Z")
@@ -18,7 +18,7 @@ def seconds_of(stamp: bytes) -> float:
 
 
 def seconds_without_year(month: bytes, day: bytes, time: bytes) -> float:
-    """Return the seconds of a stamp of absl, as of the year `NO_YEAR`; raises ValueError for no time."""
+    """Return the seconds of a stamp of absl, in the year `NO_YEAR`; raises ValueError if it is not a time."""
     return _minute(b"%d-%b-%b %b" % (NO_YEAR, month, day, time[:5])) + float(time[6:])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the reading of a log stands: a *cursor*, plain data that survives JSON::
+"""The state of reading a log: a *cursor*, plain data that survives JSON::
 
 {"offset": 5120, "fingerprint": 2774340567, "memory": {},
  "attempt": 1, "step": 7, "steps_seen": 7, "steps_total": 30,
@@ -16,7 +16,7 @@ from .starts import Start
 
 
 class Seen(t.TypedDict):
-    """What the log said so far beside its steps.
+    """The facts from the log so far beside its steps.
 
     ``transports`` lists what ``named_networks`` found in the whole log, sorted. ``world_size`` is the last number of
     ranks that a process reported, or None. ``settings`` is the result of ``add_settings``, ``ranks`` of ``add_ranks``,
@@ -34,7 +34,7 @@ class Seen(t.TypedDict):
 
 
 class Cursor(Seen):
-    """Where the reading of a log stands.
+    """How far a log has been read.
 
     ``offset`` is the number of bytes read, and ``fingerprint`` a checksum of the last of them: it shows when a log was
     replaced or cut off. ``step`` and ``steps_total`` come from the last step line and are None before the first;

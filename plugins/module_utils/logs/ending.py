@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log says after its last steps: failures of a known class, unusual lines, and that the training is over.
+"""The part of a log after its last steps: failures of a known class, unusual lines, and the end of the training.
 
 Only a line that a signature knows, and that the program does not itself call a warning, is a failure here. A line that
 merely sounds like one is unusual: it is shown, and decides nothing.
@@ -22,11 +22,11 @@ from .signature import LINE_CHARACTERS, Failure, Signature, is_warning
 from .signatures.sentences import sentence_class
 from .text import line_start
 
-# A failure that so many steps follow was survived. One is not enough: ranks print on while another one has failed.
+# A failure that this many steps follow was survived. One is not enough: ranks still print after another one has failed.
 STEPS_TO_SURVIVE = 3
-# A failure further in front of the end is not looked for.
+# Failures further from the end are ignored.
 _LAST_BYTES = 64 << 20
-# Where the last steps are looked for first, in a log and in lines of it: to take all of it apart would take long.
+# The bytes at the end of a log, and of its lines, that are searched for the last steps first: parsing all is slow.
 _FIRST_LOOK_BYTES = 64 << 10
 _LAST_STEPS_BYTES = 8 << 10
 
@@ -52,10 +52,10 @@ _OF_GOOD_RUNS = re.compile(
 _WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
 _HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
 _FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
-# So much of what follows the last step is looked at for unusual lines, at its begin and at its end.
+# How many bytes after the last step are searched for unusual lines, at the beginning and at the end.
 _UNUSUAL_BYTES = 64 << 10
 _UNUSUAL_LINES = 3
-# So much of a log is looked at where nothing says when its rank began to train.
+# How many bytes of a log are searched if nothing says when its rank began to train.
 _CLOSING_BYTES = 4 << 10
 
 
@@ -75,9 +75,9 @@ class End(t.TypedDict):
 def end_of_training(path: str, framework: str) -> End:
     """Return how a log ends.
 
-    Its failures are those that too few steps follow to know them survived; of a rank that prints no steps, those after
-    the last text that shows it to train. A log that does not exist says nothing; raises OSError for one that cannot be
-    read.
+    Its failures are the ones with too few steps after them to count as survived; for a rank that prints no steps, the
+    failures after its last sign of training. A log that does not exist gives nothing; raises OSError for one that
+    cannot be read.
     """
     grammar = grammar_of(framework)
     size, text = _FIRST_LOOK_BYTES, end_of(path, _FIRST_LOOK_BYTES)
@@ -99,7 +99,7 @@ def end_of_training(path: str, framework: str) -> End:
         }
     few = begin_of_few(text, grammar, STEPS_TO_SURVIVE)
     behind = glued + text[begin:]
-    # Ranks print when their buffers are full: the one that says the end may come before another one's last steps.
+    # Ranks print when their buffers are full: the end may be printed before another rank's last steps.
     failures = only_errors(find_failures(Piece(text[few or begin :])))
     return {
         "failures_at_end": failures or _unwritten(Piece(text), grammar),
@@ -109,7 +109,7 @@ def end_of_training(path: str, framework: str) -> End:
 
 
 def only_errors(failures: t.Iterable[Failure]) -> list[Failure]:
-    """Return the failures without warnings, and without what good runs print as their processes end."""
+    """Return the failures without warnings, and without the lines that good runs print as their processes end."""
     return [
         one
         for one in failures
@@ -129,7 +129,7 @@ def _behind_fields(line: bytes) -> bytes:
 
 
 def last_sign(signs: t.Iterable[bytes], piece: Piece) -> int:
-    """Return where the line ends that has the last of the texts in a piece, or 0 where none is there."""
+    """Return the end of the line with the last of the texts in a piece, or 0 if there is none."""
     last = max((piece.text.rfind(sign) for sign in signs if piece.find(sign, 0) >= 0), default=-1)
     return last + 1 if last < 0 else (piece.text.find(b"\n", last) + 1 or len(piece.text))
 
@@ -153,7 +153,7 @@ def _unusual(text: bytes, grammar: Grammar) -> list[Failure]:
 
 
 def _unwritten(piece: Piece, grammar: Grammar) -> list[Failure]:
-    """Return the last checkpoint that the process began to write, where nothing says that it was written."""
+    """Return the last checkpoint that the process began to write, if nothing says that it was written."""
     if grammar.saves is None:
         return []
     begin, ends = grammar.saves
@@ -167,7 +167,7 @@ def _unwritten(piece: Piece, grammar: Grammar) -> list[Failure]:
 
 
 def _is_written(begun: bytes, behind: bytes, ends: t.Iterable[bytes]) -> bool:
-    """Tell whether what follows says that it was written: of its own iteration, where both say theirs."""
+    """Tell whether the following text says that it was written, for the same iteration if both give theirs."""
     of_which = _ITERATION.search(begun)
     written = re.findall(rb"(?:" + b"|".join(map(re.escape, ends)) + rb")[^\r\n]*", behind)
     said = [found.group(1) for found in map(_ITERATION.search, written) if found]
@@ -181,7 +181,7 @@ def _is_of_helpers(traceback: bytes, grammar: Grammar) -> bool:
 
 
 def end_of(path: str, size: int = _LAST_BYTES) -> bytes:
-    """Return the last bytes of a log, none where it does not exist; raises OSError for one that cannot be read."""
+    """Return the last bytes of a log, empty if it does not exist; raises OSError for one that cannot be read."""
     try:
         with open(path, "rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - size))
@@ -210,6 +210,6 @@ def begin_of_few(text: bytes, grammar: Grammar, steps: int) -> int:
 
 
 def _few_behind(text: bytes, place: int, grammar: Grammar, steps: int) -> bool:
-    """Return whether fewer than ``steps`` steps stand in the line of the place and after it."""
+    """Return whether fewer than ``steps`` steps are in the line at the position and after it."""
     found = grammar.parse(Piece(text[line_start(text, place) :]), {})
     return sum(1 for _step in groupby(found, itemgetter("step"))) < steps

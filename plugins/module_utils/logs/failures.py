@@ -56,7 +56,7 @@ _RAISED_AGAIN = b"Original Traceback (most recent call last):"
 _CAUGHT_IN_A_WORKER = re.compile(
     rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
 )
-# What fails as an object is deleted or the process ends, which Python and wandb print and go on.
+# Errors while an object is deleted or the process ends: Python and wandb print them and go on.
 _GOES_ON = (b"Exception ignored ", b"Error in atexit._run_exitfuncs:", b"wandb: ERROR Problem finishing run")
 _IGNORED = rb"(?:" + b"|".join(map(re.escape, _GOES_ON)) + rb")"
 _TRACEBACK = re.escape(TRACEBACK) + rb"\r?\n(?:(?P=prefix)[ \t][^\n]*\n){0,300}(?P=prefix)\S[^\n]*\n?"
@@ -68,7 +68,7 @@ IGNORED = re.compile(
     + _TRACEBACK
     + rb"){0,9}"
 )
-# Of them, what finds its modules, files and processes gone.
+# Those of them that find their modules, files and processes gone.
 _GONE = re.compile(
     rb"\b(?:(?:Import|Attribute|Type|Name|Key|Value|Assertion|FileNotFound)Error\b|OSError: \[Errno (?:9|39)\])"
 )
@@ -86,12 +86,12 @@ _MESSAGES = (
     ),
     *((text, rb"\n[^\n]*\n") for text in _GOES_ON),
     (b"Root Cause (first observed failure):", rb"exitcode\s{1,9}: "),
-    # Whether the program goes on without the package, the line after next says.
+    # The line after next says whether the program goes on without the package.
     (b"ModuleNotFoundError: ", rb"(?:\n[^\n]*){3}"),
     (b"ImportError: ", rb"(?:\n[^\n]*){3}"),
     (b"(stopped sending heartbeats):", rb"/task:\d+|\n[^\n]*\n"),
     (b"nothing was started:", rb"\n[^\r\n]+[\r\n]"),
-    # Of these two, the other one may follow within a few lines.
+    # After one of these two, the other may follow within a few lines.
     (b"DEADLINE_EXCEEDED", rb"RegisterTask|(?:[^\n]*\n){4}"),
     (b"/RegisterTask:", rb"Deadline Exceeded|(?:[^\n]*\n){4}"),
 )
@@ -115,7 +115,7 @@ def failures_with_places(piece: Piece) -> list[tuple[int, Failure]]:
     excerpt, begins = _excerpt(piece)
     if not excerpt:
         return []
-    # where a line begins in the text -> its failure, or None beyond the first few of a class
+    # beginning of a line in the text -> its failure, or None beyond the first few of a class
     ignored = _ignored(text, piece.find)
     found_at: dict[int, Failure | None] = dict.fromkeys(_caught(text, piece.find, ignored))
     for signature, matches in _matches(excerpt):
@@ -133,7 +133,7 @@ def failures_with_places(piece: Piece) -> list[tuple[int, Failure]]:
     of_tracebacks = {start for lines in raised.values() for start, _text, _last in lines}
     for alone in ALONE.finditer(excerpt):
         start = _place(begins, alone.start())
-        # Ray puts an exception's name in front of its frames, too: RayTaskError(KeyError).
+        # Ray puts an exception's name before its frames too: RayTaskError(KeyError).
         of_ray = excerpt.startswith(b"(", alone.end("name")) and _FRAME.match(text, line_end(text, start))
         if not of_ray and start not in found_at and start not in of_tracebacks:
             line = excerpt[alone.start("name") : alone.end()]
@@ -198,7 +198,7 @@ def _excerpt(piece: Piece) -> tuple[bytes, list[tuple[int, int]]]:
 def _needles_in(text: bytes) -> list[tuple[bytes, int]]:
     """Return the needles that the text contains, with their reach; no needle contains a digit.
 
-    Lines that differ are made of few words: a needle is looked for where its longest word is one of theirs.
+    Different lines share few words, so a needle is searched only where its longest word occurs.
     """
     lines = distinct_lines(without_digits(text))
     words = b" ".join(set(lines.split())) if len(lines) < len(text) else lines
@@ -207,7 +207,7 @@ def _needles_in(text: bytes) -> list[tuple[bytes, int]]:
 
 
 def _place(begins: list[tuple[int, int]], position: int) -> int:
-    """Return where a position of the excerpt stands in the text."""
+    """Return the position in the text of a position in the excerpt."""
     in_excerpt, in_text = begins[bisect_right(begins, (position, sys.maxsize)) - 1]
     return in_text + position - in_excerpt
 
@@ -265,7 +265,7 @@ def _leave_to_next_lines(
     text: bytes,
     raised: dict[Signature, list[tuple[int, bytes, re.Match[bytes]]]],
 ) -> None:
-    """Leave out the exceptions whose message begins on a line after their name, where a signature knows that line."""
+    """Leave out the exceptions whose message begins on a line after their name, if a signature knows that line."""
     told = [start for start, failure in found_at.items() if failure]
     for signature, lines in raised.items():
         raised[signature] = []
@@ -279,12 +279,12 @@ def _leave_to_next_lines(
 
 
 def is_of_exit(failure: Failure) -> bool:
-    """Return whether a failure was met as the process ended, and is none of the machine."""
+    """Return whether a failure occurred as the process ended, and is not the machine's."""
     return failure["blame"] >= _FIRST_OF_PROGRAM and bool(re.match(_IGNORED, failure["line"].encode()))
 
 
 def _ignored(text: bytes, find: Find) -> dict[int, str]:
-    """Return where the lines begin of what fails as an object is deleted or the process ends, with the line above."""
+    """Return the beginnings of the lines that fail as an object is deleted or the process ends, with the line above."""
     above: dict[int, str] = {}
     for block in IGNORED.finditer(text) if any(find(mark, 0) >= 0 for mark in _GOES_ON) else ():
         heading = block.group().partition(b"\n")[0].decode("utf-8", "replace").strip()
@@ -293,7 +293,7 @@ def _ignored(text: bytes, find: Find) -> dict[int, str]:
 
 
 def _caught(text: bytes, find: Find, ignored: Iterable[int]) -> Iterator[int]:
-    """Yield where the lines begin whose exception is no cause: the program went on, or another line has it."""
+    """Yield the beginnings of lines whose exception is not the cause: the program went on, or another line has it."""
     for mark, pattern in ((_CAUGHT, _CAUGHT_IMPORT), (_RAISED_AGAIN, _CAUGHT_IN_A_WORKER)):
         if find(mark, 0) >= 0:
             for match in pattern.finditer(text):
@@ -308,13 +308,13 @@ def _exceptions(text: bytes, find: Find) -> Iterator[tuple[re.Match[bytes], list
         lasts = list(_last_lines(text, begin))
         yield from lasts
         end = lasts[-1][0].end() if lasts else begin + len(TRACEBACK)
-        # Where as many have ended as have begun, none is looked at again.
+        # Once as many have ended as have begun, none is looked at again.
         all_ended = text.count(TRACEBACK, begin, end) == len(lasts)
         begin = find(TRACEBACK, end if all_ended else begin + len(TRACEBACK))
 
 
 def _files_above(text: bytes, start: int) -> list[bytes]:
-    """Return the files of the frames right above a line, the innermost last, where a traceback's head is missing."""
+    """Return the files of the frames right above a line, the innermost last, if the traceback's head is missing."""
     files: list[bytes] = []
     end = start - 1
     while end > max(0, start - _NEAR_BYTES):
@@ -330,7 +330,7 @@ def _files_above(text: bytes, start: int) -> list[bytes]:
 
 
 def _last_lines(text: bytes, begin: int) -> Iterator[tuple[re.Match[bytes], list[bytes]]]:
-    """Yield the last line of a traceback, and of those that began before it came: ranks print between each other."""
+    """Yield the last line of a traceback, and of tracebacks that began before it: ranks print between each other."""
     # So only lines with the same prefix belong here.
     prefix = text[max(line_start(text, begin), begin - _PREFIX_BYTES) : begin]
     if b"\n" + prefix not in text[begin : begin + _NEAR_BYTES]:

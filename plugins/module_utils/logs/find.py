@@ -21,12 +21,12 @@ _LARGE_BYTES = 8 << 10
 
 @lru_cache(maxsize=None)
 def _finders_of_the_c_library() -> Callable[[bytes], tuple[Find, FindAll]] | None:
-    """Return ``_finders`` for texts without zero bytes that uses the C library, or None where that cannot be had.
+    """Return ``_finders`` for texts without zero bytes that uses the C library, or None if it is not available.
 
-    ``bytes.find`` looks at 1 to 5 bytes at a time, glibc's strstr at 16 to 64: measured, it is 10 to 30 times as fast.
-    That decides here, because dozens of texts are looked for, and nearly all of a log has none of them.
+    ``bytes.find`` looks at 1 to 5 bytes at a time, glibc's strstr at 16 to 64: it measured 10 to 30 times as fast. That
+    matters here, because dozens of texts are searched for, and nearly all of a log contains none of them.
     """
-    # Only of CPython it is known that bytes stay where they are in memory, and that the zero of a C text follows them.
+    # Only CPython is known to keep bytes at one place in memory, with the zero of a C text after them.
     if sys.implementation.name != "cpython":
         return None
     try:
@@ -60,7 +60,7 @@ def _finders_of_the_c_library() -> Callable[[bytes], tuple[Find, FindAll]] | Non
 
 
 def _finders(text: bytes) -> tuple[Find, FindAll]:
-    """Return functions for what ``text.find(needle, start)`` does, and for where all of the needles stand."""
+    """Return functions equivalent to ``text.find(needle, start)``, and to finding all positions of the needles."""
     c_finders = _finders_of_the_c_library() if len(text) >= _LARGE_BYTES and b"\0" not in text else None
     return c_finders(text) if c_finders else (text.find, lambda needle: _all_in(text, needle))
 
@@ -75,7 +75,7 @@ def _all_in(text: bytes, needle: bytes) -> list[int]:
 
 
 def finder(text: bytes) -> Find:
-    """Return a function that does what ``text.find(needle, start)`` does; ``start`` is 0 to the length of the text."""
+    """Return a function equivalent to ``text.find(needle, start)``; ``start`` is 0 to the length of the text."""
     return _finders(text)[0]
 
 
@@ -88,21 +88,21 @@ class Piece:
     __slots__ = ("_find_all", "find", "text")
 
     def __init__(self, chunk: bytes) -> None:
-        """Take the bytes as they stand in the log."""
+        """Take the bytes as they are in the log."""
         self.text = plain(chunk)
         self.find, self._find_all = _finders(self.text)
 
     def positions(self, needles: Iterable[bytes]) -> Iterator[int]:
-        """Yield where any of the needles stands, in ascending order."""
+        """Yield the positions of all needles, in ascending order."""
         return iter(sorted(chain.from_iterable(map(self._find_all, needles))))
 
 
 class Printed(t.NamedTuple):
-    """What a trainer prints: a piece without the ``needle`` has none, and ``pattern`` matches it."""
+    """A text that a trainer prints: a piece without the ``needle`` has none, and ``pattern`` matches it."""
 
     needle: bytes
     pattern: bytes
 
     def matches(self, piece: Piece) -> Iterator[re.Match[bytes]]:
-        """Return where it stands in a piece, in that order."""
+        """Return its positions in a piece, in that order."""
         return re.finditer(self.pattern, piece.text) if piece.find(self.needle, 0) >= 0 else iter(())

@@ -69,9 +69,9 @@ class Grammar(t.NamedTuple):
     ``saves`` are the texts that a process prints as it begins to write a checkpoint, and the texts that show it is
     written: either a message, or the first thing the process does afterwards.
 
-    ``closing`` is what lines begin with that a launch script prints once the training is over.
+    ``closing`` is the beginning of lines that a launch script prints once the training is over.
 
-    ``bars`` says that a step is drawn again and again as it goes on, each time with other values.
+    ``bars`` says that a step is drawn again and again while it runs, each time with other values.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
 
@@ -112,5 +112,5 @@ class Grammar(t.NamedTuple):
 
 
 def began_anew(cursor: Mapping[str, t.Any]) -> bool:
-    """Return whether a process began after the last step of the log that a cursor stands in."""
+    """Return whether a process began after the last step of the log at a cursor."""
     return cursor["step"] is not None and bool(cursor["memory"].get("new_process"))

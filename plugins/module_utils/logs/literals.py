@@ -12,7 +12,7 @@ from .text import without_digits
 
 Texts = t.Tuple[bytes, ...]
 
-# A character that is repeated or may be left out is no part of a literal, and what stands in (?!…) is passed over.
+# A character that is repeated or optional is not part of a literal, and the content of (?!…) is passed over.
 _TOKEN = re.compile(
     rb"(?P<literal>(?:[^\\\[\](){}|?*+.^$]+|\\[^\w\s\\])+(?![?*+{]))|(?P<group>\((?:\?P<\w+>|\?[ims]?:|\?<?=|(?!\?)))"
     rb"|(?P<passed>\((?!\?i\)))|(?P<optional>\)(?:[?*]|\{0?,))|(?P<end>\))|(?P<or>\|)"
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-# Most lines that may report a failure have one of these, so any other literal tells more.
+# Most lines that may report a failure have one of these, so any other literal is more specific.
 _COMMON = re.compile(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|status|[0: ]*):? ?")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a log piece by piece: whole lines, and where it is asked for whole messages of several lines."""
+"""Reads a log piece by piece: whole lines, and on request whole messages of several lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .text import line_start
 _CHUNK_BYTES = 512 << 10
 # So much of a line is read after a chunk. A line longer than a chunk is cut.
 _LINE_BYTES = 16 << 10
-# How much may follow a message of several lines before its end is no longer waited for.
+# How much text may follow a message of several lines while its end is awaited.
 _OPEN_MESSAGE_BYTES = 16 << 10
 # Once a block of this size was freed, glibc keeps that much for itself. Otherwise it gives every chunk back
 # and takes it again, page by page: measured, that takes as long as reading them.
@@ -34,11 +34,11 @@ class LogPart(t.NamedTuple):
 def new_parts(
     log: t.BinaryIO, begin: int, final: bool, max_bytes: int | None, whole_messages: bool
 ) -> Iterator[LogPart]:
-    """Yield what follows the place in the log, in parts that end with a line.
+    """Yield the log after the position, in parts that end with a line.
 
-    Where ``final`` is false, the last line may be half written and is left off. With ``max_bytes`` there is no further
-    part once that many bytes were yielded. With ``whole_messages`` a message of several lines that is torn at the end
-    of the last part is left off too.
+    If ``final`` is false, the last line may be half written and is left off. With ``max_bytes`` no part follows once
+    that many bytes were yielded. With ``whole_messages`` a message of several lines that is torn at the end of the last
+    part is left off too.
     """
     bytes(_KEPT_BYTES)
     enough = None if max_bytes is None else begin + max_bytes
@@ -57,7 +57,7 @@ def new_parts(
 
 
 def parts_with_whole_messages(log: t.BinaryIO, begin: int, end: int) -> Iterator[LogPart]:
-    """Yield what stands between two places in the log, in parts that do not tear messages of several lines."""
+    """Yield the log between two positions, in parts that do not tear messages of several lines."""
     while begin < end:
         chunk = _chunk(log, begin)[: end - begin]
         at_end = begin + len(chunk) >= end
@@ -80,7 +80,7 @@ def _whole(chunk: bytes, begin: int) -> LogPart:
 
 
 def _whole_lines(chunk: bytes, begin: int, at_end: bool, whole_messages: bool) -> LogPart:
-    """Return the part of the log that the chunk holds up to where it can be cut.
+    """Return the chunk's part of the log up to the last place to cut.
 
     ``at_end`` says that nothing follows the chunk in the log. Elsewhere the part is never empty.
     """
@@ -95,7 +95,7 @@ def _whole_lines(chunk: bytes, begin: int, at_end: bool, whole_messages: bool) -
 
 
 def in_chunk(chunk: bytes, piece: Piece, position: int) -> int:
-    """Return where the line begins in the chunk that begins at the position in the piece of it."""
+    """Return the beginning of the line in the chunk that starts at the position in its piece."""
     if len(piece.text) == len(chunk):
         return position
     lines_before = piece.text.count(b"\n", 0, position)

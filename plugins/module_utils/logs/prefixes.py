@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What launchers and collectors put in front of each line of a log, and what that says of who printed it, and when.
+"""The prefixes that launchers and collectors put on each line of a log, and what they say about its rank and time.
 
 ``srun --label`` writes ``12: text``, kubectl ``[pod/worker-1/pytorch] text``, and so on: each is a row of `PREFIXES`. A
 log may have several, one around the other. `prefixes_of` recognizes them from some lines, and `PrefixReader` takes them
@@ -18,7 +18,7 @@ from .text import plain
 
 # Prefixes in prefixes: the stamp of a container's log, the label of a launcher, the label of torchrun.
 _MOST_PREFIXES = 4
-# Of a line without an end, so much is taken at a time.
+# How much of a line without an end is taken at a time.
 _LINE_BYTES = 1 << 20
 _MOST_HEADS = 4096
 
@@ -26,10 +26,10 @@ _compiled = lru_cache(maxsize=None)(re.compile)
 
 
 class Told(t.NamedTuple):
-    """What the prefixes of a line say: the node, a task of the launcher, a rank of its node or of the job, the time.
+    """The facts in a line's prefixes: the node, a task of the launcher, a rank of its node or of the job, the time.
 
-    ``time`` is as printed; `clock.seconds_of_rfc3339` reads it. ``world`` is the number of all ranks. What they do not
-    say is None.
+    ``time`` is as printed; `clock.seconds_of_rfc3339` reads it. ``world`` is the number of all ranks. Missing facts are
+    None.
     """
 
     host: t.Optional[str] = None
@@ -41,10 +41,10 @@ class Told(t.NamedTuple):
 
 
 class Prefix(t.NamedTuple):
-    """What one program puts in front of each line.
+    """The prefix that one program puts on each line.
 
-    ``pattern`` matches it at the start of a line; its groups are the fields of `Told`, and ``partial`` where the line
-    goes on in the next one. A log has the prefix if at least the share ``least`` of its lines do, ``fewest`` of each
+    ``pattern`` matches it at the start of a line; its groups are the fields of `Told`, and ``partial`` if the line
+    continues in the next one. A log has the prefix if at least the share ``least`` of its lines do, ``fewest`` of each
     host, and at least the share ``surely`` match ``sure``. A line with a ``kept`` prefix stays as it is, because the
     grammars know it. ``sample`` is a line that has the prefix, ``source`` says where the format is defined.
     """
@@ -177,7 +177,7 @@ class PrefixReader:
     """Takes prefixes, outermost first, off the lines of a log that comes in pieces."""
 
     def __init__(self, prefixes: Sequence[Prefix]) -> None:
-        """Begin where a log begins."""
+        """Begin at the start of a log."""
         self._prefixes = [(_compiled(prefix.pattern), prefix.kept) for prefix in prefixes]
         self._rest = b""
         self._within: t.Optional[Told] = None
@@ -273,7 +273,7 @@ def prefixes_of(lines: Sequence[bytes]) -> tuple[Prefix, ...]:
 
 
 def host_named_in(text: bytes) -> str | None:
-    """Return the host that a line without prefixes says it was printed on, None where it says none."""
+    """Return the host that a line without prefixes gives as its own, or None."""
     match = _OF_HOST.match(text) if b" NCCL " in text or b"[NODE-" in text[:40] else None
     return None if match is None else (match["host"] or match["primus"]).decode("ascii", "replace")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which ranks and processes wrote a log, as far as they say it. No two nodes of a job have one in common."""
+"""The ranks and processes that wrote a log, as far as it shows them. No two nodes of a job have one in common."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
 
 
 def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-    """Return what matches in the first of the lines with the needle; a few are looked at."""
+    """Return the match in the first of the lines with the needle; only a few are tried."""
     text, place = piece.text, piece.find(needle, 0)
     for _line in range(_MOST_LINES):
         if place < 0:
@@ -56,7 +56,7 @@ def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[
 def _of_another_host(found: list[str], piece: Piece) -> list[str]:
     """Return a process of a second host in the log's first communicator, if this piece is the first to mention one.
 
-    Such a log is of two nodes: where a process starts again on another host, it makes a communicator of its own.
+    Such a log is from two nodes: a process that starts again on another host makes a communicator of its own.
     """
     communicator, process = _said(found, "NCCL rank ").rpartition(" of ")[2], _said(found, "process ")
     if not communicator or not process or _said(found, ANOTHER_HOST):

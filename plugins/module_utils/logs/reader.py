@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads a growing log step by step, from where the last call ended."""
+"""Reads a growing log step by step, from the end of the last call."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FINGERPRINT_BYTES = 256
 _TAIL_BYTES = 64 << 10
 _TAIL_LINE_CHARACTERS = 400
 
-# Of these a step that is printed again in a row has the same.
+# A step that is printed again in a row has the same values of these.
 _OF_A_STEP = ("step_time_ms", "loss")
 
 
 class News(Seen):
-    """What a log says beyond a cursor; see `read_log`."""
+    """The content of a log beyond a cursor; see `read_log`."""
 
     rows: StepRows
     failures: list[Failure]
@@ -70,15 +70,15 @@ def read_log(
     is printed twice in a row does not begin a new attempt: within a call it is one row, with the later values; in two
     calls it is a row in each.
 
-    Where the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
+    If the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
     ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
     and ``tokens_per_step_per_gpu`` (tokens).
 
     The part of the log in memory has a constant size, but the rows of a call add up. With ``max_bytes`` the call ends
     after the chunk that reaches this many bytes: call again until the cursor stays the same.
 
-    A log that does not exist (yet) has nothing to say. Raises ValueError for a framework without grammar, a cursor that
-    is none and a token count that is not positive, and OSError for a log that cannot be read.
+    A log that does not exist (yet) gives nothing. Raises ValueError for a framework without grammar, an invalid cursor
+    and a token count that is not positive, and OSError for a log that cannot be read.
     """
     grammar = grammar_of(framework)
     for name, tokens in (
@@ -198,19 +198,19 @@ def _signs(grammar: Grammar, piece: Piece, known: list[str]) -> list[str]:
     new = {text for text, sign in looked_for.items() if text not in known and piece.find(sign, 0) >= 0}
     end = grammar.ends[1] if grammar.ends else b""
     if end and end.decode() in new.union(known) and _last_start(grammar, piece) > piece.text.rfind(end):
-        # Another process began after the one that came to its end.
+        # Another process began after the one that reached its end.
         return sorted(new.union(known) - {end.decode()})
     return sorted(new.union(known)) if new else known
 
 
 def _last_start(grammar: Grammar, piece: Piece) -> int:
-    """Return where a process says last that it begins, or that its training does, or -1."""
+    """Return the last position where a process reports its beginning, or its training's, or -1."""
     start = piece.text.rfind(grammar.ends[0]) if grammar.ends else -1
     return max(start, _last_begin(grammar, piece))
 
 
 def _last_begin(grammar: Grammar, piece: Piece) -> int:
-    """Return where a process says last how many ranks it sees, which it does as it begins, or -1."""
+    """Return the last position where a process reports how many ranks it sees (at its beginning), or -1."""
     return max((found.start() for printed in grammar.world_size for found in printed.matches(piece)), default=-1)
 
 
@@ -223,7 +223,7 @@ class _WithSteps(t.NamedTuple):
 
 
 def _begin_of_few(log: t.BinaryIO, grammar: Grammar, with_steps: deque[_WithSteps]) -> int | None:
-    """Return the place in the log that fewer than `STEPS_TO_SURVIVE` steps follow, or None where there are no more."""
+    """Return the position in the log with fewer than `STEPS_TO_SURVIVE` steps after it, or None without more steps."""
     missing = STEPS_TO_SURVIVE
     for begin, end, steps in reversed(with_steps):
         if steps >= missing:
@@ -299,7 +299,7 @@ def _add_rows(rows: StepRows, grammar: Grammar, steps: Iterable[FoundStep], curs
             row = rows.take_last()
             if not grammar.bars:
                 cursor["conflicts"] += any(_differ(row["metrics"], metrics, metric) for metric in _OF_A_STEP)
-            # What was printed once is not taken back.
+            # A printed line is not taken back.
             metrics.update({metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)})
             row["metrics"].update(metrics)
             row["steps_total"] = steps_total
@@ -334,7 +334,7 @@ def _differ(earlier: dict[str, float], later: dict[str, float], metric: str) -> 
 
 
 def _fingerprint(log: t.BinaryIO, offset: int) -> int:
-    """Return a checksum of what stands before the offset; in another log, other bytes stand there."""
+    """Return a checksum of the bytes before the offset; another log has other bytes there."""
     start = max(0, offset - _FINGERPRINT_BYTES)
     log.seek(start)
     return zlib.crc32(log.read(offset - start))

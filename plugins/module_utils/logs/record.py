@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a training log yields: step rows, and the records made of them.
+"""The yield of a training log: step rows, and the records made of them.
 
 A *step row* is one training iteration as one node's log has it::
 
@@ -17,7 +17,7 @@ import typing as t
 
 
 class LeftOut(t.TypedDict, total=False):
-    """Why a step does not count, where it does not."""
+    """Why a step does not count, if it does not."""
 
     left_out: str
 

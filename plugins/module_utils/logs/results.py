@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log says as values of Ansible: rows as JSON, and the warning about a log without any."""
+"""The content of a log as values of Ansible: rows as JSON, and the warning about a log without any."""
 
 from __future__ import annotations
 

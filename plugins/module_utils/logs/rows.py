@@ -34,7 +34,7 @@ class _OfSomeGrammars(t.TypedDict, total=False):
 
 
 class FoundStep(_OfSomeGrammars):
-    """What a grammar found of a step; see `grammar.Grammar`."""
+    """The values that a grammar found for a step; see `grammar.Grammar`."""
 
     step: int
     steps_total: int | None
@@ -89,9 +89,9 @@ class StepRows:
     def blocks(self) -> list[StepBlock]:
         """Return the blocks.
 
-        Where a step has a time and no token rate, that is ``tokens_per_step_per_gpu`` / step time, in tokens/s/GPU.
-        ``tokens_per_step_per_gpu`` is global batch size × sequence length / GPUs of the job, in tokens; it is the
-        formula of the closing lines of ROCm Megatron-LM's train_llama3.sh.
+        If a step has a time and no token rate, the rate is ``tokens_per_step_per_gpu`` / step time, in tokens/s/GPU.
+        ``tokens_per_step_per_gpu`` is global batch size × sequence length / GPUs of the job, in tokens; the closing
+        lines of ROCm Megatron-LM's train_llama3.sh use the same formula.
         """
         tokens = self._tokens_per_step_per_gpu
         if tokens is None:

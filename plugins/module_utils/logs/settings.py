@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process says that it trains: sizes, and the checkpoint that it goes on from."""
+"""What a process reports about its training: sizes, and the checkpoint that it resumes from."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ SETTINGS = (
     "context_parallelism",
     "steps_per_line",
     "vocabulary",
-    # Of the whole model.
+    # For the whole model.
     "layers",
     "hidden_size",
     "billions_of_parameters",
-    # Of the first rank of a model, which is a part of it where it is split.
+    # For the first rank of a model, which is a part of it if it is split.
     "parameters_of_rank",
     # TFLOPs of a device.
     "tflops_of_step",
     # Sequences of a micro batch on each device, and how many of these a step takes.
     "batch_per_device",
     "accumulated_batches",
-    # The step that the training went on from, the one that it began with, and the one that it says to have ended at.
+    # The step that the training resumed from, its first step, and the last step that it reported.
     "resumed",
     "begun",
     "ended",
@@ -51,9 +51,9 @@ VOTED = ("slowest_rank",)
 ARGUMENTS = (
     *("fp16", "bf16", "fp8", "fp8_format", "recompute_granularity", "tokenizer_model"),
     *("dtype", "quantization", "remat_policy", "tokenizer_path"),
-    # When a process said that its training begins or ends.
+    # The times when a process reported the begin or the end of its training.
     "datetime",
-    # Where an evaluation printed NaN or infinity.
+    # The evaluations that printed NaN or infinity.
     "evaluation_not_finite",
 )
 # More values of one setting than a log of one run has.

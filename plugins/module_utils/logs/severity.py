@@ -21,7 +21,7 @@ UNMARKED: t.Final = ""
 class Mark(t.NamedTuple):
     """How a program marks its lines: the meaning of each of its words, a sample line of each, and who prints it.
 
-    ``pattern`` has one group, the word. It is looked for in the first bytes of a line.
+    ``pattern`` has one group, the word. It is searched in the first bytes of a line.
     """
 
     pattern: bytes
@@ -44,10 +44,10 @@ _WORDS: dict[bytes, Severity] = {
     b"critical": ERROR,
     b"fatal": ERROR,
 }
-# In lower case it is a mark at the begin of a line and in brackets only; elsewhere it is a word of a sentence.
+# In lower case it is a mark only at the beginning of a line and in brackets; elsewhere it is a word of a sentence.
 _WORD = rb"DEBUG|TRACE|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRITICAL|FATAL"
 _MARK = rb"((?:" + _WORD + rb")|(?:(?<=\[)|^)(?i:" + _WORD + rb"))"
-# What the mark of a line stands within; torchrun, Primus and srun put prefixes in front.
+# How many bytes of a line may contain its mark; torchrun, Primus and srun add prefixes.
 _FIRST_BYTES = 240
 
 # The first that matches decides.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a signature of a failure is."""
+"""The parts of a failure's signature."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Signature(t.NamedTuple):
     ``nearness`` replaces the ``blame`` of the class if the text often follows from a failure of another class.
     ``sample`` is a line that it matches, and its test; the module says who prints it.
 
-    Where a line matches several signatures, the first one in ``known.SIGNATURES`` counts, and it lists all others in
+    If a line matches several signatures, the first one in ``known.SIGNATURES`` counts, and it lists all others in
     ``more_specific_than``. A signature has a ``name`` if another one is more specific.
     """
 
@@ -59,7 +59,7 @@ class Signature(t.NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Return what helps."""
+        """Return the remedy."""
         return self.own_remedy or CLASSES[self.failure].remedy
 
     @property

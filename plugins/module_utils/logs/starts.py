@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How often processes began to train in a log, as far as NCCL, RCCL and the trainer show it.
 
-A process prints where it bootstraps once, and a GPU is in communicators of one process until another one takes its
-place. So the second process of a GPU, and a process that bootstraps again, which a container's may with the number of
-the one before it, are a second start.
+A process prints its bootstrap line once, and a GPU is in communicators of one process until another one takes its
+place. So the second process of a GPU is a second start, and so is a process that bootstraps again (in a container it
+may have the pid of the one before it).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def most_starts(starts: Starts) -> int:
 
 
 def _start(line: bytes, printed: t.Sequence[Printed]) -> tuple[str, str, bool] | None:
-    """Return what started, its process and communicator, and whether it begins for certain; None for other lines."""
+    """Return what started, its process and communicator, and whether this is surely a start; None for other lines."""
     bootstrap = _BOOTSTRAP.search(line)
     if bootstrap:
         return b":".join(bootstrap.groups()).decode(), "", True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A log as bytes: without its colours, and where its lines begin and end."""
+"""A log as bytes: without colours, with the beginning and the end of its lines."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def distinct_lines(text: bytes) -> bytes:
 
 
 def line_start(text: bytes, position: int) -> int:
-    """Return where the line at the position begins; a carriage return ends a line, too."""
+    """Return the beginning of the line at the position; a carriage return ends a line too."""
     newline = text.rfind(b"\n", 0, position)
     return max(newline, text.rfind(b"\r", newline + 1, position)) + 1
 
 
 def line_end(text: bytes, position: int) -> int:
-    """Return where the line at the position ends, its line end not included."""
+    """Return the end of the line at the position, without its line end."""
     newline = text.find(b"\n", position)
     end = newline if newline >= 0 else len(text)
     carriage_return = text.find(b"\r", position, end)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from .find import Piece
 
-# In every line that reports a network. Where none is, it is the only search.
+# In every line that reports a network. If it is absent, no other search is needed.
 _ANY = b"NCCL INFO "
 _CONNECTION = b" via NET/"
 _CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
@@ -28,7 +28,7 @@ _CHOSEN = re.compile(
     rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is (?:(tcp|sockets|udp)\b)?)"
     rb"|(?<=NCCL INFO )(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*)"
 )
-# What the plugin of aws-ofi-nccl calls its network; its own lines say NET/OFI.
+# The name that the plugin aws-ofi-nccl gives its network; its own lines say NET/OFI.
 _OTHER_NAMES = {"AWS Libfabric": "OFI", "Libfabric": "OFI", "tcp": "Socket", "sockets": "Socket", "udp": "Socket"}
 
 

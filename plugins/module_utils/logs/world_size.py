@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from .find import Piece, Printed
 
-# What follows shows that the number is whole.
+# The next text shows that the number is complete.
 RANKS = rb"(\d{1,9})(?=\D)"
 
 
 def last_world_size(printed: Iterable[Printed], piece: Piece) -> int | None:
-    """Return the number of ranks, `RANKS`, that is reported last in the piece, or None where none is."""
+    """Return the number of ranks, `RANKS`, that is reported last in the piece, or None."""
     found = [match for one in printed for match in one.matches(piece)]
     last = max(found, key=lambda match: match.start(), default=None)
     return int(last.group(1)) if last else None

@@ -42,12 +42,12 @@ def _refused(message: str, problems: t.Sequence[Problem] = ()) -> Answer:
 
 
 def phase_of(name: str) -> t.Callable[[Request], Answer]:
-    """Return what does a phase; only its own modules are loaded."""
+    """Return the function that does a phase; only its own modules are loaded."""
     return t.cast("t.Callable[[Request], Answer]", getattr(importlib.import_module(f"..phases.{name}", __name__), name))
 
 
 def main(request: Request, program: bytes | None = None, digest: str | None = None) -> None:
-    """Run the requested phase and print its answer behind a marker, so that output of a login shell does not matter.
+    """Run the requested phase and print its answer after a marker, so that a login shell's output does not matter.
 
     ``program`` is this program as it came along, which is kept in the run's folder; ``program`` of the answer says its
     SHA-256, which is ``digest``, so that later phases need not send it.

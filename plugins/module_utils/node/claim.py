@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run at a time on a machine, by whatever names inventories call it; several nodes of one run may be on it.
+"""One run at a time on a machine, whatever names inventories give it; several nodes of one run may be on it.
 
 The *claim* says which run has staged its files where. It is given back when the run is stopped; one whose run has
 ended, or whose folders are gone, does not block other runs. A claim is only a promise, so the processes on the machine
@@ -76,7 +76,7 @@ def _is_of(claim: t.Mapping[str, t.Any], run_id: str, nonce: str) -> bool:
 
 
 def take(node: Place, run_id: str, nonce: str) -> None:
-    """Note that a node of a run is on this machine, in place of what another run has claimed."""
+    """Note that a node of a run is on this machine, replacing another run's claim."""
     claim = _read()
     nodes = claim["nodes"] if claim and _is_of(claim, run_id, nonce) else {}
     _write({"run_id": run_id, "nonce": nonce, "nodes": {**nodes, node["node"]: node["run_folder"]}})

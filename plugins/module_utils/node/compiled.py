@@ -46,7 +46,7 @@ def _path(digest: str, make: bool) -> str | None:
 
 
 def _read(path: str, python: bytes) -> tuple[bytes, dict[str, bytes]] | None:
-    """Return the program in a file and its code, or None where it is not there, is torn, or is another Python's."""
+    """Return the program in a file and its code, or None if it is missing, torn, or another Python's."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         with open(path, "rb") as stream:
             content = stream.read()

@@ -77,7 +77,7 @@ class ContainerEngine:
         return [problem("image_missing", image=image, archive=archive)]
 
     def room(self, node: Node) -> dict[str, int]:
-        """Return where an image that is not here will lie, and its size where it is loaded from an archive."""
+        """Return where a missing image will be stored, and its size if it is loaded from an archive."""
         archive = node.get("image_archive")
         if not archive or not os.path.exists(archive) or self._inspect("image", _image(node)) is not None:
             return {}
@@ -106,7 +106,7 @@ class ContainerEngine:
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
 
     def preparation(self, node: Node) -> dict[str, list[str]]:
-        """Return what puts a mounted RDMA provider library of the node in place in the container."""
+        """Return the command that puts a mounted RDMA provider library of the node in place in the container."""
         lines = library_lines(node["mounts"], len(os.listdir(RDMA_CLASS)) if os.path.isdir(RDMA_CLASS) else 0)
         return {FUNCTION: lines} if lines else {}
 

@@ -30,7 +30,7 @@ class Secret(t.TypedDict):
 
 
 class Dataset(t.TypedDict):
-    """What is fetched before a training; see `dataset`."""
+    """The data to fetch before a training; see `dataset`."""
 
     name: str
     folder: str
@@ -56,14 +56,14 @@ class ContainerOptions(t.TypedDict, total=False):
 
 
 class Place(t.TypedDict):
-    """Where a node keeps a run."""
+    """The places where a node keeps a run."""
 
     node: str
     run_folder: str
 
 
 class Node(Place):
-    """What one node runs; an interface that is ``auto`` is found on the node."""
+    """The work of one node; an interface that is ``auto`` is found on the node."""
 
     node_rank: int
     address: str
@@ -85,7 +85,7 @@ class Node(Place):
 
 
 class Identity(t.TypedDict):
-    """What tells a run from another one of its name; see `identity`."""
+    """The facts that distinguish a run from another one of its name; see `identity`."""
 
     nonce: str
     plan: dict[str, str]
@@ -101,8 +101,9 @@ class KeptRuns(t.TypedDict):
 class Partner(t.TypedDict):
     """The other node of a pair, or a neighbour in a group.
 
-    It is who it is, where one of the two listens, and for how long one waits for the other. ``addresses`` are those of
-    both, the one that listens first. ``slowdown`` is how many times as slow the link is made in a rehearsal.
+    It says who the partner is, where one of the two listens, and how long one waits for the other. ``addresses`` are
+    both nodes' addresses, the listening one first. ``slowdown`` is how many times as slow the link is made in a
+    rehearsal.
     """
 
     node: str
@@ -145,7 +146,7 @@ class Asked(t.TypedDict):
 
 
 class PhaseNeeds(t.TypedDict, total=False):
-    """What single phases need beside a `Request`; each says what."""
+    """The needs of single phases beside a `Request`; each says which."""
 
     check_mode: bool
     environment: dict[str, str]
@@ -181,7 +182,7 @@ class Request(PhaseNeeds):
 
 
 class Handle(t.TypedDict):
-    """The first process of a training, and its container where it has one."""
+    """The first process of a training, and its container if it has one."""
 
     pid: int
     start_time: str | None
@@ -204,9 +205,9 @@ class Traffic(t.TypedDict):
 
 
 class Before(t.TypedDict):
-    """What a machine was like before a training; see `machine_changes.noted`.
+    """The state of a machine before a training; see `machine_changes.noted`.
 
-    ``traffic`` and ``links`` are missing where an earlier release started the training.
+    ``traffic`` and ``links`` are missing if an earlier release started the training.
     """
 
     boot_id: str | None
@@ -219,7 +220,7 @@ class Before(t.TypedDict):
 
 
 class State(t.TypedDict):
-    """What a node keeps of a run; see `run_state`."""
+    """A node's record of a run; see `run_state`."""
 
     run_id: str
     node: str
@@ -242,7 +243,7 @@ class State(t.TypedDict):
 
 
 class Reading(t.TypedDict):
-    """What an accelerator's driver said at one moment; units and meaning as in `inspection.sensors.measured`."""
+    """The readings of an accelerator's driver at one moment; units and meaning as in `inspection.sensors.measured`."""
 
     temperature: float | None
     power: float | None
@@ -268,7 +269,7 @@ class PcieLink(t.TypedDict):
 
 
 class Telemetry(PcieLink):
-    """What an accelerator said of itself while it was tested; see `telemetry`. Units as in `Reading`."""
+    """The readings of an accelerator while it was tested; see `telemetry`. Units as in `Reading`."""
 
     part: str
     temperature: float | None
@@ -282,7 +283,7 @@ class Telemetry(PcieLink):
 
 
 class RankSeen(t.TypedDict):
-    """What a rank did while the run hung; see `hang.ranks_here`."""
+    """The state of a rank while the run hung; see `hang.ranks_here`."""
 
     rank: int
     local_rank: t.NotRequired[int]
@@ -304,7 +305,7 @@ class Pending(t.TypedDict):
 
 
 class GroupSeen(t.TypedDict):
-    """What a rank did in a process group; see `recorded.groups_in`."""
+    """The state of a rank in a process group; see `recorded.groups_in`."""
 
     name: str
     description: str
@@ -314,7 +315,7 @@ class GroupSeen(t.TypedDict):
 
 
 class Recorded(t.TypedDict):
-    """What a dump of the flight recorder says of a rank; see `flight_recorder.recorded_here`."""
+    """The content of a rank's flight-recorder dump; see `flight_recorder.recorded_here`."""
 
     rank: int
     file: str
@@ -322,7 +323,7 @@ class Recorded(t.TypedDict):
 
 
 class MachineFact(t.TypedDict):
-    """What happened to a device of a node during a run; see `machine_facts.facts_in`."""
+    """An event of a node's device during a run; see `machine_facts.facts_in`."""
 
     fact: str
     device: str
@@ -333,7 +334,7 @@ class MachineFact(t.TypedDict):
 
 
 class MachineChanges(t.TypedDict):
-    """What changed on a node from start to stop; see `machine_changes.changes_since`."""
+    """The changes on a node from start to stop; see `machine_changes.changes_since`."""
 
     booted: bool
     counters: dict[str, int]
@@ -365,7 +366,7 @@ class Nic(t.TypedDict):
 
 
 class Hardware(t.TypedDict):
-    """What a node is made of; see `hardware.hardware_facts`."""
+    """The hardware of a node; see `hardware.hardware_facts`."""
 
     os: str | None
     kernel: str | None

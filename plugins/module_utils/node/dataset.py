@@ -42,11 +42,11 @@ _DOWNLOAD = """\
 
 
 def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) -> dict[str, list[str]]:
-    """Return the lines of bash that define `FUNCTION`, by its name; nothing where the plan fetches no dataset.
+    """Return the lines of bash that define `FUNCTION`, by its name; nothing if the plan fetches no dataset.
 
-    The function is called in the trainer's folder. It returns 0 once the dataset is there, else the status of what
-    failed. While it runs it says every ``progress_seconds`` how large the folder is, if that has changed: so a run
-    that gets on is not taken for one that hangs.
+    The function is called in the trainer's folder. It returns 0 once the dataset is there, else the failed command's
+    status. While it runs it prints the folder's size every ``progress_seconds``, if that has changed: so a run that
+    makes progress is not taken for a hanging one.
     """
     dataset = node.get("dataset")
     if not dataset:
@@ -54,7 +54,7 @@ def dataset_function(node: Node, progress_seconds: float = _PROGRESS_SECONDS) ->
     wanted = dataset["name"]
     if dataset["script"]:
         wanted += f" tokenized with {dataset['tokenizer']}"
-        # What a broken attempt left would be taken by the script's `wget -nc` for the whole.
+        # The script's `wget -nc` would take the leftovers of a broken attempt for complete files.
         clear = 'rm -f -- "$folder/data.jsonl" "$prefix.bin" "$prefix.idx"'
         given = {"DATASET": dataset["name"], "DATA_DIR": dataset["folder"], "TOKENIZER_MODEL": dataset["tokenizer"]}
         assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engines that can run the training on a node, and the one without a container.
 
-Of an engine nothing else knows more than the public methods that `NoContainer` has. Whether a training still runs is
-asked of its first process, which costs no call of an engine.
+Other modules use only the public methods of an engine that `NoContainer` has. Whether a training still runs is asked of
+its first process, which needs no call of an engine.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class NoContainer:
         self.name = name
 
     def problems(self, node: Node) -> list[Problem]:
-        """Return whether the training script is missing here; what stands in the run's folder is staged with it.
+        """Return whether the training script is missing here; scripts in the run's folder are staged with it.
 
-        A run is staged outside of the container of a job of Slurm, where nothing can be looked for.
+        A run is staged outside the container of a Slurm job, so its files cannot be checked here.
         """
         working_dir = node["working_dir"]
         if self.name in AROUND_US or working_dir.startswith(node["run_folder"]):
@@ -64,7 +64,7 @@ class NoContainer:
         return {}
 
     def start(self, node: Node, run_id: str) -> Handle:
-        """Start the launch script, detached from whoever calls; return the handle that the state of the run keeps."""
+        """Start the launch script, detached from its caller; return the handle that the state of the run keeps."""
         left = self.left(node, run_id)
         if left:
             raise ProblemError("already_running", run_id=run_id, what=left[0])
@@ -96,7 +96,7 @@ Engine = t.Union[NoContainer, "ContainerEngine"]
 def engine_of(name: str) -> Engine:
     """Return the engine of a name; ``auto`` is the first container engine that is installed here.
 
-    `ProblemError` where there is none, or the name means none.
+    `ProblemError` if no engine is installed, or if the name is not an engine's.
     """
     if name in ("none", *AROUND_US):
         return NoContainer(name)
@@ -124,5 +124,5 @@ def engines_to_look_at(name: str) -> list[Engine]:
     if name in ("none", *AROUND_US):
         return [engine_of(name)]
     names = _installed() if name == "auto" else [name]
-    # What a container left behind is found as processes.
+    # The leftovers of a container are found as processes.
     return [*map(engine_of, names), NoContainer()]

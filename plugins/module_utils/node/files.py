@@ -39,7 +39,7 @@ def write_bytes(path: str, content: bytes, mode: int) -> None:
 def read_text(path: str) -> str | None:
     """Return the content of a file, or None if there is no such file; ValueError if it is not a regular one."""
     try:
-        # A pipe would keep whoever opens it waiting.
+        # A pipe would block the process that opens it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dumps that the ranks of a run write of PyTorch's flight recorder, where its plan asks for them in its folder.
+"""The dumps of PyTorch's flight recorder that a run's ranks write, if the plan asks for them in its folder.
 
 A rank writes one when NCCL's watchdog gives up, and when somebody writes to its pipe, which a thread of its own looks
 at once a second (DumpPipe and HeartbeatMonitor in torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp).
@@ -64,7 +64,7 @@ def recorded_here(node: Node, ask: bool) -> list[Recorded]:
 
 
 def path_of_dump(node: Node, rank: int) -> str | None:
-    """Return where the dump of a rank is, if it left one of a size that is read."""
+    """Return the path of a rank's dump, if it left one of a size that is read."""
     dumps = _prefix(node, _DUMPS)
     found = _versions(dumps).get(rank) if dumps is not None else None
     return f"{dumps}{rank}" if found and found[2] <= _MOST_BYTES else None
@@ -73,7 +73,7 @@ def path_of_dump(node: Node, rank: int) -> str | None:
 def pipes_function(node: Node) -> dict[str, list[str]]:
     """Return the lines of bash that define a function for the start of a training, by its name.
 
-    A rank that cannot make its pipe ends, so ranks get none where the run's folder cannot have any, as in some file
+    A rank that cannot make its pipe ends. So ranks get none if the run's folder cannot have pipes, as in some file
     systems in user space. Their dumps then come from NCCL's watchdog alone.
     """
     if _prefix(node, _PIPES) is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the ranks of a run do on a node while none of them goes on: state, load and stack of each process."""
+"""The state of a run's ranks on a node while none makes progress: state, load and stack of each process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .processes import members, start_time, stat_fields
 if t.TYPE_CHECKING:
     from .contracts import RankSeen
 
-# What a launcher gives each process as its global rank: torchrun, then the launch script for one process a node.
+# The variables with a process's global rank: torchrun's, then the launch script's for one process per node.
 _RANKS = ("RANK", "JAX_PROCESS_ID", "NODE_RANK")
 _LOCAL_RANK = "LOCAL_RANK"
 _MOST = 64
@@ -36,10 +36,10 @@ class _Local(t.TypedDict, total=False):
 def ranks_here(run_id: str, node: str) -> list[RankSeen]:
     """Return the state of each rank of a run on this node, at most 64 of them, in their order.
 
-    ``rank`` is the global one, ``local_rank`` that within the node, where the launcher gives it. ``state`` is the
+    ``rank`` is the global one, ``local_rank`` the one within the node, if the launcher sets it. ``state`` is the
     kernel's letter (R, S, D, T …), ``waits_in`` the function of the kernel that the process sleeps in, or None,
-    ``busy`` the share of one processor that it used during a second. ``stack`` are the innermost frames of its main
-    thread as py-spy prints them; None where py-spy is missing or not allowed to look.
+    ``busy`` the share of one processor that it used during a second. ``stack`` has the innermost frames of its main
+    thread as py-spy prints them; None if py-spy is missing or not allowed to look.
     """
     found = sorted(_ranks(run_id, node).items())[:_MOST]
     before = [_ticks(pid) for _rank, (pid, _local) in found]

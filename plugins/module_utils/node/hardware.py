@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is made of, in short: read from files of the kernel in a millisecond, for the report."""
+"""The hardware of a node, in short: read from files of the kernel in a millisecond, for the report."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if t.TYPE_CHECKING:
 def hardware_facts(root: str = "/") -> Hardware:
     """Return ``os``, ``kernel``, ``cpu``, ``accelerators`` and ``nics``; unknown values are None.
 
-    ``accelerators`` has ``name``, ``count``, ``driver``, ``driver_version`` and ``firmware`` (name -> version, of those
-    that all of them have in common), or is None where there are none. ``nics`` are the RDMA devices, each with
-    ``name``, ``driver``, ``driver_version``, ``firmware`` and ``rate``.
+    ``accelerators`` has ``name``, ``count``, ``driver``, ``driver_version`` and ``firmware`` (name -> version, if all
+    of them have the same), or is None without any. ``nics`` are the RDMA devices, each with ``name``, ``driver``,
+    ``driver_version``, ``firmware`` and ``rate``.
     """
     system = system_facts(root)
     cpus = system["cpus"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes a run the one that it is: not its name, which another run may have had before.
+"""The identity of a run. It is not the name, which another run may have had before.
 
 It is the *nonce* of the run's folder on the controller, and a digest of each part of the node's plan. The node keeps
 both with the run, and resumes the run only for a caller with the same two.
@@ -38,7 +38,7 @@ def is_same_run(nonce: str, kept: t.Mapping[str, t.Any]) -> bool:
 
 
 def is_identity(found: object) -> bool:
-    """Return whether what stands in a file is the identity of a run."""
+    """Return whether the content of a file is the identity of a run."""
     return isinstance(found, dict) and isinstance(found.get("nonce"), str) and isinstance(found.get("plan"), dict)
 
 

@@ -27,9 +27,9 @@ def launch_script(node: Node, run_id: str, preparation: Preparation) -> str:
     ``preparation`` are functions of bash by their names, each as the lines that define it. They are called in their
     order in the trainer's folder, and the training begins only if all succeed; else the first failure is the end.
 
-    It is the one writer of the log, which begins with the name of the run, and it records the exit status of the
-    training itself, when that was, and the node's monotonic clock before and after the training, which nobody sets: a
-    status that is not there means that the script was killed.
+    It is the only writer of the log, which begins with the name of the run. It records the exit status of the training
+    itself, the time of it, and the node's monotonic clock, which nobody sets, before and after the training. A missing
+    status means that the script was killed.
     """
     variables = "\n".join(
         [
@@ -66,7 +66,7 @@ def exports(environment: t.Mapping[str, str]) -> list[str]:
 
 
 def _value_of(secret: Secret) -> str:
-    """Return the line that fills a variable with a secret itself, which so stands in no file but its own."""
+    """Return the line that fills a variable with the secret itself, which so appears in no file but its own."""
     path, variable = shlex.quote(secret["target"]), secret["value_variable"]
     return f'if [[ -r {path} ]]; then {variable}="$(<{path})"; export {variable}; fi'
 
@@ -105,7 +105,7 @@ def _recorded(node: Place) -> list[str]:
 
 
 def run_of_log(log_file: str) -> str | None:
-    """Return the run_id that a log begins with; None where there is no log, or it was begun by something else."""
+    """Return the run_id at the start of a log; None without a log, or if something else began it."""
     try:
         with open(log_file, encoding="utf-8", errors="replace") as stream:
             found = _MARKER.match(stream.readline(1024))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What changed on a machine during a run: boots, memory kills, links and error counters of its network, kernel log.
+"""The changes on a machine during a run: boots, memory kills, links and error counters of its network, kernel log.
 
 Counters of ports come from Linux, Documentation/ABI/stable/sysfs-class-infiniband, and from a driver's own
 (``hw_counters``); the counters of interfaces from Documentation/ABI/testing/sysfs-class-net-statistics. A record of
@@ -43,7 +43,7 @@ _OUT_OF_ORDER_SECONDS = 10.0
 
 
 def boot_id(root: str = "/") -> str | None:
-    """Return what names this boot of the machine."""
+    """Return the identifier of this boot of the machine."""
     return line(root, _BOOT_ID)
 
 
@@ -51,7 +51,7 @@ def noted(root: str = "/") -> Before:
     """Return the values to compare later.
 
     ``boot_id``, ``uptime`` in seconds, ``memory_kills``, ``counters``, ``traffic`` (`rdma_traffic.bytes_moved`) and
-    ``links``, the ports and interfaces that have one. Whoever starts the training then adds its ``memory_group``.
+    ``links``, the ports and interfaces that have one. The starter of the training then adds its ``memory_group``.
     """
     return {
         "boot_id": boot_id(root),
@@ -64,7 +64,7 @@ def noted(root: str = "/") -> Before:
 
 
 def memory_group(pid: int, root: str = "/") -> str | None:
-    """Return the control group that counts the memory of a process, of version 1 or 2; None where there is none."""
+    """Return the control group that counts the memory of a process, of version 1 or 2; None without one."""
     groups = dict(row.split(":", 2)[1:] for row in (text(root, f"/proc/{pid}/cgroup") or "").splitlines())
     return next((group for kinds, group in groups.items() if "memory" in kinds.split(",")), groups.get(""))
 
@@ -97,7 +97,7 @@ def _memory_kills(root: str) -> int | None:
 
 
 def changes_since(before: Before, root: str = "/") -> MachineChanges:
-    """Return what changed since ``before`` was noted.
+    """Return the changes since ``before`` was noted.
 
     ``booted`` says whether the machine did. ``counters`` are those that grew, with their growth; after a boot they
     count from zero. ``links_down`` are the ports and interfaces that had a link at the start and have none now.
@@ -137,7 +137,7 @@ def _failures(lines: list[str]) -> list[Failure]:
 
 
 def _facts(records: list[_Record], since: float) -> list[MachineFact]:
-    # Not loaded by what starts a training.
+    # A process that starts a training does not load it.
     from .machine_facts import facts_in  # noqa: PLC0415
 
     return facts_in((record.seconds - since, record.message) for record in records)
@@ -186,7 +186,7 @@ class _Record(t.NamedTuple):
 
 
 def _kernel_log(root: str, since: float) -> list[_Record] | None:
-    """Return each message since some seconds after boot; None where they cannot be read."""
+    """Return each message since some seconds after boot; None if they cannot be read."""
     try:
         log = os.open(below(root, "/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK)
     except OSError:

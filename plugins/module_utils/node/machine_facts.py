@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 
     from .contracts import MachineFact
 
-# The most of a line that is sent, and the most facts: those that fail come first.
+# How much of a line is sent at most, and how many facts: those that fail come first.
 _CHARACTERS = 300
 _MOST = 40
 _NO_DEVICE = ""
@@ -483,11 +483,11 @@ def _any_row() -> re.Pattern[str]:
 
 
 def facts_in(records: Iterable[tuple[float, str]]) -> list[MachineFact]:
-    """Return what records of the kernel, each with its seconds since the start, say of the machine.
+    """Return the facts about the machine in kernel records, each with its seconds since the start.
 
-    A fact has its name (``fact``), the ``device`` (empty if none is named), the first ``line``, how often it was said
-    (``count``), when first (``seconds`` since the start), and whether the device had ``recovered`` by the end. Those
-    that fail come first.
+    A fact has its name (``fact``), the ``device`` (empty if unknown), the first ``line``, the number of reports
+    (``count``), the time of the first (``seconds`` since the start), and whether the device had ``recovered`` by the
+    end. Facts that fail come first.
     """
     found: dict[tuple[str, str], MachineFact] = {}
     last: dict[tuple[str, str], int] = {}

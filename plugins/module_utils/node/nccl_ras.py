@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NCCL's RAS knows of a job: its processes ask each other, and one on each node answers clients.
+"""NCCL RAS's view of a job: its processes ask each other, and one on each node answers clients.
 
 RAS is on by default since NCCL 2.24. Source: src/ras/client.cc and client_support.cc of NCCL 2.30, and its guide.
 """
@@ -22,7 +22,7 @@ _CHARACTERS = 200
 
 
 def ras_here(variables: t.Mapping[str, str]) -> list[str]:
-    """Return the errors and warnings of RAS as lines, at most 60; none where it is off, another release, or silent.
+    """Return the errors and warnings of RAS as lines, at most 60; none if it is off, another release, or silent.
 
     ``variables`` are the variables of the training. One of them may say where RAS listens.
     """

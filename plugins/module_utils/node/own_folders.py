@@ -37,9 +37,9 @@ class UntrustedError(ProblemError):
 
 
 def private_folder(make: bool = True) -> str | None:
-    """Return the folder on this machine that only this user can write, which is made where it is missing.
+    """Return the folder on this machine that only this user can write; it is made if missing.
 
-    Without ``make`` it is None where it is missing.
+    Without ``make`` it is None if missing.
     """
     path = os.environ.get(FOLDER_VARIABLE) or _default_private_folder()
     if make:
@@ -83,7 +83,7 @@ def _is_private(path: str) -> bool:
 
 
 def check_own(path: str) -> None:
-    """Raise `UntrustedError` unless a path is a folder of this user, no link, that nobody else can write."""
+    """Raise `UntrustedError` unless a path is this user's folder (not a link) that nobody else can write."""
     found = os.lstat(path)
     if found.st_uid != os.geteuid():
         raise UntrustedError("folder_of_other", path=path, owner=_name(found.st_uid), user=_name(os.geteuid()))
@@ -109,7 +109,7 @@ def make_run_folder(path: str) -> None:
 
 
 def _enter(path: str, make: bool) -> None:
-    """Go from the root to a run's folder. Its last two parts are ours, and nobody can exchange one before them."""
+    """Go from the root to a run's folder. Its last two parts are ours, and nobody can exchange a part before them."""
     of_run, node = os.path.split(path)
     log_dir, run_id = os.path.split(of_run)
     here = "/"
@@ -138,7 +138,7 @@ def _enter(path: str, make: bool) -> None:
 
 
 def _step(folder: str, part: str, make: int | None) -> str:
-    """Return the path of a part of a folder that nobody but its owner can exchange; make it with a mode, if any."""
+    """Return the path of a folder's part that nobody but its owner can exchange; make it with a mode, if given."""
     path = os.path.join(folder, part)
     mode = os.lstat(folder).st_mode
     if mode & _OPEN_TO_ALL and not mode & stat.S_ISVTX:

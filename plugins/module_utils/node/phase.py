@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the phases of a run on one node have in common.
+"""The common parts of the phases of a run on one node.
 
 Each takes a request and returns a plain answer, in one round trip. A request contains the values of `request_of`, and
 the phase's own. `NodeError` says what is wrong on this node.
@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 Answer = t.Dict[str, t.Any]
 
-# What the node has written down when it was staged, and does not need again.
+# The data that the node wrote down when it was staged, and does not need again.
 _ONLY_STAGED = ("files",)
 
 
@@ -33,7 +33,7 @@ def add_environment(variables: dict[str, str]) -> None:
 
 
 def request_of(plan: t.Mapping[str, t.Any], node: t.Mapping[str, t.Any], phase: str, identity: Identity) -> Request:
-    """Return the request of a phase on a node of a plan, without what else the phase needs."""
+    """Return the request of a phase on a node of a plan, without the phase's own needs."""
     return {
         "phase": phase,
         "run_id": plan["run_id"],
@@ -51,7 +51,7 @@ def _without_staged(node: t.Mapping[str, t.Any]) -> Node:
 
 
 class NodeError(Exception):
-    """What keeps a phase from being done on a node: a sentence for people, and the ``problems`` behind it, if known.
+    """The reason why a phase cannot be done on a node: a sentence for people, and the ``problems`` behind it, if known.
 
     An answer repeats the ``kind``.
     """
@@ -75,6 +75,6 @@ class NodeHeldError(NodeError):
 
 
 class RunGoneError(NodeError):
-    """What this node kept of the run is gone."""
+    """This node's record of the run is gone."""
 
     kind: t.Mapping[str, t.Any] = {"gone": True}

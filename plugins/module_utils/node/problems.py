@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What keeps a node from doing its part: codes with values, and the one sentence of each code.
+"""The reasons why a node cannot do its part: codes with values, and the one sentence of each code.
 
-A code decides what follows on the controller; its sentence is for people. Both travel to nodes, so that a module that
-runs there says the same. What another program said stands as it is, as a value.
+A code decides the reaction of the controller; its sentence is for people. Both travel to nodes, so that a module that
+runs there says the same. Another program's message stays as it is, as a value.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _listed(values: t.Mapping[str, t.Any]) -> t.Dict[str, t.Any]:
 
 
 class ProblemError(ValueError):
-    """What keeps a node from doing its part, where that is one problem."""
+    """One problem that keeps a node from doing its part."""
 
     def __init__(self, code: str, **values: t.Any) -> None:
         """Take a problem's code and values."""

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 RUN_LABEL = "TRAINOPS_RUN_ID"
 NODE_LABEL = "TRAINOPS_NODE"
 _POLL_SECONDS = 0.05
-# What has not gone so long after SIGKILL waits for a device or a disk, maybe for ever.
+# A process that survives SIGKILL this long waits for a device or a disk, maybe for ever.
 _KILL_SECONDS = 10.0
 _TOLD_CHARACTERS = 80
 # Linux takes arguments and environment together up to 6 MiB (execve(2)).
@@ -48,7 +48,7 @@ def start_time(pid: int) -> str | None:
 
 
 def stat_fields(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); none where the process is gone."""
+    """Return the fields of /proc/<pid>/stat from the state on (proc(5)); an empty list if the process is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()
@@ -69,7 +69,7 @@ def runs_here() -> list[str]:
 
 
 def begin(argv: list[str], **options: t.Any) -> subprocess.Popen[bytes]:
-    """Start a program that talks to nobody and goes on without whoever calls."""
+    """Start a program that talks to nobody and survives its caller."""
     import subprocess  # noqa: PLC0415
 
     # Runs on a node without AnsibleModule.
@@ -96,8 +96,8 @@ def process_text(pid: int) -> str:
 def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
     """Yield every live process of this user or root that carries our labels, with its owner and them.
 
-    Anybody can label their own processes. Only those count of the cluster that this machine stands for, where it
-    stands for several: their environment says which.
+    Anybody can label their own processes. If this machine stands for several clusters, only processes of the current
+    one count: their environment says which.
     """
     cluster = _cluster(os.environ)
     for entry in os.listdir("/proc"):
@@ -109,7 +109,7 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
                 environment = stream.read(_LONGEST_ENVIRONMENT) or b""
         except OSError:
             continue
-        # Of a node's thousands of processes few are ours.
+        # Few of a node's thousands of processes are ours.
         if RUN_LABEL.encode() not in environment:
             continue
         variables = dict(pair.partition("=")[::2] for pair in environment.decode("utf-8", "replace").split("\0"))
@@ -122,7 +122,7 @@ def _labelled() -> Iterator[tuple[int, int, dict[str, str]]]:
 
 
 def _owner(pid: int) -> int | None:
-    """Return who started a process: its real uid, as a program with the setuid bit runs as root for anybody."""
+    """Return the real uid of a process's starter, because a program with the setuid bit runs as root for anybody."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as stream:
             return next(int(line.split()[1]) for line in stream if line.startswith("Uid:"))
@@ -138,18 +138,18 @@ def _cluster(environment: t.Mapping[str, str]) -> str:
 def end_members(run_id: str, node: str, grace_seconds: float) -> bool:
     """End all processes of a run on a node: SIGTERM, and SIGKILL for those left after the grace.
 
-    JAX processes and hung collectives ignore SIGTERM, so the second signal is no rarity. What a process starts to end
-    well is left to do so. Returns whether there was anything to end.
+    JAX processes and hung collectives ignore SIGTERM, so the second signal is common. A child that a process starts to
+    shut down cleanly is left to do so. Returns whether there was anything to end.
     """
     asked = set(members(run_id, node))
     if not asked:
         return False
-    # What begins in the same tick may have been started to end well.
+    # A process that begins in the same tick may be such a child.
     now = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
     _signal(asked, signal.SIGTERM)
     deadline = time.monotonic() + grace_seconds
-    # A process shows no environment while it executes another program: what shows it later is asked then, and one look
-    # that finds none proves nothing.
+    # A process shows no environment while it executes another program: such a process is asked again later, and one
+    # look that finds none proves nothing.
     found_none = 0
     while found_none < 2 and time.monotonic() < deadline:
         found = set(members(run_id, node))

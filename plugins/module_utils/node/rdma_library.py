@@ -84,7 +84,7 @@ _OF_LIBRARIES = {"missing": "library_missing", "directory": "library_is_folder"}
 
 
 class MountProblem(t.NamedTuple):
-    """Why a path of the node cannot be given to a container as it is meant: the code of the problem, and the path."""
+    """Why a path of the node cannot be given to a container as intended: the code of the problem, and the path."""
 
     code: str
     path: str

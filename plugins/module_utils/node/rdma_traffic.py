@@ -59,8 +59,8 @@ def _counts(root: str, port: str) -> list[int] | None:
 def traffic_since(before: Before, root: str = "/") -> dict[str, Traffic]:
     """Return the bytes that each port has ``sent`` and ``received`` since a training was started.
 
-    A counter that is lower than before was set back, and counts from zero. Empty where nothing counts, or where the
-    run was started by a program that did not note it.
+    A counter that is lower than before was reset, and counts from zero. Empty if nothing counts, or if the run was
+    started by a program that did not note it.
     """
     old: Mapping[str, list[int]] = before.get("traffic", {})
     return {port: _grown(old[port], now) for port, now in bytes_moved(root).items() if port in old}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a dump of PyTorch's flight recorder says of one rank: which collectives it has entered, and which not finished.
+"""The content of a rank's flight-recorder dump: the collectives that it has entered, and those not finished.
 
 A dump has ``entries``, a row for each of the last collectives and transfers of the rank, and ``pg_config``, by process
 group; see torch/csrc/distributed/c10d/FlightRecorder.hpp (version 2.10 of the format, in PyTorch 2.13) and
-FlightRecorderDetail.hpp. Collectives of a group are numbered from 1 on, alike on each of its ranks. ``pg_status`` is of
-no use: where a group has both, its last numbers are of collectives or of transfers.
+FlightRecorderDetail.hpp. Collectives of a group are numbered from 1 on, the same on each of its ranks. ``pg_status`` is
+of no use: in a group with both, its last numbers may be of collectives or of transfers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _Row = t.Dict[str, t.Any]
 def groups_in(dump: t.Any) -> list[GroupSeen]:
     """Return the process groups that a rank has used, at most 64; ValueError if it is not such a dump.
 
-    ``members`` are global ranks as spans of ``[first, count, step]``, none where the dump does not say them.
-    ``entered`` is the number of the last collective that the rank has entered, and ``pending`` are the first three
-    collectives, and the first three transfers, that it has entered and not finished.
+    ``members`` are global ranks as spans of ``[first, count, step]``, empty if the dump does not have them. ``entered``
+    is the number of the last collective that the rank has entered, and ``pending`` are the first three collectives, and
+    the first three transfers, that it has entered and not finished.
     """
     if not isinstance(dump, dict) or not isinstance(dump.get("entries", []), list):
         raise ValueError("no dump of the flight recorder: it has no entries")
@@ -137,7 +137,7 @@ def _ranks(text: t.Any) -> list[int]:
 
 
 def _spans(ranks: list[int]) -> list[list[int]]:
-    """Return ranks as spans of first, count and step; none where they are too irregular to be short."""
+    """Return ranks as spans of first, count and step; none if they are too irregular to be short."""
     spans: list[list[int]] = []
     for rank in ranks:
         last = spans[-1] if spans else [rank, 0, 0]

@@ -9,14 +9,14 @@ import typing as t
 from .problems import Problem, problem
 
 _GIB = 1024**3
-# What logs, a token and an index cache fit in.
+# Enough for logs, a token and an index cache.
 LEAST_BYTES = 1024**3
 
 
 def room_problems(needs: t.Mapping[str, int]) -> list[Problem]:
     """Return which disks have less room than ``needs`` says for all paths on them, in bytes by path.
 
-    A path that is not there yet counts for the nearest folder above it. A disk that tells nothing has room.
+    A missing path counts for the nearest folder above it. A disk whose room is unknown has room.
     """
     disks: dict[int, list[str]] = {}
     for path in needs:

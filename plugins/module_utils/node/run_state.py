@@ -30,18 +30,18 @@ if t.TYPE_CHECKING:
     from .contracts import Outcome, Place, State
 
 STATE_NAME = "state.json"
-# What a trainer's next lines need.
+# The room for a trainer's next lines.
 _FULL_BYTES = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-# What else the state says of a training that ended otherwise than by our stop.
+# The rest of the state if a training ended without our stop.
 CIRCUMSTANCES = ("booted", "engine_problem", "full_disk", "ran_seconds")
-# What a shell adds to the number of the signal that ended a process.
+# A shell adds this to the number of the signal that ended a process.
 _SIGNALLED = 128
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")
 
 
 def read_state(node: Place, run_id: str) -> State | None:
-    """Return the state of a run in a node's run folder, brought up to date with what became of the training.
+    """Return the state of a run in a node's run folder, updated with the end of the training, if it has ended.
 
     ValueError if the folder is not ours, or contains anything but a state of this run on this node.
     """
@@ -53,7 +53,7 @@ def read_state(node: Place, run_id: str) -> State | None:
     booted = state["before"]["boot_id"] != boot_id()
     if not booted and is_running(state["handle"]):
         return state
-    # A stop is noted before the first signal, so it stands there once the process is seen to be gone.
+    # A stop is noted before the first signal, so the note is there once the process is seen to be gone.
     state = _read(node, run_id) or state
     if state["status"] != "running":
         return state
@@ -61,7 +61,7 @@ def read_state(node: Place, run_id: str) -> State | None:
         return note_state(node, {**state, "status": "stopped", "ended_at": _ended_at(node, state)})
     if booted:
         outcome: Outcome = recorded_outcome(node)
-        # What a shutdown ends, it ends with a signal; any other end was before the boot.
+        # A shutdown ends processes with a signal; any other end was before the boot.
         booted = outcome["exit_status"] is None or outcome["exit_status"] > _SIGNALLED
         outcome["exit_status"] = None if booted else outcome["exit_status"]
     else:
@@ -83,7 +83,7 @@ def read_state(node: Place, run_id: str) -> State | None:
 
 
 def _full_disk(node: Place) -> str | None:
-    """Return the run's folder, where the log is, if nothing more can be written there."""
+    """Return the run's folder, which has the log, if nothing more can be written there."""
     folder = node["run_folder"]
     try:
         disk = os.statvfs(folder)
@@ -114,7 +114,7 @@ def holds_another_run(node: Place, run_id: str, nonce: str) -> bool:
 
 
 def _ended_at(node: Place, state: State) -> float:
-    """Return when the training ended: before now, and after its start, whatever was set or written meanwhile."""
+    """Return when the training ended: before now, and after its start, whatever clock or file was changed meanwhile."""
     now = time.time()
     return max(min(recorded_end(node) or now, now), float(state["started_at"]))
 
@@ -126,7 +126,7 @@ def write_state(node: Place, state: State) -> State:
 
 
 def note_state(node: Place, state: State) -> State:
-    """Keep the state of a run that has been started, where the disk has room; it is returned in any case."""
+    """Keep the state of a run that has been started, if the disk has room; it is returned in any case."""
     try:
         return write_state(node, state)
     except OSError as error:

@@ -19,8 +19,8 @@ from .processes import begin
 if t.TYPE_CHECKING:
     from .contracts import Node
 
-# Waits in the folder for the end of process $0, which stays a zombie where the node is a container whose first process
-# waits for nobody. What has the folder's name $1 by then may be another one, still empty.
+# Waits in the folder for the end of process $0, which stays a zombie if the node is a container whose first process
+# waits for nobody. By then the folder's name $1 may belong to another one, still empty.
 _REMOVED_AFTER = (
     'while { read -r stat <"/proc/$0/stat"; } 2>/dev/null; do case ${stat##*) } in [ZX]*) break; esac; sleep 1; done; '
     'rm -f -- *; [ "$1" -ef . ] && rmdir -- "$1"'
@@ -32,8 +32,8 @@ def place(node: Node, given: dict[str, str], sent: dict[str, str]) -> list[str]:
 
     ``given`` go before the files of this node, ``sent`` after them.
 
-    The folder and an empty file are made in any case, as a mount needs something to point at. A folder that is there is
-    made again: what still waits to remove it has another run in mind. `UntrustedError` where it is somebody else's.
+    The folder and an empty file are made in any case, because a mount needs a target. An existing folder is made again:
+    its waiting remover belongs to another run. `UntrustedError` if it is somebody else's.
     """
     remove(node)
     warnings = []
@@ -60,9 +60,9 @@ def remove(node: Node) -> None:
 
 
 def remove_after(node: Node, pid: int) -> None:
-    """Have the secrets of a node removed when a process has ended, also where nobody comes to stop the run.
+    """Have the secrets of a node removed when a process has ended, even if nobody comes to stop the run.
 
-    What removes them waits in their folder, and leaves one of the same name alone that was made since.
+    The remover waits in their folder, and leaves a later folder of the same name alone.
     """
     for folder in _folders(node):
         # Nothing of the run, so without its labels.

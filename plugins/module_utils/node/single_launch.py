@@ -70,7 +70,7 @@ def node_of(asked: t.Mapping[str, t.Any]) -> Node:
 def launched(asked: t.Mapping[str, t.Any], check_mode: bool) -> tuple[bool, State | None]:
     """Launch the program unless it is there, and return whether that changed anything, with its state.
 
-    `NodeError` where it cannot be launched, or runs here with another definition, or has failed.
+    `NodeError` if it cannot be launched, or runs here with another definition, or has failed.
     """
     node, name = node_of(asked), asked["name"]
     definition = json.dumps(node, indent=1, sort_keys=True) + "\n"

@@ -35,7 +35,7 @@ class Watch:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Watch:
-        """Begin to watch, where there are accelerators."""
+        """Begin to watch, if there are accelerators."""
         self._addresses = sorted({str(device["pci_address"]) for device in first_vendor(self._root)[1]})
         if self._addresses:
             self._thread.start()
@@ -45,7 +45,7 @@ class Watch:
         """Watch no longer."""
         self._over.set()
         if self._addresses:
-            # A look that never ends, as of a driver that hangs, ends with this process.
+            # A look that never ends, for example at a driver that hangs, ends with this process.
             self._thread.join(self._patience)
 
     def found(self) -> list[Telemetry]:

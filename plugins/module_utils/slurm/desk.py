@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a task of a job is given, and where it hears of the others: the run's folder, or srun's own stream.
+"""A job's task gets its needs, and hears of the others, through the run's folder or srun's own stream.
 
 In a job of sbatch all nodes share the run's folder (see `task`). Inside an allocation only the machine with srun sees
 it. There a task gets its needs through its standard input, written by `feed`, and learns of changes the same way::
@@ -10,8 +10,8 @@ it. There a task gets its needs through its standard input, written by `feed`, a
     failed                                  another node has failed
     .                                       there is still somebody
 
-srun brings these lines to all tasks. What is not for all of them, a node's part of the plan, differs little from node
-to node, and so takes few bytes.
+srun brings these lines to all tasks. A node's part of the plan differs little from node to node, and so takes few
+bytes.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _SILENCE_SECONDS = 600.0
 _LOOK_MILLISECONDS = 1000
 _PIECE_BYTES = 64 << 10
 
-# What python3 -c is given where a node does not have the program. The file has no name on the node. A thread reads the
-# standard input to the end, and Python's own object for it would fail on that at exit.
+# The program for python3 -c on a node that does not have it. The file has no name on the node. A thread reads the
+# standard input to the end, and Python's own object for it would fail at exit because of that.
 STARTER = (
     "import base64,os,runpy,sys;sys.stdin=sys.stdin.detach();"
     'f=os.memfd_create("trainops");'
@@ -63,13 +63,13 @@ def read_part(stream: t.BinaryIO, number: int) -> Part:
 
 
 class Folder:
-    """The run's folder, where the task stands: all nodes share it."""
+    """The run's folder, the task's working folder: all nodes share it."""
 
     is_gone = False
 
     @property
     def word(self) -> str:
-        """What the controller says."""
+        """The controller's word."""
         return _read(WORD_NAME)
 
     @property
@@ -78,7 +78,7 @@ class Folder:
         return bool(_read(FAILED_NAME))
 
     def job(self) -> t.Dict[str, t.Any]:
-        """Return what else the tasks need."""
+        """Return the other needs of the tasks."""
         return t.cast("t.Dict[str, t.Any]", json.loads(_read(JOB_NAME)))
 
     def secrets(self) -> t.Dict[str, t.Any]:
@@ -102,10 +102,10 @@ class Folder:
 
 
 class Stream:
-    """The task's standard input and output, where there is no folder that the nodes share."""
+    """The task's standard input and output, if the nodes share no folder."""
 
     def __init__(self, teller: Teller) -> None:
-        """Read what comes first, and go on reading beside the task."""
+        """Read the first lines, and keep reading beside the task."""
         self._source, self._teller = t.cast("t.BinaryIO", sys.stdin), teller
         self._given = json.loads(zlib.decompress(base64.b64decode(self._source.readline())))
         self.word, self.has_failed = self._given["word"], self._given["failed"]
@@ -113,7 +113,7 @@ class Stream:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        # What ends the task must not come to the thread that does not tell.
+        # SIGTERM ends the task, and must not reach this thread, which does not report.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         for line in self._source:
             self._heard = time.monotonic()
@@ -129,7 +129,7 @@ class Stream:
         return self._is_over or time.monotonic() - self._heard > _SILENCE_SECONDS
 
     def job(self) -> t.Dict[str, t.Any]:
-        """Return what else the tasks need."""
+        """Return the other needs of the tasks."""
         return t.cast("t.Dict[str, t.Any]", self._given["job"])
 
     def secrets(self) -> t.Dict[str, t.Any]:

@@ -9,8 +9,8 @@ is opened for each addition, because NFS shows written data to others once the f
     <task>: <phase> <piece>
 
 A piece is base64. ``^`` before it begins the zlib stream of a phase, which ends where the next one begins; ``.`` after
-it ends an answer. Answers to the same question repeat each other, which the stream says once. srun passes a line on as
-a whole if it is shorter than 1,024 bytes (MAX_MSG_LEN in src/common/io_hdr.h).
+it ends an answer. Answers to the same question repeat each other, and the stream stores the repeats once. srun passes a
+line on as a whole if it is shorter than 1,024 bytes (MAX_MSG_LEN in src/common/io_hdr.h).
 
 A node may print whatever it wants, so only possible answers get into the journal, and only so much of each task. If
 tasks do not share the run's folder, two more kinds of lines replace its files: ``failed``, and ``log`` with parts of a
@@ -39,7 +39,7 @@ _GATHER_SECONDS = 1.0
 # The size of a pipe's buffer.
 _READ_BYTES = 64 << 10
 _MOST_BYTES = 64 << 20
-# What a node of ours never says, of an answer and in a phase.
+# More than a node of ours ever sends, in an answer and in a phase.
 _MOST_OF_ANSWER, _MOST_OF_TASK, _MOST_VALUES = 16 << 20, 256 << 20, 4_000_000
 _MOST_OF_ERRORS = 1 << 20
 _MOST_OF_LINE = 64 << 10
@@ -70,13 +70,13 @@ class Teller:
         self._stream.flush()
 
     def say(self, word: str) -> None:
-        """Write a line that is no answer."""
+        """Write a line that is not an answer."""
         self._stream.write(f"{word}\n".encode("ascii"))
         self._stream.flush()
 
 
 class Sieve:
-    """Lets through what tasks answer; ``failed`` is called for each that has failed, ``log`` with the parts of logs."""
+    """Lets the answers of tasks through; ``failed`` is called for each failed one, ``log`` with the parts of logs."""
 
     def __init__(self, failed: t.Callable[[int], None], log: t.Callable[[int, int, bytes], None]) -> None:
         """Begin with nothing."""
@@ -117,7 +117,7 @@ class Sieve:
 
 
 def within_bounds(lines: t.Iterable[bytes]) -> t.Iterator[bytes]:
-    """Yield what tasks print among their errors, only so much of each; what srun itself says has no label."""
+    """Yield the error output of tasks, only so much of each; srun's own lines have no label."""
     printed: t.Dict[bytes, int] = defaultdict(int)
     for line in lines:
         label, _colon, _said = line.partition(b":")
@@ -140,9 +140,10 @@ def keep_errors() -> int:
 def gather(source: int, path: str, sieve: t.Callable[[bytes], bytes]) -> int:
     """Add the lines that come from a file descriptor to the journal, about once a second, until it is closed.
 
-    What cannot be written, on a full disk, is kept for the next time: srun, and so the training, must not wait for us.
+    Data that cannot be written, on a full disk, is kept for the next time: srun, and so the training, must not wait for
+    us.
     """
-    # What a gatherer that was killed left of a line is ended first.
+    # First end the partial line of a killed gatherer.
     rest, waiting = b"", b"\n"
     while True:
         part = os.read(source, _READ_BYTES)
@@ -151,7 +152,7 @@ def gather(source: int, path: str, sieve: t.Callable[[bytes], bytes]) -> int:
         waiting = _not_added(path, waiting + sieve(whole + newline))
         if not part:
             return int(bool(waiting))
-        # Where there is more to read already, srun must not wait for us.
+        # If there is more to read already, srun must not wait for us.
         if len(part) < _READ_BYTES // 2:
             time.sleep(_GATHER_SECONDS)
 
@@ -181,7 +182,7 @@ class Answers:
         self.heard = self._lines.heard
 
     def more(self) -> t.Iterator[tuple[int, str, dict[str, t.Any]]]:
-        """Yield what has been added: the task, the phase and the answer. What is no answer of ours is left out."""
+        """Yield the additions: the task, the phase and the answer. Anything but an answer of ours is left out."""
         with contextlib.suppress(OSError), open(self._path, "rb") as journal:
             journal.seek(self.offset)
             for line in journal:
@@ -194,7 +195,7 @@ class Answers:
 
 
 class Lines:
-    """The answers of some phases in the lines that srun passes on; ``heard`` are the tasks that said anything."""
+    """The answers of some phases in the lines that srun passes on; ``heard`` are the tasks that sent anything."""
 
     def __init__(self, phases: t.Container[str]) -> None:
         """Begin with no line."""

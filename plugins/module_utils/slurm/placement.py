@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan that is made before Slurm has chosen the nodes, and what becomes of it when Slurm has."""
+"""A plan that is made before Slurm has chosen the nodes, and its changes once Slurm has."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _STAND_IN = re.compile("slurm-(node|address)-([0-9]{4,})")
 
 
 def name_before(rank: int) -> str:
-    """Return what stands in a plan for the name of the node of a rank."""
+    """Return the stand-in for the node name of a rank in a plan."""
     return _NAME.format(rank)
 
 
 def address_before(rank: int) -> str:
-    """Return what stands in a plan for the address of the node of a rank."""
+    """Return the stand-in for the node address of a rank in a plan."""
     return _ADDRESS.format(rank)
 
 
 def is_before(name: str) -> bool:
-    """Tell whether a name is what stands for a node before Slurm has chosen it."""
+    """Tell whether a name is the stand-in for a node before Slurm has chosen it."""
     return bool(_STAND_IN.fullmatch(name))
 
 

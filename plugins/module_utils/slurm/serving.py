@@ -29,7 +29,7 @@ from .journal import Teller
 if t.TYPE_CHECKING:
     from ..node.contracts import Request
 
-# The first answer, which nobody asked for: the task has begun.
+# The first answer, to no request: the task has begun.
 BEGIN, ANSWER = "begin", "answer"
 # The controller says something at least this often, and is gone after so much silence: srun may vanish without a sign.
 BEAT_SECONDS = 30
@@ -45,9 +45,9 @@ def packed(requests: t.Mapping[str, t.Sequence[tuple[int, Request]]]) -> bytes:
 def serve(owned: str = "") -> int:
     """Answer the requests to this task's node, and free it once nobody can send any more.
 
-    Where srun is gone, Slurm ends the step, but not the job: one that is ``owned``, only for this, is ended here.
+    If srun is gone, Slurm ends the step, but not the job: an ``owned`` job, which exists only for this, is ended here.
     """
-    # sys.stdin has read ahead, so reading goes on with it.
+    # sys.stdin has read ahead, so reading continues with it.
     source = t.cast("t.BinaryIO", sys.stdin)
     out = os.dup(1)
     # Programs that a phase starts print to the errors of the task.
@@ -72,7 +72,7 @@ def serve(owned: str = "") -> int:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        # Nobody waits for their answers any more.
+        # Nobody waits for their answers any longer.
         for pid in answering - _ended(answering):
             os.kill(pid, signal.SIGTERM)
         if last:
@@ -84,7 +84,7 @@ def serve(owned: str = "") -> int:
 
 
 class _SilenceError(Exception):
-    """Nobody has said anything for long."""
+    """Nobody has sent anything for long."""
 
 
 def _end(number: int, _frame: object) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs inside of a job of Slurm, in the run's folder, which all nodes and the controller share.
+"""The programs inside a job of Slurm, in the run's folder, which all nodes and the controller share.
 
 ::
 
@@ -54,7 +54,7 @@ _SAMPLE_SECONDS = 15.0
 _HOLD_SECONDS = 0.5
 _LAST_WAIT_SECONDS = 1.0
 _WORD_SECONDS, _WORD_PAUSE_SECONDS = 600.0, 1.0
-# What `request_of` and the phases read of a plan.
+# The part of a plan that `request_of` and the phases read.
 _OF_ALL = (
     *("run_id", "framework", "log_grammar", "container_engine", "mode", "keep"),
     *("tokens_per_step_per_gpu", "tokens_per_sequence_per_gpu"),
@@ -87,7 +87,7 @@ def place(number: str, hostlist: str) -> int:
 def hold(job: str, name: str) -> int:
     """Wait for the named step that holds the nodes, place the plan on them, and print which they are.
 
-    What is on the standard input ends where the step could not begin.
+    Data on the standard input means that the step could not begin, and ends the wait.
     """
     while True:
         for line in _scontrol("--oneliner", "show", "step", job, check=False).splitlines():
@@ -179,8 +179,8 @@ class Task:
         self.sampled = -_SAMPLE_SECONDS
 
     def tell(self, phase: str, answer: t.Dict[str, t.Any]) -> None:
-        """Tell an answer, as long as srun listens."""
-        # Half a line would spoil the next one, too.
+        """Send an answer, as long as srun listens."""
+        # Half a line would spoil the next one too.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         try:
             self.teller.tell(phase, answer)
@@ -191,7 +191,7 @@ class Task:
     def do(
         self, phase: str, first: t.Callable[[t.Any], None] | None = None, **needs: t.Unpack[PhaseNeeds]
     ) -> dict[str, t.Any]:
-        """Do a phase, and tell its answer, which ``first`` is called with."""
+        """Do a phase, and send its answer, after a call of ``first`` with it."""
         answer = answer_to({**request_of(self.plan, self.node, phase, self.identity), "check_mode": False, **needs})
         # A training whose peer was stopped first ends with an error of its own, which is the stop's work too.
         self.is_stopped = self.is_stopped or bool(answer.get("exit_status") and self.desk.word == STOP)
@@ -203,7 +203,7 @@ class Task:
         return answer
 
     def stage(self) -> int:
-        """Look at this node, where the plan wants it, and put everything in place for its training."""
+        """Check this node, if the plan asks for it, and put everything in place for its training."""
         if self.look:
             try:
                 self.tell(LOOK, {"node": inspect(**self.look)})
@@ -220,7 +220,7 @@ class Task:
         return int(answer["failed"])
 
     def stop(self) -> int:
-        """End what there is of the run on this node, and copy its log where that does not come with the answer."""
+        """End everything of the run on this node, and copy its log if it does not come with the answer."""
         answer = self.do("stop", self._keep_log, grace_seconds=GRACE_SECONDS, with_log=True)
         return int(answer["failed"])
 
@@ -229,7 +229,7 @@ class Task:
             self.desk.keep_log(self.node["node"], self.node["log_file"])
 
     def train(self) -> int:
-        """Start the training of this node and follow it to its end, whoever brings that about."""
+        """Start the training of this node and follow it to its end, however that comes about."""
         if str(self.number) in self.desk.word.split():
             return self.stop()
 

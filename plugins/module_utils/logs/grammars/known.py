@@ -17,11 +17,11 @@ GRAMMARS = {
     "torchtitan": torchtitan.GRAMMAR,
 }
 
-# That of logs without a step line that is known, where nobody says what trained.
+# The grammar of logs without a known step line, if nobody says what trained.
 UNKNOWN = "unknown"
 _OF_NO_STEPS = Grammar(lambda _piece, _memory: iter(()), (), first_step=1, step_line="", printed_by=EVERY_RANK)
 
-# The embedded trainer prints the lines of this one, whatever trainer it stands in for.
+# The embedded trainer prints the lines of this one, whichever trainer it replaces.
 OF_EMBEDDED_TRAINER = "megatron"
 
 

@@ -27,7 +27,7 @@ from ..text import line_end, line_start
 from ..world_size import RANKS
 
 # "completed step: 7", and for steps that the profiler disturbs "completed profiler activation/deactivation step: 7".
-# The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" are none.
+# The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" do not count.
 _HEAD = re.compile(rb"completed (profiler \S+ )?step: (\d+)(?=[,\r\n])")
 _CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|profiler_steps|profiler): ([^\r\n]*)")
 # max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
@@ -90,13 +90,13 @@ ARGUMENTS = (
 _FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 _NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
-# The prefix of absl; what follows the time are the thread and the file.
+# The prefix of absl; the time is followed by the thread and the file.
 _STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
 _METRIC_OF_FIELD = {
     b"seconds": "step_time_ms",
     b"TFLOP/s/device": "tflops_per_gpu",
-    # Before November 2023; it was per device then, too.
+    # Before November 2023; per device then, too.
     b"TFLOP/s": "tflops_per_gpu",
     b"Tokens/s/device": "tokens_per_sec_per_gpu",
     b"loss": "loss",
@@ -119,7 +119,7 @@ _PROFILING = "MaxText's profiler starts, runs or ends in this step"
 
 
 class _Step(t.TypedDict):
-    """What a line says of a step; ``profiler`` is whether it says that the profiler ran."""
+    """The values of a step's line; ``profiler`` says whether the profiler ran."""
 
     step: int
     metrics: dict[str, float]
@@ -138,8 +138,8 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     counts only when the text after it shows that it is complete. It is NaN if it is not a number, or if it appears
     twice with different numbers. Tokens per second count padding too.
 
-    ``new_process`` says that a process began since the step before: one that goes on exactly where the last one ended
-    is another attempt, too, which its step number does not show.
+    ``new_process`` says that a process began since the step before. A process that resumes exactly where the last one
+    ended is another attempt too, which its step number does not show.
     """
     text = piece.text
     for start in piece.positions(_NEEDLES):
@@ -216,7 +216,7 @@ def _step(text: bytes, start: int) -> _Step | None:
             metrics[OTHER_FIELDS] = math.inf
             continue
         if not field and piece and metric:
-            # What stands between two commas and has no name belongs to the number before.
+            # Text between two commas without a name belongs to the number before.
             metrics[metric] = math.nan
         if field and known:
             metric = known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What MaxText says when it fails: metric_logger.py and pyconfig.py."""
+"""MaxText's messages when it fails: metric_logger.py and pyconfig.py."""
 
 from __future__ import annotations
 

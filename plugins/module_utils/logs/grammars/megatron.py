@@ -2,9 +2,9 @@
 """The grammar of Megatron-LM's training log.
 
 The iteration line is printed by ``training_log()`` of megatron/training/training.py, by the last global rank only. Its
-fields stand between ``|`` and came and went from core 0.4 to 0.18; ROCm's fork adds ``mem usages``, and Primus adds
-running averages, token rates and memory. So a line is found by its head, ``iteration  N/  TOTAL |``, wherever in a line
-that stands, and its fields are taken by name, in any order. The closing lines are those that the ROCm fork's
+fields are separated by ``|`` and came and went from core 0.4 to 0.18; ROCm's fork adds ``mem usages``, and Primus adds
+running averages, token rates and memory. So a line is found by its head, ``iteration  N/  TOTAL |``, anywhere in a
+line, and its fields are taken by name, in any order. The closing lines are the ones that the ROCm fork's
 examples/*/train_*.sh append to the log.
 """
 
@@ -28,7 +28,7 @@ from ..world_size import RANKS
 
 _WORD = b"iteration "
 _POINT = ord(".")
-# NeMo's lines have an epoch in front of that: see `nemo2`.
+# NeMo's lines have an epoch before that: see `nemo2`.
 _OF_NEMO = b", "
 _HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 # More than an iteration line has; a log may have no line ends.
@@ -40,7 +40,7 @@ _VALUE = re.compile(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + 
 _NOT_FINITE = re.compile(rb"(?i)[-+]?(?:nan|inf)")
 _USAGE_RATIO = re.compile(rb".*/(\d+\.?\d*)%")
 
-# Where two fields of a line give one metric, the first of them here counts.
+# If two fields of a line give one metric, the first of them here counts.
 _METRIC_OF_FIELD = {
     b"elapsed time per iteration (ms)": "step_time_ms",
     b"mem usages": "memory_fraction",
@@ -64,7 +64,7 @@ _SIZES = frozenset(EVIDENCE)
 _NAN_OR_INFINITE = re.compile(rb":[^|:]*?((?<![\w.+-])[-+]?(?i:nan|inf(?:inity)?)(?![\w.-]))[^|:]*\|")
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
 
-# "[2026-01-02 03:04:05.123456] iteration": what stands between the brackets, with or without the fraction.
+# "[2026-01-02 03:04:05.123456] iteration": the text between the brackets, with or without the fraction.
 _STAMP_BYTES = (19, 26)
 
 # The closing lines. They count at the start of a line only, because iteration lines contain "mem usages:" too.
@@ -161,8 +161,8 @@ def parse(piece: Piece, _memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     bytes need not be valid UTF-8. A field counts only with its closing ``|``, so a torn line gives the fields that are
     complete; a field that is not a number is NaN. Lines that appear twice are yielded twice.
 
-    ``loss`` is ``lm loss`` and no other loss. Megatron prints it only where it is greater than zero (since core 0.17:
-    not less), which NaN never is, so a NaN loss shows as a field that is not there: see ``_lost_loss``.
+    ``loss`` is ``lm loss`` and no other loss. Megatron prints it only if it is greater than zero (since core 0.17: not
+    less), which NaN never is, so a NaN loss shows as a missing field: see ``_lost_loss``.
     """
     for found in parse_many(piece):
         yield from found.each()
@@ -231,7 +231,7 @@ def summary(piece: Piece) -> dict[str, float]:
     line_ends = (b"\n", b"\r") if b"\r" in text else (b"\n",)
     found = {}
     for label, metric in CLOSING_LINES.items():
-        # A piece of a log begins where a line begins.
+        # A piece of a log begins at the beginning of a line.
         starts = [0] if text.startswith(label) else []
         starts += [start + 1 for start in piece.positions(end + label for end in line_ends)]
         for start in starts:
@@ -242,7 +242,7 @@ def summary(piece: Piece) -> dict[str, float]:
 
 
 def _last_head(piece: Piece) -> int:
-    """Return where the head of the last iteration line begins, 0 without one."""
+    """Return the beginning of the last iteration line's head, 0 without one."""
     text = piece.text
     # Most logs of other ranks have no such line, and to search from the end is slow.
     place = text.rfind(_WORD) if piece.find(_WORD, 0) >= 0 else -1
@@ -252,7 +252,7 @@ def _last_head(piece: Piece) -> int:
 
 
 class _Kind(t.NamedTuple):
-    """What lines have in common that are read together.
+    """The common parts of lines that are read together.
 
     ``unread`` lists the metrics whose fields are not numbers. ``in_percent`` says that the memory is in percent,
     ``loss_may_be_lost`` that ``lm loss`` is missing and NaN would explain it, see ``_lost_loss``, and
@@ -271,9 +271,9 @@ _kind = lru_cache(maxsize=256)(_Kind)
 
 
 class _Layout(t.NamedTuple):
-    """Where a line has what, by the place in it; it is the same in all lines that differ in nothing but their digits.
+    """Where each field of a line is, by its place; the same in all lines that differ only in their digits.
 
-    ``head`` is where the head begins and ``end`` where the line ends, be it with the head of another one. ``cells``
+    ``head`` is where the head begins and ``end`` where the line ends, even if another line's head ends it. ``cells``
     returns the texts of a line's step, total and metrics.
     """
 
@@ -284,7 +284,7 @@ class _Layout(t.NamedTuple):
 
 
 class _Value(t.NamedTuple):
-    """The value of a field: its text, and where that begins in the line."""
+    """The value of a field: its text, and its position in the line."""
 
     text: bytes
     begin: int
@@ -343,7 +343,7 @@ def _with_lost_losses(found: FoundSteps) -> Iterator[FoundSteps]:
 
 @lru_cache(maxsize=256)
 def _layout(line: bytes) -> _Layout | None:
-    """Return the layout of the first iteration line in a line with zeros for its digits, or None where is none.
+    """Return the layout of the first iteration line in a line with zeros for its digits, or None without one.
 
     A log has only a few layouts, because its values have more digits here and fewer there. So the work is done once for
     each layout.
@@ -393,9 +393,9 @@ def _cutter(spans: Iterable[tuple[int, int]]) -> Callable[[bytes], tuple[bytes, 
 
 
 def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _Value]]:
-    """Return the fields of a line from the place on, by their names: the closed ones, and what follows the last bar.
+    """Return the fields of a line from the place on, by their names: the closed ones, and the rest after the last bar.
 
-    One that stands there twice has no value.
+    A field that appears twice has no value.
     """
     fields = []
     for field in line[begin:].split(b"|"):
@@ -411,7 +411,7 @@ def _fields(line: bytes, begin: int) -> tuple[dict[bytes, _Value], dict[bytes, _
 
 
 def _others_not_finite(fields: bytes, begin: int, read: Container[tuple[int, int]]) -> bool:
-    """Return whether a closed field has NaN or infinity where nothing is read: of any name, or one named twice."""
+    """Return whether a closed field that is not read has NaN or infinity, whatever its name, or if it appears twice."""
     values = (found.span(1) for found in _NAN_OR_INFINITE.finditer(fields))
     return any((begin + start, begin + end) not in read for start, end in values)
 

@@ -34,7 +34,7 @@ _LOOP, _DONE = b"Starting training loop at iteration ", b"[after training is don
 
 
 def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
-    """Yield the steps of Megatron-LM's iteration lines, with the rate of the line before where they have none."""
+    """Yield the steps of Megatron-LM's iteration lines, with the rate of the line before if they have none."""
     text = piece.text
     begins = [0, *(line_start(text, place) for place in piece.positions((_STEP_TIME,)))]
     if len(begins) == 1 and "rate" not in memory:
@@ -60,7 +60,7 @@ def _with_rate(found: FoundStep, rate: str | None) -> FoundStep:
 
 
 def parse_many(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundSteps] | None:
-    """Return the same, many steps at once, or None where rates stand in lines of their own or a process begins."""
+    """Return the same, many steps at once, or None if rates have lines of their own or a process begins."""
     if "rate" in memory or piece.find(_STEP_TIME, 0) >= 0:
         return None
     return megatron_processes.parse_many(piece, memory)
@@ -103,6 +103,6 @@ GRAMMAR = megatron_processes.GRAMMAR._replace(
     over=(_DONE, b"torchrun finished successfully (code 0)"),
     starts=tuple(Printed(text, re.escape(text)) for text in (_LOOP, b"-and-optimizer-setup")),
     only_here=(_STEP_TIME,),
-    # Those of Megatron-LM stand in its own grammar.
+    # Megatron-LM's own are in its grammar.
     failures=_FAILURES,
 )

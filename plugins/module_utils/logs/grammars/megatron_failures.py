@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Megatron-LM, its launch scripts and Transformer Engine say when they fail.
+"""Messages of Megatron-LM, its launch scripts and Transformer Engine when they fail.
 
 The checks for NaN come from megatron/core (param_and_grad_buffer.py, rerun_state_machine.py) and training.py.
 """

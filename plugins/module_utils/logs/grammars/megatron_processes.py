@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where in Megatron-LM's training log a process begins, which its steps do not show where it goes on with the next.
+"""Where a process begins in Megatron-LM's training log; its steps do not show that if it resumes with the next one.
 
 Once per process, before the first step, ``pretrain()`` of megatron/training/training.py logs the timers of its start.
 The last rank does so, which prints the steps as well; rank 0 prints most other lines of a start::
@@ -35,7 +35,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
 
 
 def parse_many(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundSteps] | None:
-    """Return the steps of ``megatron.parse_many``, or None where a process begins."""
+    """Return the steps of ``megatron.parse_many``, or None if a process begins."""
     return None if _begins(piece) or "new_process" in memory else megatron.parse_many(piece)
 
 
@@ -73,13 +73,13 @@ GRAMMAR = Grammar(
     # training.py, by rank 0, the runner of Primus, and the last line of ROCm's scripts.
     over=(_FIRST_RANK[1], b"torchrun finished successfully (code 0)", b"tokens/GPU/s:"),
     starts=tuple(Printed(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
-    # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" is one, too.
+    # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" counts too.
     saves=(b"saving checkpoint at iteration", (b"successfully saved ",)),
     # They show nan on nodes without steps.
     closing=tuple(megatron.CLOSING_LINES),
     # NCCL and the warnings of c10d, by each rank, and the lines of Primus.
     alive=(b" Init COMPLETE", b"Connected all rings", b"Connected all trees", b"]:[W", b"[rank-"),
-    # NCCL has connected all ranks: what kept some from it is past.
+    # NCCL has connected all ranks: whatever kept some from it is past.
     met=(b" Init COMPLETE",),
     left_out=megatron.left_out,
     summary=megatron.summary,

@@ -59,7 +59,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
 
 
 def _fields(line: bytes, *, whole: bool) -> dict[bytes, bytes]:
-    """Return the fields of a line by their names; the last one counts where the line has its end."""
+    """Return the fields of a line by their names; the last one counts only if the line is complete."""
     parts = line.split(b" | ")
     pairs = (part.partition(b":") for part in (parts if whole else parts[:-1]))
     return {name.strip(): value.strip() for name, colon, value in pairs if colon}
@@ -88,8 +88,8 @@ GRAMMAR = Grammar(
     first_step=0,
     step_line="Training epoch E, iteration N/LENGTH | … | global_step: N | … | train_step_timing in s: …",
     printed_by=FIRST_RANK,
-    # Of NeMo's logger, on each node.
+    # From NeMo's logger, on each node.
     alive=(b"[NeMo ",),
-    # Of Lightning, by rank 0.
+    # From Lightning, by rank 0.
     over=(b"`Trainer.fit` stopped",),
 )

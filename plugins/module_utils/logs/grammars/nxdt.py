@@ -28,7 +28,7 @@ _BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
 _ELAPSED = re.compile(rb"(?:(\d{1,6}):)?(\d\d):(\d\d)<")
 _RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
-# Of NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
+# From NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
 WORLD_SIZE = (
     Printed(b"> initializing world size to ", rb"> initializing world size to " + RANKS),
     Printed(
@@ -37,14 +37,14 @@ WORLD_SIZE = (
 )
 
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
-# Of any name but those below. Lightning's own "loss" is NaN in good runs.
+# Any name but those below. Lightning's own "loss" is NaN in good runs.
 _NOT_FINITE = re.compile(
     rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples|global_step)=)"
     rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
 )
 _NORM_OF_NOTHING = re.compile(rb"[ ,]parameter_norm=(?:-|0(?:\.0*)?(?=[,\]]))")
-# A number is whole when what follows it is there. tqdm shows three digits of a large one, such as 2.54e+8: too few to
-# count samples with.
+# A number is complete once the text after it is there. tqdm shows three digits of a large one, such as 2.54e+8: too few
+# for counting samples.
 _FIELDS = {
     metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
     for name, metric in (
@@ -77,7 +77,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
         following = find(_WORD, behind)
         if progress and int(progress.group(2)):
             end = line_end(text, behind)
-            # Steps tell by their numbers that a process began before them.
+            # The numbers of the steps show that a process began before them.
             memory.pop("new_process", None)
             yield _found(progress, text[behind : following if behind <= following < end else end])
         start = following
@@ -113,7 +113,7 @@ def _found(progress: re.Match[bytes], body: bytes) -> FoundStep:
     }
 
 
-# training.py, by rank 0: the whole configuration in YAML, where each of these keys stands on a line of its own.
+# training.py, by rank 0: the whole configuration in YAML, with each of these keys on a line of its own.
 _CONFIGURATION = {
     b"global_batch_size": b"global_batch_size",
     b"micro_batch_size": b"micro_batch_size",
@@ -139,7 +139,7 @@ GRAMMAR = Grammar(
             Printed(b" %b: " % key, rb" %b: (?P<%b>\d{1,12})[ \t]*[\r\n]" % (key, setting))
             for key, setting in _CONFIGURATION.items()
         ),
-        # Of NeuronX Distributed's parallel_state.py, by rank 0.
+        # From NeuronX Distributed's parallel_state.py, by rank 0.
         Printed(
             b" parallel with size ",
             rb"> initializing (?:tensor model parallel with size (?P<tensor_parallelism>\d{1,7})"
@@ -147,14 +147,14 @@ GRAMMAR = Grammar(
             rb"|data parallel with size (?P<data_parallelism>\d{1,7}))(?=\D)",
         ),
         Printed(b"`Trainer.fit` stopped", rb"`Trainer\.fit` stopped: `max_steps=(?P<iterations>\d{1,9})`"),
-        # Of Lightning's distributed.py, by each rank.
+        # From Lightning's distributed.py, by each rank.
         Printed(b"MEMBER: ", rb"MEMBER: \d{1,7}/(?P<gpus>\d{1,7})(?=\D)"),
     ),
-    # The compiler's wrapper, on each node as it trains, what NeMo logs there, and each rank as it joins the job.
+    # The compiler's wrapper, on each node as it trains, NeMo's log there, and each rank as it joins the job.
     alive=(b"NEURON_CC_WRAPPER", b"Compiler status PASS", b"[NeMo ", b"GLOBAL_RANK: "),
-    # Of Lightning, by each rank as it joins the job: without one of them there is no step.
+    # From Lightning, by each rank as it joins the job: without one of them there is no step.
     met=(b"GLOBAL_RANK: ",),
-    # Of Lightning, by rank 0.
+    # From Lightning, by rank 0.
     over=(b"`Trainer.fit` stopped",),
     starts=(Printed(b"GLOBAL_RANK: ", rb"GLOBAL_RANK: \d{1,7}(?=, MEMBER: )"),),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The grammar of TorchTitan's training log, whatever stands in front of its lines.
+"""The grammar of TorchTitan's training log, whatever prefixes its lines have.
 
 components/metrics.py prints a step line at the first step of a process and at each one that ``metrics.log_freq``
 divides, so that the last step may have none; its values are means over the steps since the line before::
@@ -29,11 +29,11 @@ from . import torchtitan_failures
 
 _BEGIN = b"Training starts at step "
 _NEEDLES = (b"step: ", _BEGIN, b"total steps ")
-# A validation is no step.
+# A validation is not a step.
 _HEAD = re.compile(rb"(?<!validate )step: {1,9}?(\d{1,12})(?=  |[\r\n])")
 _BEGUN = re.compile(re.escape(_BEGIN) + rb"(\d{1,12})(?=\D)")
 _TOTAL = re.compile(rb"total steps (\d{1,12})(?=\D)")
-# Of torchrun --tee, and of Primus.
+# From torchrun --tee, and from Primus.
 _RANK = re.compile(rb"\[(?:[A-Za-z_][\w-]{0,30}?\d{1,5}(?=\]:)|rank-\d{1,7}/\d{1,7}(?=\]))")
 _STAMP = re.compile(rb"\[titan\] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) |\[(\d{4})(\d\d)(\d\d) (\d\d:\d\d:\d\d)\]")
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
@@ -106,7 +106,7 @@ def _label(text: bytes, begin: int, end: int) -> str:
 
 
 def _metrics(text: bytes, begin: int, behind: int) -> dict[str, float]:
-    """Return the values of a step line; one counts only when what follows shows that it is whole."""
+    """Return the values of a step line; a value counts only if the text after it shows that it is complete."""
     end = line_end(text, behind)
     *fields, last = text[behind:end].split(b"  ")
     if end < len(text):
@@ -114,7 +114,7 @@ def _metrics(text: bytes, begin: int, behind: int) -> dict[str, float]:
     metrics: dict[str, float] = {}
     name = b""
     for field in fields:
-        # Numbers are padded, so that two blanks may stand in front of one.
+        # Numbers are padded, so two blanks may precede one.
         key, colon, value = field.partition(b":")
         name, value = (key.strip(), value) if colon else (name, field)
         value = value.strip()
@@ -137,7 +137,7 @@ def _value(metric: str, printed: bytes) -> float:
     if metric != "memory_fraction":
         return _number(printed)
     share = _MEMORY.fullmatch(printed)
-    # Where no memory is in use, -0.00 % may be printed.
+    # If no memory is in use, -0.00 % may be printed.
     return abs(_number(share.group(1)) / 100.0) if share else math.nan
 
 
@@ -193,7 +193,7 @@ GRAMMAR = Grammar(
                 (b"total steps", b"iterations"),
             )
         ),
-        # checkpoint.py, by each rank: how long the training waited. An asynchronous save goes on behind it.
+        # checkpoint.py, by each rank: how long the training waited. An asynchronous save continues in the background.
         Printed(
             b"Finished saving the checkpoint",
             rb"Finished saving the checkpoint(?: \(or staging if async is enabled\))? ?in "
@@ -208,7 +208,7 @@ GRAMMAR = Grammar(
     ),
     # trainer.py, by each rank; the first of them by the first rank alone until 0.3.
     over=(b"Training completed", b"Process group destroyed"),
-    # The same files, by each rank; what follows is the end that a whole training has.
+    # The same files, by each rank; then the end of a complete training.
     cut_short=(b"Ran out of data; last step was canceled",),
     # checkpoint.py, by each rank; since 0.3 the last save ends in words of its own. It is waited for.
     saves=(

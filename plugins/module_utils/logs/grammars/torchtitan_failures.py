@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What TorchTitan says when it fails: config/manager.py, train.py and distributed/parallel_dims.py of 0.2.2 and 0.3."""
+"""TorchTitan's messages as it fails: config/manager.py, train.py and distributed/parallel_dims.py of 0.2.2 and 0.3."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AMD's GPUs say: ROCr (HSA), HIP and its libraries, and the kernel driver amdgpu (amdgpu_ras.c, kfd)."""
+"""Messages of AMD's GPUs: ROCr (HSA), HIP and its libraries, and the kernel driver amdgpu (amdgpu_ras.c, kfd)."""
 
 from __future__ import annotations
 

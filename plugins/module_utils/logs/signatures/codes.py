@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The error codes of GPUs, whoever prints them: CUDA's and HIP's (cudaError_t, CUresult, hipError_t) and NVIDIA's Xids.
+"""The error codes of GPUs, from any program: CUDA's and HIP's (cudaError_t, CUresult, hipError_t) and NVIDIA's Xids.
 
 A code shows by its name, such as cudaErrorNoDevice or CUDA_ERROR_NO_DEVICE, or by the text of cudaGetErrorString.
 """
@@ -46,7 +46,7 @@ def _code(
     xids: bytes = b"",
     **others: t.Any,
 ) -> Signature:
-    """Return the signature of some codes: their names, sayings about them, and sayings that others have, too."""
+    """Return the signature of some codes: their names, their descriptions, and descriptions that other codes share."""
     parts = [rb"(?<!Search for `)\b" + _words(_PREFIXES) + _words(names) + rb"\b"] if names else []
     parts += sayings
     parts += [_LABEL + _words(common)] if common else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What docker, podman, containerd and the OCI runtimes say."""
+"""Messages of docker, podman, containerd and the OCI runtimes."""
 
 from __future__ import annotations
 

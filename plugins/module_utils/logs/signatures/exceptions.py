@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What class an exception of Python has whose message no signature knows: by its type, its traceback, its words."""
+"""The class of a Python exception whose message no signature knows: by its type, its traceback, its words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXCEPTION = (
     rb"(?:(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Za-z_]\w{0,60}?)?(?:Error|Exception|Exit|Expired|Failure|Group|Interrupt"
     rb"|Iteration|Timeout)|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
 )
-# The last line of a traceback that is not there: behind the prefix of a launcher (rank, node, pid) and nothing else.
+# The last line of a traceback that is missing: it has a launcher's prefix (rank, node, pid) and nothing else before it.
 ALONE = re.compile(
     rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?"
     rb"|[\w-]{1,40}: ){0,3}(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)"
@@ -29,15 +29,15 @@ PYTHON_ERROR = Signature(
 
 
 _LINE_BYTES = 1000
-# These speak of the code, wherever it stands.
+# These are about the code, wherever they appear.
 _OF_CODE = re.compile(rb"(?:Name|UnboundLocal|ZeroDivision)Error$")
-# Farther out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
+# Further out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
 _NEVER = rb"(?!)"
 
 
 class Topic(t.NamedTuple):
-    """What an exception is about: ``files`` and types that raise it (/torch/x.py, /torch/XError), ``words`` it says."""
+    """The subject of an exception: ``files`` and types that raise it (/torch/x.py, /torch/XError), ``words`` in it."""
 
     signature: Signature
     files: bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the network under NCCL says: libfabric with EFA, UCX, libibverbs, and the kernel drivers mlx5 and bnxt."""
+"""Messages of the network under NCCL: libfabric with EFA, UCX, libibverbs, and the kernel drivers mlx5 and bnxt."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SIGNATURES = (
         ),
         sample=("192.0.2.7: WARN: Function: find_ofi_provider Line: 7: NET/OFI Couldn't find any optimal provider"),
     ),
-    # A warning, too, on an instance alone.
+    # A warning too, on a single instance.
     Signature(
         "rdma_devices",
         "NCCL's libfabric plugin did not start. Check whether fi_info -p efa lists a provider in the container, pass "
@@ -101,7 +101,7 @@ SIGNATURES = (
         name="any UCX error",
         sample="At least one pair of MPI processes are unable to reach each other for",
     ),
-    # What ibv_wc_status_str and the driver efa call the completion of a transfer that failed.
+    # The names that ibv_wc_status_str and the driver efa give to the completion of a failed transfer.
     Signature(
         "nccl",
         "A transfer between two nodes failed. Check that the peer is running (its log may have the cause), then the "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of a message by who reports it alone, where no other signature has it."""
+"""The class of a message judged only by who reports it, if no other signature matches."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What huggingface_hub, transformers and what downloads for them say."""
+"""Messages of huggingface_hub, transformers and the programs that download for them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What JAX and XLA say: the coordination service (tsl/coordination), PJRT, XLA's rendezvous, jax.distributed."""
+"""Messages of JAX and XLA: the coordination service (tsl/coordination), PJRT, XLA's rendezvous, jax.distributed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..failure_classes import BLAME
 from ..signature import Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
-# How a status of absl and gRPC is printed, in front of its code: by exceptions, absl::Status, glog, gRPC for Python.
+# The text before the code of an absl or gRPC status, printed by exceptions, absl::Status, glog, gRPC for Python.
 _STATUS = rb"(?:(?:rror|xception|[Ss]tatus|ailed|ailure|access)(?::{1,2} ?| ?= ?)|StatusCode\.|(?<![^\r\n])|\] |\()"
 _STATUS += rb"(?:StatusCode\.)?"
 
@@ -289,7 +289,7 @@ SIGNATURES = (
     ),
 )
 
-# What is known by the code of a status alone, where no word of it, of a file system or of a service says more.
+# The class by the code of a status alone, if no word of it, of a file system or of a service says more.
 STATUSES = (
     Signature(
         "no_gpu",

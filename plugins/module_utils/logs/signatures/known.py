@@ -30,8 +30,8 @@ from . import (
     torch,
 )
 
-# Where two match in one line, the first one here counts: messages of one program alone go before common ones.
-# It lists the others in ``more_specific_than``.
+# If two match in one line, the first one here counts: messages of a single program come before common ones. It lists
+# the others in ``more_specific_than``.
 PYTHON_ERROR = exceptions.PYTHON_ERROR
 SIGNATURES = (
     tuple(
@@ -81,7 +81,7 @@ _SHARED = (
     b"|violates Pod|unbound imm|StatusUnknown|admission check|POOL_EX|more capacity|non-zero exit c|run as root"
     b"|direct launched|binding more|was unable|in the hostf|current alloc|ecognized opt|missing-checkp"
 )
-# What follows such a line may belong to it, so many bytes of it.
+# This many bytes after such a line may belong to it.
 _WITH_NEXT_LINES = {
     b"E_EX": 600,
     b"efused": 400,

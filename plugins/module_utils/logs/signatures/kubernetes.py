@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Kubernetes says: events and conditions of pods, jobs and nodes, autoscalers, Kueue, JobSet and Volcano."""
+"""Messages of Kubernetes: events and conditions of pods, jobs and nodes, autoscalers, Kueue, JobSet and Volcano."""
 
 from __future__ import annotations
 

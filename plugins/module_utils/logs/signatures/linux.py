@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the Linux kernel, the shells and the C library say."""
+"""Messages of the Linux kernel, the shells and the C library."""
 
 from __future__ import annotations
 

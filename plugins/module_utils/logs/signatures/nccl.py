@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NCCL and RCCL say (the WARN of their sources), and libibverbs and gloo beside them."""
+"""Messages of NCCL and RCCL (the WARN of their sources), and of libibverbs and gloo."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What AWS Neuron says: its runtime (nrt.h: NRT_STATUS), driver, collectives (CCOM, aws-ofi-nccl) and neuronx-cc.
+"""Messages of AWS Neuron: its runtime (nrt.h: NRT_STATUS), driver, collectives (CCOM, aws-ofi-nccl) and neuronx-cc.
 
-Of the runtime's status numbers 1003 means that a result was not a number, 1006 an index out of range, 1200 a collective
-that hangs, 1201 to 1205 (but 1204) that the hardware failed; 1, 2 and 101 say nothing.
+The runtime's status number 1003 means that a result was not a number, 1006 an index out of range, 1200 a collective
+that hangs, 1201 to 1205 (but 1204) that the hardware failed; 1, 2 and 101 mean nothing specific.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ SIGNATURES = (
         more_specific_than=("any CCOM warning",),
         sample="CCOM WARN No route",
     ),
-    # With it the runtime says that the graph was not finished, and may say no more.
+    # The runtime uses it to say that the graph was not finished, and may say no more.
     Signature(
         "watchdog",
         "A collective hangs on a Neuron device. Look for the worker that lags behind or has no such line.",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NVIDIA says: CUDA and its libraries, NVML, and the kernel driver (numbers by NVIDIA's catalogue of Xids)."""
+"""Messages of NVIDIA: CUDA and its libraries, NVML, and the kernel driver (numbers by NVIDIA's catalogue of Xids)."""
 
 from __future__ import annotations
 

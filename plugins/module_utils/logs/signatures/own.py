@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the launch scripts, the checks and the embedded trainer of this collection say."""
+"""Messages of this collection's launch scripts, checks and embedded trainer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Python and its libraries say, whatever program they are in."""
+"""Messages of Python and its libraries, in any program."""
 
 from __future__ import annotations
 

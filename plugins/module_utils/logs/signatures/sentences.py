@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What class a line has that no signature knows, and that is no exception: by who prints it, then by its words.
+"""The class of a line that no signature knows and that is not an exception: by its program, then by its words.
 
-It is asked for lines alone that sound like a failure and stand where a log ends.
+It is used only for lines that sound like a failure at the end of a log.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ WORDS = (
 )
 
 
-# What is left when nothing else is said.
+# The class if nothing else is known.
 NOUNS = (
     Signature(
         "gpu_error",
@@ -213,7 +213,7 @@ NOUNS = (
 
 
 def sentence_class(line: bytes) -> Signature | None:
-    """Return the signature of a line that sounds like a failure, or None where nothing in it says of what."""
+    """Return the signature of a line that sounds like a failure, or None if nothing in it says of which kind."""
     line = line[:_LINE_BYTES]
     said = chain(
         ((signature, signature.pattern) for signature in (*SOURCES, *WORDS)),

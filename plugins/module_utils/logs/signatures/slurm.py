@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Slurm says: srun, slurmstepd, and pyxis and enroot under them; src/slurmd/slurmstepd/req.c, src/srun."""
+"""Messages of Slurm: srun, slurmstepd, and pyxis and enroot under them; src/slurmd/slurmstepd/req.c, src/srun."""
 
 from __future__ import annotations
 

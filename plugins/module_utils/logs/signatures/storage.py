@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What disks and file systems say through whatever program meets it."""
+"""Messages about disks and file systems, from any program that meets them."""
 
 from __future__ import annotations
 

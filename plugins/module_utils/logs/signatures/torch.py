@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What PyTorch says: c10d (ProcessGroupNCCL.cpp, TCPStore.cpp, socket.cpp), torchrun (torch/distributed/elastic)."""
+"""Messages of PyTorch: c10d (ProcessGroupNCCL.cpp, TCPStore.cpp, socket.cpp), torchrun (torch/distributed/elastic)."""
 
 from __future__ import annotations
 

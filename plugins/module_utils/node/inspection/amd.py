@@ -86,7 +86,7 @@ def amd_processes(root: str) -> list[dict[str, t.Any]]:
 def amd_tool() -> dict[str, t.Any]:
     """Return the ``tool`` that is installed, the ``names`` of the GPUs that it sees, and the ``driver_version``.
 
-    ToolError says why it said nothing.
+    ToolError says why it printed nothing.
     """
     missing = []
     for tool, (options, read) in _TOOLS.items():
@@ -100,7 +100,7 @@ def amd_tool() -> dict[str, t.Any]:
 
 
 def amd_smi_in(output: str) -> dict[str, t.Any]:
-    """Return what ``amd-smi static --asic --driver --json`` printed: a list, since ROCm 7 under ``gpu_data``."""
+    """Return the output of ``amd-smi static --asic --driver --json``: a list, since ROCm 7 under ``gpu_data``."""
     answer = _json_in(output)
     gpus = answer["gpu_data"] if isinstance(answer, dict) else answer
     versions = [version for gpu in gpus if (version := _known(gpu.get("driver", {}).get("version")))]
@@ -111,7 +111,7 @@ def amd_smi_in(output: str) -> dict[str, t.Any]:
 
 
 def rocm_smi_in(output: str) -> dict[str, t.Any]:
-    """Return what ``rocm-smi --showproductname --showdriverversion --json`` printed: an object for each card."""
+    """Return the output of ``rocm-smi --showproductname --showdriverversion --json``: an object for each card."""
     answer = _json_in(output)
     cards = [card for name, card in answer.items() if name.startswith("card")]
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel itself knows of how right its clock is, asked with adjtimex(2) and no tool; nothing is adjusted."""
+"""The kernel's own estimate of its clock's accuracy, from adjtimex(2) without a tool; nothing is adjusted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STA_UNSYNC = 0x0040  # linux/timex.h
 
 
 class _Timex(ctypes.Structure):
-    """``struct timex`` as far as it is read here; what follows is room for the kernel to write to."""
+    """``struct timex`` as far as it is read here; the rest is room for the kernel to write to."""
 
     _fields_: t.ClassVar = [
         ("modes", ctypes.c_uint),
@@ -27,8 +27,7 @@ class _Timex(ctypes.Structure):
 def clock_facts(began: float) -> dict[str, t.Any]:
     """Return the ``time`` now and when the inspection ``began``, in seconds since the epoch.
 
-    ``synchronized`` and ``estimated_error_seconds`` are the kernel's, from whoever keeps the clock; None where it does
-    not say.
+    ``synchronized`` and ``estimated_error_seconds`` are the kernel's, from the clock's keeper; None if it does not say.
     """
     asked = _Timex()
     answered = ctypes.CDLL(None).adjtimex(ctypes.byref(asked)) >= 0

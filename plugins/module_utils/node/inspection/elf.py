@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a shared library says of itself, read from its ELF dynamic section without any tool.
+"""The facts that a shared library has about itself, read from its ELF dynamic section without any tool.
 
 Format: System V ABI, chapter 5 (tables of program headers and dynamic entries), and elf(5).
 """
@@ -14,17 +14,17 @@ from collections.abc import Iterator
 _PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 5, 10, 14
 
-# rdma-core versions what passes between libibverbs and its providers with this symbol; the number is the one in
+# rdma-core versions the interface between libibverbs and its providers with this symbol; the number is the one in
 # libbnxt_re-rdmav34.so.
 _RDMA_ABI = re.compile(rb"IBVERBS_PRIVATE_([0-9]+)")
 
 
 class NotElfError(ValueError):
-    """A file is no shared library of this kind of machine."""
+    """A file is not a shared library of this kind of machine."""
 
 
 def shared_library(path: str) -> dict[str, t.Any]:
-    """Return ``soname`` and ``rdma_abi`` (None where there is none), or a ``problem``, of the library at a path."""
+    """Return ``soname`` and ``rdma_abi`` (None if it has none), or a ``problem``, of the library at a path."""
     try:
         with open(path, "rb") as stream:
             strings, soname = _dynamic_strings(stream.read())

@@ -14,7 +14,7 @@ _SECONDS = 8.0
 
 
 def engine_facts(name: str, image: str | None, root: str = "/") -> dict[str, t.Any] | None:
-    """Return ``version``, ``storage``, ``image`` and ``problem`` of a container engine; None where it is not installed.
+    """Return ``version``, ``storage``, ``image`` and ``problem`` of a container engine; None if it is not installed.
 
     ``storage`` is the folder of its images, with its free space as in `path_facts`. ``image`` is None if the engine
     does not have it, else its ``id`` (sha256:…) and its ``digests`` in registries. ``problem`` says why the engine does
@@ -37,7 +37,7 @@ def silent_engine(problem: str) -> dict[str, t.Any]:
 
 
 def version_in(name: str, output: str) -> tuple[str, str]:
-    """Return version and image folder from what ``docker info`` or ``podman info`` printed as JSON."""
+    """Return version and image folder from the JSON output of ``docker info`` or ``podman info``."""
     info = json.loads(output)
     if name == "podman":
         return info["version"]["Version"], info["store"]["graphRoot"]
@@ -58,7 +58,7 @@ def _image(engine: str, image: str) -> dict[str, t.Any] | None:
 
 
 def image_in(output: str) -> dict[str, t.Any]:
-    """Return ``id`` and ``digests`` from what ``image inspect`` printed."""
+    """Return ``id`` and ``digests`` from the output of ``image inspect``."""
     image = json.loads(output)[0]
     digests = sorted({digest.rpartition("@")[2] for digest in image.get("RepoDigests") or []})
     return {"id": f"sha256:{image['Id'].rpartition(':')[2]}", "digests": digests}

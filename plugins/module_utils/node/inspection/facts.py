@@ -76,6 +76,6 @@ def inspect(
 
 
 def _problems(found: dict[str, t.Any], has_rdma: bool) -> dict[str, str]:
-    """Return why tasks said nothing. Tools are reported with the GPUs; without RDMA there need be no libibverbs."""
+    """Return why tasks failed. Tools are reported with the GPUs; without RDMA there need be no libibverbs."""
     quiet = {"amd_tool", "sensors"} if has_rdma else {"amd_tool", "sensors", "verbs"}
     return {name: str(value) for name, value in found.items() if isinstance(value, ToolError) and name not in quiet}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading the small files of /proc, /sys and /etc below a root folder, so that a test can give a tree of its own.
 
-The kernel refuses some of them at times (an empty GID table entry, a device that is being reset). What cannot be read
-is None here: one dumb file must not hide the rest of the node.
+The kernel refuses some of them at times (an empty GID table entry, a device that is being reset). An unreadable file is
+None here: one mute file must not hide the rest of the node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 
 
 def below(root: str, path: str) -> str:
-    """Return where an absolute path lies below the root folder."""
+    """Return the path below the root folder of an absolute path."""
     return os.path.join(root, path.lstrip("/"))
 
 
@@ -26,7 +26,7 @@ def text(root: str, path: str, limit: int = 65536) -> str | None:
 
 
 def line(root: str, path: str) -> str | None:
-    """Return a file's first line, stripped, or None where there is none."""
+    """Return a file's first line, stripped, or None if it has none."""
     return (text(root, path) or "").partition("\n")[0].strip() or None
 
 
@@ -39,7 +39,7 @@ def number(root: str, path: str) -> int | None:
 
 
 def names(root: str, path: str) -> list[str]:
-    """Return the names in a folder, with numbers in the order of their values; none where there is no such folder."""
+    """Return the names in a folder, with numbers in the order of their values; an empty list without such a folder."""
     try:
         return sorted(os.listdir(below(root, path)), key=by_numbers)
     except OSError:
@@ -61,5 +61,5 @@ def fields(content: str | None, separator: str) -> dict[str, str]:
 
 
 def by_numbers(name: str) -> list[tuple[int, str]]:
-    """Return what sorts names as people do: node2 before node10."""
+    """Return the key that sorts names as people do: node2 before node10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]

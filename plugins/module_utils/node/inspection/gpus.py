@@ -105,8 +105,8 @@ _PCI_CLASSES = ("0x0302", "0x0380", "0x1200")
 def gpu_facts(root: str) -> dict[str, t.Any]:
     """Return the accelerators of the first vendor that has any: ``vendor``, ``devices``, ``driver``, ``processes``.
 
-    ``on_bus`` counts those that the PCI bus shows for AMD and NVIDIA, whether or not a driver has them.
-    ``processes`` is None where they could not be found out; ``problems`` says why.
+    ``on_bus`` counts the devices of AMD and NVIDIA on the PCI bus, with or without a driver. ``processes`` is None if
+    they could not be found out; ``problems`` says why.
     """
     problems: list[str] = []
     on_bus = _on_bus(root)
@@ -153,7 +153,7 @@ def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) ->
 def with_sensors(facts: dict[str, t.Any], said: list[Reading] | ToolError) -> dict[str, t.Any]:
     """Return the facts with the readings of each accelerator as its ``sensors``, None if they are not known.
 
-    ``said`` is in the order of the boards. The memory of a device is taken from there if its driver has no file of it.
+    ``said`` is in the order of the boards. The memory of a device is taken from there if its driver has no file for it.
     """
     devices, problems = facts["devices"], list(facts["problems"])
     if isinstance(said, ToolError):

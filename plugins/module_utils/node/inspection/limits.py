@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bounds a training on a node: resource limits of whoever logs in, shared memory, room on disks."""
+"""The limits of a training on a node: resource limits of its login, shared memory, room on disks."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def path_facts(root: str, path: str) -> dict[str, t.Any]:
     """Return what a path is, and its free space.
 
     ``kind`` is ``file``, ``directory``, ``other`` or ``missing``, symbolic links followed. ``nearest`` is the path, or
-    where it is missing the folder above it that is there: that is where ``total_bytes``, ``free_bytes`` and
-    ``free_inodes`` (None where the file system counts none) were taken, its ``file_system``, and whether it is
+    if it is missing the nearest existing folder above it: that is where ``total_bytes``, ``free_bytes`` and
+    ``free_inodes`` (None if the file system counts none) were taken, its ``file_system``, and whether it is
     ``writable``. A shared library has ``library`` as well.
     """
     kind = kind_of(below(root, path))
@@ -84,7 +84,7 @@ def _file_system(mounts: str, path: str) -> str | None:
     """Return the file system type of a path: the type of the longest mount point above it."""
     rows: Sequence[list[str]] = [row.split() for row in mounts.splitlines()]
     over = [row for row in rows if len(row) > 2 and _is_above(row[1], path)]
-    # Of two on the same mount point the later one covers the earlier.
+    # If two have the same mount point, the later one covers the earlier.
     return max(reversed(over), key=lambda row: len(row[1]))[2] if over else None
 
 

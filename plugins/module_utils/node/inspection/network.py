@@ -19,7 +19,7 @@ def interface_facts() -> dict[str, dict[str, t.Any]]:
 
 
 def interfaces_in(output: str) -> dict[str, dict[str, t.Any]]:
-    """Return what ``ip -json address show`` printed, in short."""
+    """Return the output of ``ip -json address show``, in short."""
     found = {}
     for link in json.loads(output):
         addresses = [f"{one['local']}/{one['prefixlen']}" for one in link.get("addr_info", []) if "local" in one]
@@ -41,7 +41,7 @@ def master_facts(name: str) -> dict[str, t.Any]:
 
 
 def route_in(output: str) -> dict[str, t.Any]:
-    """Return what ``ip -json route get`` printed, in short."""
+    """Return the output of ``ip -json route get``, in short."""
     route = json.loads(output)[0]
     own = route.get("type") == "local"
     return {"interface": None if own else route["dev"], "source": route.get("prefsrc"), "own": own}
@@ -64,7 +64,7 @@ def hostname_facts(hostname: str) -> dict[str, t.Any]:
 
 
 def port_problem(port: int) -> str | None:
-    """Return why nobody could listen at a port of this node now, or None where it is free."""
+    """Return why nobody could listen at a port of this node now, or None if it is free."""
     with socket.socket() as probe:
         # A process that has just ended leaves the port in TIME_WAIT, which does not block it for others.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RDMA user space: the provider libraries that are there, and what libibverbs makes of the devices with them."""
+"""RDMA user space: the installed provider libraries, and the devices that libibverbs finds with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tools import ToolError, run_tool
 
 _SECONDS = 4.0
 _CONFIGURED = "/etc/libibverbs.d"
-# Where distributions keep providers (Debian's architecture folders, RHEL), and where vendors' installers put theirs.
+# Where distributions keep providers (Debian's architecture folders, RHEL), and where vendors' installers put their own.
 _FOLDERS = ("/usr/lib/*-linux-gnu/libibverbs", "/usr/lib64/libibverbs", "/usr/lib/libibverbs", "/usr/local/lib")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RDMA devices, as /sys/class/infiniband shows them (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
+"""RDMA devices in /sys/class/infiniband (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _port(root: str, device: str, port: str) -> dict[str, t.Any]:
 def gid_table(root: str, port: str) -> list[dict[str, t.Any]]:
     """Return the filled entries of the GID table of a port, given by its folder.
 
-    An IPv4 address stands in a GID as IPv6-mapped (``::ffff:10.1.2.3``) and is given as IPv4.
+    A GID contains an IPv4 address as IPv6-mapped (``::ffff:10.1.2.3``); it is returned as IPv4.
     """
     import ipaddress  # noqa: PLC0415 # for nodes that have any
 

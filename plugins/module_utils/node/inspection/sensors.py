@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node's accelerators say of themselves at one moment: how hot, how fast, how full and how sound they are.
+"""The readings of a node's accelerators at one moment: how hot, how fast, how full and how healthy they are.
 
 AMD: sysfs of amdgpu (Linux, Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst and ras.rst), which does not say why
 a clock is lower. NVIDIA: nvidia-smi --query-gpu, whose fields nvidia-smi --help-query-gpu lists; the bits of
-``clocks_event_reasons.active`` are NVML's (nvmlClocksEventReasons).
-AWS Neuron: the Neuron Sysfs User Guide, which knows of neither temperature nor clock; its driver 2.31 moved files.
-PCIe links: Linux, Documentation/ABI/testing/sysfs-bus-pci. An idle GPU lowers the speed of its link, so only what
-stands there under load says anything.
+``clocks_event_reasons.active`` are NVML's (nvmlClocksEventReasons). AWS Neuron: the Neuron Sysfs User Guide, which has
+neither temperature nor clock; its driver 2.31 moved files. PCIe links: Linux, Documentation/ABI/testing/sysfs-bus-pci.
+An idle GPU lowers the speed of its link, so only the value under load means anything.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _REASONS = {
 
 
 def readings(root: str = "/") -> list[Reading]:
-    """Return what `measured` does; none where nothing can be read."""
+    """Return the result of `measured`; an empty one if nothing can be read."""
     try:
         return measured(root)
     except ToolError:
@@ -75,7 +74,7 @@ def readings(root: str = "/") -> list[Reading]:
 
 
 def measured(root: str = "/") -> list[Reading]:
-    """Return one reading for each accelerator, in the order of the driver; ToolError where a tool says nothing.
+    """Return one reading for each accelerator, in the order of the driver; ToolError if a tool fails.
 
     ``temperature`` in degrees Celsius (the hottest sensor), ``power`` and ``power_limit`` in W, ``clock`` of the
     compute units and its upper limit (``clock_limit``) in MHz, ``utilization`` in percent, ``memory_used`` and
@@ -134,7 +133,7 @@ def _total(errors: list[dict[str, str]], kind: str) -> float | None:
 
 
 def _nvidia() -> list[Reading]:
-    """Return what nvidia-smi says. A field that it does not know is asked under its older name, or not at all."""
+    """Return nvidia-smi's values. A field that it does not know is queried by its older name, or left out."""
     asked, problem = dict(_ASKED), ""
     for _try in range(_MOST_TRIES):
         fields_asked = {name: known[0] for name, known in asked.items() if known}

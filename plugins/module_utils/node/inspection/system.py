@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node is: kernel, operating system, processors, memory, NUMA."""
+"""The system of a node: kernel, operating system, processors, memory, NUMA."""
 
 from __future__ import annotations
 

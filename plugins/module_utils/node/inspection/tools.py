@@ -17,7 +17,7 @@ _END_SECONDS = 5.0
 
 
 class ToolError(Exception):
-    """Why a tool or a look-up said nothing, in words for people."""
+    """Why a tool or a look-up failed, in words for people."""
 
 
 class MissingToolError(ToolError):
@@ -65,7 +65,7 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
 def together(tasks: Mapping[str, Callable[[], t.Any]], seconds: float) -> dict[str, t.Any]:
     """Return the results of the tasks, run side by side; ToolError for a task that raised it or did not end in time.
 
-    A task that hangs, as a look at a dead network file system does, is left behind: its thread ends with the process.
+    A task that hangs, for example on a dead network file system, is left behind: its thread ends with the process.
     """
     import threading  # noqa: PLC0415
 

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 # The largest part of a log in one answer.
 COLLECT_BYTES = 8 << 20
-# Of a longer log its begin, with the settings, and its end, with what went wrong, is kept. In bytes.
+# Of a longer log the beginning, with the settings, and the end, with the failure, are kept. In bytes.
 KEPT_OF_BEGIN = 64 << 20
 KEPT_OF_END = 192 << 20
 _NO_LOG: Answer = {"data": "", "size": 0}
@@ -43,14 +43,14 @@ def collect(request: Request) -> Answer:
 
 
 def _is_of_another(request: Request) -> bool:
-    # The log is worth having even where the state beside it is damaged.
+    # The log is worth having even if the state beside it is damaged.
     with contextlib.suppress(ValueError):
         return holds_another_run(request["node"], request["run_id"], request["identity"]["nonce"])
     return False
 
 
 def part_of_log(path: str, offset: int) -> Answer:
-    """Return what `collect` answers for a log, also where it is not there."""
+    """Return the answer of `collect` for a log, even if it is missing."""
     try:
         with open(path, "rb") as stream:
             size = stream.seek(0, os.SEEK_END)

@@ -26,9 +26,9 @@ _LOOK_SECONDS = 1.0
 _LOOK_AT_RANKS = 20.0
 # The most that is read of a log for one answer.
 _READ_BYTES = 8 << 20
-# Of all nodes of a run these come at the same moment.
+# These come from all nodes of a run at the same moment.
 _SMALL_LOG_BYTES = 128 << 10
-# What a trainer says before it is silent for a while, with good reason.
+# The lines that a trainer prints before it is silent for a while, with good reason.
 _PAUSE = re.compile("checkpoint|ckpt|compil|evaluat|validat", re.IGNORECASE)
 _PAUSE_LINES = 2
 
@@ -56,7 +56,8 @@ def follow(request: Request) -> Answer:
         while is_running(state["handle"]) and time.monotonic() < look:
             time.sleep(_POLL_SECONDS)
         state = _state_of(request)
-    # What reads logs takes longer to load than what starts a training, and there is more to read the later that is.
+    # The log reader takes longer to load than the starter of a training, and the later it begins, the more it has to
+    # read.
     from ...logs.ending import end_of_training  # noqa: PLC0415
     from ...logs.reader import read_log, tail  # noqa: PLC0415
 
@@ -137,7 +138,7 @@ def _looked(request: Request, has_ended: bool) -> Answer:
 
 
 def _finished(request: Request) -> Answer:
-    """Return what `stop` answers as ``finished``; nothing where something about it needs to be said."""
+    """Return the answer of `stop` as ``finished``; nothing if it contains something to report."""
     from .stop import stop  # noqa: PLC0415
 
     try:

@@ -52,7 +52,7 @@ def stage(request: Request) -> Answer:
         held = held_by_others(engine, run_id, nonce)
         problems = [*engine.problems(node), *_port_problems(node)]
         if held:
-            # What else is wrong may be of that run, such as a port that is taken.
+            # Other problems may come from that run, such as a port in use.
             raise NodeHeldError(held.by, held.running, [*problems, *held.problems])
         problems = problems or room_problems(_needs(engine, node))
         if problems:
@@ -89,7 +89,7 @@ def stage(request: Request) -> Answer:
 
 
 def _write_files(node: Node, files: dict[str, str]) -> bool:
-    """Write what came along with the request, by its path in the run's folder, and return whether it was different."""
+    """Write the files of the request, by their paths in the run's folder, and return whether any was different."""
     changed = False
     for path, text in files.items():
         target = os.path.join(node["run_folder"], path)

@@ -31,7 +31,7 @@ def stop(request: Request) -> Answer:
         return {"changed": False, "status": "not_started", "warnings": warnings}
     remove(node)
     if state and state["status"] == "running":
-        # First, so that whoever follows the node meanwhile sees a stop, and not a training that was killed.
+        # First, so that a follower of the node sees a stop, and not a killed training.
         state = note_state(node, {**state, "stop_requested": True})
     ended, left = False, []
     for engine in engines_to_look_at(state["engine"] if state else request["container_engine"]):

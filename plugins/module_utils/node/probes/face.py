@@ -17,15 +17,15 @@ if t.TYPE_CHECKING:
 
 SAMPLES = 5
 _TRIES = 6
-# Longer than what takes a processor away and gives it back: a period of a control group is 0.1 s.
+# Longer than an interruption of the processor: a period of a control group is 0.1 s.
 _LASTING_SECONDS = 0.3
 _REHEARSED_SECONDS = 0.01
 
 
 class Reading(t.NamedTuple):
-    """What of the node was measured, and how many seconds the same work took each time.
+    """The measured part of the node, and the seconds that the same work took each time.
 
-    ``problem`` says why there is no sample, where only this part could not be measured.
+    ``problem`` says why there is no sample, if only this part could not be measured.
     """
 
     probe: str

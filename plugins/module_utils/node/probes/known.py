@@ -9,7 +9,7 @@ Of = t.Literal["nodes", "pairs", "groups"]
 
 
 class Probe(t.NamedTuple):
-    """A probe by its name, with the module of this folder that does it, and what it is of: what takes part in a test.
+    """A probe by its name, with its module in this folder, and its subject: the part of the nodes that is tested.
 
     ``reading`` and ``part`` are what has failed if the whole probe has; if they contain the unit, they apply per unit.
     ``seconds`` is the most that it takes, and ``more`` is added for each unit, such as an adapter. It is done wherever
@@ -39,7 +39,7 @@ class Probe(t.NamedTuple):
         return not self.only_if_named
 
     def readings(self, units: t.Sequence[str]) -> list[tuple[str, str]]:
-        """Return what has failed where the whole probe has: readings with their parts."""
+        """Return the readings, with their parts, that have failed if the whole probe has."""
         if self.reading.format(unit="") == self.reading:
             return [(self.reading, self.part)]
         return [(self.reading.format(unit=unit), self.part.format(unit=unit)) for unit in units]

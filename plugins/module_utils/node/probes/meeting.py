@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How two nodes meet for a probe: over a connection of TCP, at the port of the one that serves."""
+"""How two nodes meet for a probe: over a TCP connection, at the port of the serving node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STRANGER_SECONDS = 2.0
 
 @contextlib.contextmanager
 def met(partner: Partner, probe: str) -> t.Iterator[socket.socket]:
-    """Give the connection with the partner for a probe; `NodeError` where there is none, or where it breaks.
+    """Give the connection with the partner for a probe; `NodeError` if it cannot be made, or if it breaks.
 
     Anybody may connect to the port, such as a scanner of ports: who does not prove that it knows the secret is ignored.
     """
@@ -41,7 +41,7 @@ def unbroken(partner: Partner) -> t.Iterator[None]:
 
 
 def received(stream: socket.socket, size: int) -> bytes:
-    """Return so many bytes from the other end; `NodeError` where it closes the connection before."""
+    """Return this many bytes from the other end; `NodeError` if it closes the connection before."""
     parts = bytearray()
     while len(parts) < size:
         part = stream.recv(min(size - len(parts), 1 << 20))

@@ -14,8 +14,8 @@ import sys
 def summary_lines(log: str, global_batch_size: int, seq_length: int, world_size: int) -> list[str]:
     """Give the four closing lines: TFLOP/s of a GPU, milliseconds, tokens a second and GPU, share of memory.
 
-    With three iterations or fewer there is nothing to average and each value is ``nan``, as in the real script.
-    No number has an exponent, which readers of this format do not expect.
+    With three iterations or fewer there is nothing to average and each value is ``nan``, as in the real script. No
+    number has an exponent, because readers of this format do not expect one.
     """
     milliseconds = _mean(r"elapsed time per iteration \(ms\): ([0-9.]+)", log)
     return [

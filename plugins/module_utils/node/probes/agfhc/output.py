@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``agfhc`` prints: a line for each test of a recipe, and how the program ends.
+"""The output of ``agfhc``: a line for each test of a recipe, and how the program ends.
 
 Source: the output of a recipe in AMD's notes on MI350X, and CVS (cvs/tests/health/agfhc_cvs.py), which wants
 ``AGFHC_SUCCESS`` and no line with one of the other words.
@@ -16,7 +16,7 @@ _MOST_LINES = 5
 
 
 def failure_in(output: str) -> str:
-    """Return what failed, empty if nothing did; ValueError for an output that does not come to its end."""
+    """Return the failures, empty without any; ValueError for an output without its end."""
     end = _END.search(output)
     if not end:
         raise ValueError("there is no return code in the output")

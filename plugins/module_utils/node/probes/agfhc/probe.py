@@ -40,7 +40,7 @@ def found(_programs: Programs) -> Found:
 def measure(_asked: Asked, programs: Programs) -> list[Reading]:
     """Return the GPUs of the node if a test of the recipe fails, with its line; nothing if all pass."""
     logs = os.path.join(programs.node["run_folder"], NAME)
-    # It fails where a test does, and prints the results as well.
+    # It fails if a test does, and prints the results as well.
     recipe = f"{_WITH_FOLDER}agfhc -r {_RECIPE} -o {shlex.quote(logs)} 2>&1 || true"
     output = programs.run_on_node(["sh", "-c", recipe], PROBES[NAME].seconds, NAME)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``dcgmi diag -j`` prints: categories of tests, each test with a result for each GPU, or for all of them.
+"""The output of ``dcgmi diag -j``: categories of tests, each test with a result for each GPU, or for all of them.
 
 Source: NVIDIA/DCGM, nvvs/include/NvvsJsonStrings.h, and dcgmi/Diag.cpp for the fields that only dcgmi writes. DCGM 3
 calls a GPU ``gpu_id`` or ``gpu_ids``, DCGM 4 an ``entity_id`` of an ``entity_group``.
@@ -16,7 +16,7 @@ _FAILED = "Fail"
 def failures_in(output: str) -> dict[str, str]:
     """Return the parts that failed, each with its tests and their messages; ValueError for an output without results.
 
-    A part is for instance ``GPU 3``, or ``GPUs`` where a test does not say which.
+    A part is for example ``GPU 3``, or ``GPUs`` if a test does not say which.
     """
     categories = _categories(json.loads(output[output.find("{") :]))
     if not categories:

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 NAME = "dcgm"
 _LOOK_SECONDS = 10.0
-# It fails where a GPU does, and prints the results as well.
+# It fails if a GPU does, and prints the results as well.
 _DIAGNOSIS = "dcgmi diag --run 1 --json || true"
 
 

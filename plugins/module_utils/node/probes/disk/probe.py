@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast the disk of the folder for isolations takes data until it is safe there, and gives it back."""
+"""How fast the disk of the folder for isolations stores data safely, and reads it back."""
 
 from __future__ import annotations
 

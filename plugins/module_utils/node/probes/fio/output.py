@@ -13,7 +13,7 @@ import typing as t
 
 def seconds_in(output: str, size: int) -> dict[str, list[float]]:
     """Return the seconds that the jobs of each name take for ``size`` bytes, in order; ValueError without results."""
-    # Lines about errors may stand before it.
+    # Lines about errors may precede it.
     jobs = json.loads(output[output.find("{") :])["jobs"]
     found: dict[str, list[float]] = {}
     for job in jobs:

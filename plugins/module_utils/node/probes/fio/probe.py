@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast the file system of the folder for isolations takes a checkpoint and gives data back: fio.
 
-One file of large blocks is written from its beginning to its end and synced, and read again, past the cache where the
-file system allows that (direct I/O). It runs on the node, where fio is, and not in a container.
+One file of large blocks is written from its beginning to its end and synced, and read again, past the cache if the file
+system allows that (direct I/O). It runs on the node, which has fio, and not in a container.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
 
 
 def script(adapter: str, place: int, environment: t.Mapping[str, str]) -> str:
-    """Return the script that starts both ends of an adapter; the one that listens prints nothing."""
+    """Return the script that starts both ends of an adapter; the listening one prints nothing."""
     ends: list[t.Any] = [{"port": _PORT, "address": "127.0.0.1", "serves": serves} for serves in (True, False)]
     listening, connecting = (shlex.join(pairs.command(adapter, place, end, environment)) for end in ends)
     return (

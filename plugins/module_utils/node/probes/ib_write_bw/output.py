@@ -15,7 +15,7 @@ _BITS_PER_SECOND = {"Gb/sec": 1e9, "MiB/sec": 8 * (1 << 20), "MB/sec": 8 * (1 <<
 
 
 def bits_per_second(output: str) -> float:
-    """Return the average bandwidth of an output; ValueError where it has none."""
+    """Return the average bandwidth of an output; ValueError if it has none."""
     unit = None
     for line in output.splitlines():
         header, row = _HEADER.match(line), _ROW.match(line)

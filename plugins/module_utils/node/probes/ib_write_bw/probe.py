@@ -61,7 +61,7 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
 def adapters(chosen: str, active: list[str]) -> list[str]:
     """Return the adapters that NCCL_IB_HCA chooses.
 
-    It is a list of prefixes; ``=`` in front of it makes them whole names, ``^`` leaves those out (NCCL, Environment
+    It is a list of prefixes; a leading ``=`` makes them whole names, ``^`` leaves those out (NCCL, Environment
     Variables).
     """
     without, exact = chosen.startswith("^"), chosen.lstrip("^").startswith("=")

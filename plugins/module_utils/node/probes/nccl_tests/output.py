@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What programs of nccl-tests and rccl-tests print: a table, or with their option -J JSON.
+"""The output of the programs of nccl-tests and rccl-tests: a table, or with their option -J JSON.
 
 Sources: NVIDIA/nccl-tests, src/util.cu (2.19.6: ``writeResultHeader``, ``writeBenchmarkLineBody``,
 ``writeResultFooter``) and before that src/common.cu; ROCm/rccl-tests, src/common.cu, which can leave out-of-place out.
@@ -20,10 +20,10 @@ _FOOTER = re.compile(r"^# Out of bounds values\s*: (\d+)", re.MULTILINE)
 
 
 class Row(t.NamedTuple):
-    """What was measured of one size.
+    """The measurements of one size.
 
-    ``size`` is in bytes, ``seconds`` are out-of-place first, where that was measured, and in-place. ``wrong`` counts
-    wrong values; None where they were not checked.
+    ``size`` is in bytes, ``seconds`` are out-of-place first, if measured, and in-place. ``wrong`` counts wrong values;
+    None if they were not checked.
     """
 
     size: int
@@ -32,7 +32,7 @@ class Row(t.NamedTuple):
 
 
 def rows_in(output: str) -> list[Row]:
-    """Return the rows of an output; ValueError where it has none, or does not end as a whole one does."""
+    """Return the rows of an output; ValueError if it has none, or its end is missing."""
     rows = _of_json(json.loads(output)) if output.lstrip().startswith("{") else _of_table(output)
     if not rows:
         raise ValueError("there are no results in the output")
@@ -45,7 +45,7 @@ def _of_table(output: str) -> list[Row]:
     for line in output.splitlines():
         words = line.lstrip("# ").split() if line.startswith("#") else line.split()
         if line.startswith("#") and words[:1] == ["size"]:
-            # The mark in front of a comment is no part of the first column, but of "#wrong" it is.
+            # The mark before a comment is not part of the first column, but of "#wrong" it is.
             columns = line[1:].split()
         elif columns and words and words[0].isdigit() and len(words) >= len(columns):
             rows.append(_row(list(zip(columns, words))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``rvs`` prints: a list of GPUs, and the speed of each one every few seconds of a stress test.
+"""The output of ``rvs``: a list of GPUs, and the speed of each one every few seconds of a stress test.
 
 Source: ROCm/ROCmValidationSuite, gst.so/src/gst_worker.cpp and rvs/src/rvsexec.cpp; examples of both outputs are in
 AMD's system acceptance guide for MI300X. A GPU has a number of the kernel's in the test, and its PCI address in the
@@ -15,7 +15,7 @@ _OF_GPU = re.compile(r"\[GPU:: *(\d+)\] (.*)")
 _RAMP_IS_OVER = "End of GPU ramp up"
 # The last line repeats the best one beside the target.
 _SPEED = re.compile(r"GFLOPS (\d+)(?:\.\d+)?\s*$")
-# What fails on a GPU, and what fails in all.
+# The failures of a GPU, and the failures of all.
 _ERROR_OF_GPU = re.compile(r"^\[ERROR *\].*\] gst (\d+) +(.*)", re.MULTILINE)
 _ERROR = re.compile(r"^(?:\[ERROR *\] *\[[^\]]*\]|RVS-ERROR) *(.*)", re.MULTILINE)
 
@@ -27,7 +27,7 @@ def gpus_in(output: str) -> list[str]:
 
 
 def speeds_in(output: str) -> dict[str, list[float]]:
-    """Return the speeds of each GPU in GFLOPS, once it has warmed up; ValueError with the error where there is none."""
+    """Return the speeds of each GPU in GFLOPS, once it has warmed up; ValueError with the error if there is none."""
     found: dict[str, list[float]] = {}
     for line in output.splitlines():
         of_gpu = _OF_GPU.search(line)

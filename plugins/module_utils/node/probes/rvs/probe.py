@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 
 NAME = PROGRAM = "rvs"
 _LOOK_SECONDS = 20.0
-# The work of a reading is so many GFLOP.
+# A reading's work, in GFLOP.
 _WORK = 1e6
 # Times are in milliseconds. The target is one that every GPU meets.
 _TEST = """actions:
@@ -68,7 +68,7 @@ def measure(_asked: Asked, programs: Programs) -> list[Reading]:
     """Return the seconds that each GPU takes for the same work; GPUs are numbered by their PCI addresses."""
     test = os.path.join(programs.node["run_folder"], "rvs.conf")
     write_text(test, _TEST, 0o640)
-    # It fails where one GPU does, and prints the speeds of the others as well.
+    # It fails if one GPU does, and prints the speeds of the others as well.
     words = f"{PROGRAM} -c {shlex.quote(test)} 2>&1 || true"
     try:
         gpus = _listed()
@@ -80,7 +80,7 @@ def measure(_asked: Asked, programs: Programs) -> list[Reading]:
 
 
 def _reading(number: int, speeds: list[float], error: str) -> Reading:
-    # What failed is broken, however fast it was before.
+    # A GPU that failed is broken, however fast it was before.
     samples = [_WORK / speed for speed in speeds if speed and not error]
     return Reading(NAME, f"GPU {number}", samples, error or ("" if samples else "rvs measured no speed of it"))
 

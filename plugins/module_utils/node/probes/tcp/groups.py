@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast data gets around a ring of nodes over TCP, where each sends to the next and receives at the same time.
+"""How fast data travels around a ring of nodes over TCP, while each sends to the next and receives at the same time.
 
 So all nodes of a group send and receive at once, which pairs do not. No node goes on before its block has arrived: the
 ring is as fast as its slowest link or node.
@@ -44,7 +44,7 @@ def measure(asked: Asked, _programs: Programs) -> list[Reading]:
 
 @contextlib.contextmanager
 def _ring(group: Group) -> t.Iterator[t.Callable[[bytes], bytes]]:
-    """Give what sends data to the next node, and returns as much of the one before; `NodeError` if either is lost."""
+    """Give a function that sends the next node data, and returns the previous one's; `NodeError` if either is lost."""
 
     def arrived(size: int) -> bytes:
         with unbroken(group["before"]):
@@ -82,7 +82,7 @@ def _rehearsed(passed_on: t.Callable[[bytes], bytes], asked: Asked) -> list[floa
 
 
 def _slowest(own: list[float], passed_on: t.Callable[[bytes], bytes], size: int) -> list[float]:
-    """Return the samples of the slowest node of the ring, each by itself."""
+    """Return the samples of the slowest node of the ring, one by one."""
     slowest = own
     for _node in range(size - 1):
         others = _SECONDS.unpack(passed_on(_SECONDS.pack(*slowest)))

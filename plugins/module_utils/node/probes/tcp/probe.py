@@ -4,7 +4,7 @@
 Single bytes go to and fro, then blocks, each answered with a byte. The connecting node closes the connection after
 enough of them, sooner on a slow link.
 
-In a rehearsal a block goes over, and both ends state their seconds, which are added.
+In a rehearsal a block crosses, and both ends state their seconds, which are added.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ NAME = "torch_groups"
 _WORKS = {"all_reduce": 2, "all_reduce_small": 2, "all_to_all": 1, "all_to_all_small": 1}
 
 
-# Sharing the function means that a node is looked at once for all probes of PyTorch.
+# Sharing the function means that a node is checked once for all probes of PyTorch.
 found = probe.found
 
 

@@ -18,7 +18,7 @@ NAME = "torch_pairs"
 _WORKS = ("all_reduce", "send_recv")
 
 
-# Sharing the function means that a node is looked at once for all probes of PyTorch.
+# Sharing the function means that a node is checked once for all probes of PyTorch.
 found = probe.found
 
 

@@ -13,13 +13,13 @@ from ..known import PROBES
 if t.TYPE_CHECKING:
     from ..programs import Programs
 
-# It is staged with the isolation into the node's folder, which is in the container, too.
+# It is staged with the isolation into the node's folder, which the container sees too.
 SCRIPT = "torch_probe.py"
 _PYTHONS = ("python3", "python")
 
 
 class Meeting(t.NamedTuple):
-    """How many nodes work together, the place of this one among them, and where the first one listens."""
+    """How many nodes work together, this node's place among them, and where the first one listens."""
 
     nodes: int
     place: int
@@ -28,7 +28,7 @@ class Meeting(t.NamedTuple):
 
 
 def python_of(programs: Programs) -> str:
-    """Return the Python that has PyTorch; `NodeError` where none has."""
+    """Return the Python that has PyTorch; `NodeError` if none has."""
     python = programs.where(*_PYTHONS)
     if not python:
         raise NodeError("there is no Python")
@@ -70,7 +70,7 @@ def slowest_of(lines: t.Iterable[t.Mapping[str, t.Any]], work: str) -> list[floa
 
 
 def lines_in(output: str) -> list[dict[str, t.Any]]:
-    """Return the lines of all GPUs; ValueError where there is none."""
+    """Return the lines of all GPUs; ValueError if there is none."""
     lines = [json.loads(line) for line in output.splitlines() if line.startswith('{"device"')]
     if not lines:
         raise ValueError("the script printed no results")
@@ -78,5 +78,5 @@ def lines_in(output: str) -> list[dict[str, t.Any]]:
 
 
 def part_of(line: t.Mapping[str, t.Any]) -> str:
-    """Return what a line is of."""
+    """Return the part that a line is about."""
     return "CPU" if line["device"] is None else f"GPU {line['device']}"

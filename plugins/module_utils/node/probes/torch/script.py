@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures GPUs with PyTorch, in the image of a training; printed is a line of JSON for each GPU.
 
-Run by itself it starts a process for each GPU, all at the same time, as a training does. Each line has ``device``, its
+Run by itself, it starts a process for each GPU, all at the same time, like a training. Each line has ``device``, its
 ``name``, ``seconds`` (a list for each kind of work) and ``problem``. Without a GPU one process measures the CPU with
 less work, in processor time: the rehearsal.
 """
@@ -151,7 +151,7 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
 
 
 def _together(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
-    """Return the seconds of each kind of work of all GPUs of the nodes, without those that the backend cannot do."""
+    """Return the seconds of each kind of work of all GPUs of the nodes, without kinds that the backend cannot do."""
     import datetime  # noqa: PLC0415
 
     wait = datetime.timedelta(seconds=asked.patience)
@@ -170,7 +170,7 @@ def _together(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]
 
 
 def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callable[[], object]]:
-    """Return what GPUs do together by name; all of them have to do it at the same time."""
+    """Return the joint work of GPUs by name; all of them have to do it at the same time."""
     with_all = torch.distributed
     rank, ranks = with_all.get_rank(), with_all.get_world_size()
     peer = (rank + ranks // 2) % ranks
@@ -178,7 +178,7 @@ def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callab
     much, little, sent, arrived = (torch.ones(size[of] // 4, device=device) for size in sizes)
 
     def to_and_fro() -> None:
-        # As stages of a pipeline do: the first half of the GPUs sends, and gets as much back.
+        # Like stages of a pipeline: the first half of the GPUs sends, and gets as much back.
         for sends in (rank < peer, rank > peer):
             with_all.send(sent, peer) if sends else with_all.recv(arrived, peer)
 

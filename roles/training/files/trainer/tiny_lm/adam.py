@@ -15,7 +15,7 @@ _EPSILON = 1e-8
 
 
 class Adam:
-    """The state of the optimiser for so many parameters.
+    """The state of the optimiser for this many parameters.
 
     It computes with + - x / and square root only, which are exact everywhere, so that nodes with different Pythons or
     C libraries keep identical parameters.

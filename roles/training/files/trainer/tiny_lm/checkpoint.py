@@ -13,7 +13,7 @@ NAME = "tiny_lm.json"
 
 
 class Checkpoint(t.NamedTuple):
-    """What a training goes on with after an iteration; 0 is before the first one."""
+    """The state from which a training resumes after an iteration; 0 is before the first one."""
 
     iteration: int
     parameters: list[float]
@@ -30,7 +30,7 @@ def save(folder: str, checkpoint: Checkpoint) -> None:
 
 
 def load(folder: str) -> Checkpoint | None:
-    """Read the checkpoint of a folder, None where there is none; RuntimeError where it is of something else."""
+    """Read the checkpoint of a folder, None if there is none; RuntimeError if it belongs to something else."""
     path = os.path.join(folder, NAME)
     try:
         with open(path, encoding="ascii") as file:

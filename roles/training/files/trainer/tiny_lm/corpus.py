@@ -20,7 +20,7 @@ Corpus = t.Callable[[int], bytes]
 """Gives sample i, as ``SEQ_LENGTH + CONTEXT`` bytes."""
 
 _SYMBOLS = b"abcdefghijklmnopqrstuvwxyz .,;:\n"
-# Of the next symbols that a symbol may have, the first is the likeliest.
+# Among the possible next symbols, the first is the likeliest.
 _PROBABILITIES = (0.6, 0.2, 0.12, 0.08)
 
 
@@ -67,7 +67,8 @@ def sample_indices(
 ) -> list[list[int]]:
     """The samples that a node computes in an iteration (from 1), as one list for each of its micro batches.
 
-    As in Megatron's sampler, micro batch m of all nodes together is one block of the stream, cut into one part a node.
+    As in Megatron's sampler, micro batch m of all nodes together is one block of the stream, cut into one part per
+    node.
     """
     block = micro_batch_size * nnodes
     first = (iteration - 1) * block * micro_batches + rank * micro_batch_size

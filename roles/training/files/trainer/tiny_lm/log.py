@@ -8,7 +8,7 @@ import typing as t
 
 
 class Iteration(t.NamedTuple):
-    """What was measured in one iteration."""
+    """The measurements of one iteration."""
 
     iteration: int
     train_iters: int
@@ -31,8 +31,8 @@ def marker(event: str) -> str:
 def iteration_line(measured: Iteration) -> str:
     """Give the line of one iteration.
 
-    As in Megatron a loss that is not above 0, NaN included, is left out. TFLOP/s have six decimals instead of one,
-    which would read 0.0 here.
+    As in Megatron, a loss that is not above 0, NaN included, is left out. TFLOP/s have six decimals, because one
+    decimal would read 0.0 here.
     """
     fields = [
         f" [{_now()}] iteration {measured.iteration:8d}/{measured.train_iters:8d}",

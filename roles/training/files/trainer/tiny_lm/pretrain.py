@@ -109,7 +109,7 @@ def _run(settings: Settings) -> None:
 
 
 def _train(settings: Settings, world: World) -> list[float]:
-    """Train and give the final parameters; RuntimeError when the loss is no number any more."""
+    """Train and give the final parameters; RuntimeError once the loss is not a number."""
     if settings.data_path:
         corpus = file_corpus(settings.data_path, settings.seed, settings.seq_length)
     else:
@@ -145,7 +145,7 @@ def _train(settings: Settings, world: World) -> list[float]:
 
 
 def _begun(settings: Settings, world: World) -> Checkpoint:
-    """Return where the training goes on from, the same on all nodes: the last checkpoint, or the very beginning."""
+    """Return where the training resumes, the same on all nodes: the last checkpoint, or the very beginning."""
     begun = Checkpoint(0, initial_parameters(settings.seed), Adam(PARAMETERS))
     if settings.load_path:
         begun = load(settings.load_path) or begun

@@ -54,7 +54,7 @@ def form_world(settings: Settings) -> tuple[World, str]:
 
 
 def interface_address(name: str) -> str:
-    """The IPv4 address of a network interface of this machine; OSError when there is none."""
+    """The IPv4 address of a network interface of this machine; OSError if it has none."""
     names = [known for _index, known in socket.if_nameindex()]
     if name not in names:
         raise OSError(f"there is no network interface {name!r} on {socket.gethostname()}; there are {', '.join(names)}")
@@ -76,11 +76,11 @@ def _resolve(host: str) -> str:
 
 
 def _listen(settings: Settings, master: str, own_address: str) -> socket.socket:
-    """Listen where the others will connect to.
+    """Listen where the others will connect.
 
-    That is MASTER_ADDR, if it is an address of this machine. It may not be one (address translation), and on rank 0
-    its name may stand for a loopback address in /etc/hosts, which no other machine reaches. Then the interface's
-    address is taken, or all.
+    That is MASTER_ADDR, if it is an address of this machine. It may not be one (address translation), and on rank 0 its
+    name may stand for a loopback address in /etc/hosts, which no other machine reaches. Then the interface's address is
+    used, or all addresses.
     """
     fallback = own_address or _ALL_ADDRESSES
     own_name_is_loopback = master.startswith("127.") and settings.master_addr not in ("localhost", master)
@@ -104,7 +104,7 @@ def _listen(settings: Settings, master: str, own_address: str) -> socket.socket:
 
 
 def _gather(listener: socket.socket, settings: Settings, deadline: float) -> dict[int, _Peer]:
-    """Accept every other rank and let all begin; on any fault tell it to those who joined, and raise it."""
+    """Accept every other rank and let all begin; report any fault to the ranks that joined, and raise it."""
     peers: dict[int, _Peer] = {}
     try:
         while len(peers) < settings.nnodes - 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run of the trainer is told, read from variables with the names of ROCm Megatron-LM's train_llama3.sh."""
+"""The settings of the trainer's run, read from variables with the names of ROCm Megatron-LM's train_llama3.sh."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Settings(t.NamedTuple):
         return self.global_batch_size // (self.micro_batch_size * self.nnodes)
 
     def shared(self) -> dict[str, t.Any]:
-        """What must be the same on every node of a run, by variable."""
+        """The values that must be the same on every node of a run, by variable."""
         return {
             "NNODES": self.nnodes,
             "MBS": self.micro_batch_size,
@@ -72,7 +72,7 @@ class Settings(t.NamedTuple):
 
 
 class _Reader:
-    """Reads variables one by one and collects the faults, so that all can be told at once."""
+    """Reads variables one by one and collects the faults, so that all can be reported at once."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ

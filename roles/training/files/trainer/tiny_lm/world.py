@@ -102,7 +102,7 @@ def send_frame(connection: socket.socket, payload: bytes) -> None:
 
 
 def receive_frame(connection: socket.socket) -> bytes:
-    """Wait for what ``send_frame`` sent; OSError when the other end has gone, ValueError if it is no trainer."""
+    """Wait for the data of ``send_frame``; OSError if the other end has gone, ValueError if it is not a trainer."""
     magic, length = _HEADER.unpack(_receive_exactly(connection, _HEADER.size))
     if magic != _MAGIC:
         raise ValueError("the other end does not speak the trainer's protocol")
