@@ -24,9 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 SERVER = Path(__file__).with_name("ansible_server.py")
 # The sockets of a test run's servers, and the process with which they end.
 SERVERS, OWNER = "TRAINOPS_ANSIBLE_SERVERS", "TRAINOPS_ANSIBLE_SERVERS_OWNER"
-# What plugins read when they are loaded; all else that begins with ANSIBLE_ is read as Ansible is imported.
+# The variables that plugins read when they are loaded; all others beginning with ANSIBLE_ are read as Ansible is
+# imported.
 READ_LATE = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_CALLBACK_RESULT_FORMAT"}
-# What a play that judges a run imports as well.
+# The further imports of a play that judges a run.
 OF_REPORTS = ("pandas", "scipy.special", "pyarrow.dataset", "pyarrow.parquet")
 
 
@@ -72,7 +73,7 @@ def connected(folder: Path, settings: dict[str, str], packages: tuple[str, ...])
 
 
 class Playing:
-    """A command of Ansible that runs, and what ``subprocess.Popen`` has of it."""
+    """A running command of Ansible, with the same methods as ``subprocess.Popen``."""
 
     def __init__(
         self, command: t.Sequence[str], connection: socket.socket, asked: t.Sequence[t.Any], *, apart: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs commands of Ansible for the tests: imports once what takes each of them most of its time, and forks them.
+"""Runs commands of Ansible for the tests: it imports the slow modules once, and forks each command.
 
 Its argument is JSON: the descriptor of its socket for requests, the process with which it ends, and packages to import.
 A connection sends a line of JSON: a command, its environment, its folder, and the files of its standard output and
@@ -29,7 +29,7 @@ import ansible
 from ansible import constants
 from ansible.utils.collection_loader import _collection_finder as finder
 
-# What commands import as they run.
+# The modules that commands import as they run.
 LATER = (
     "ansible.executor.process.worker",
     "ansible.plugins.strategy",

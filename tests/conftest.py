@@ -27,7 +27,7 @@ USES_ANSIBLE = re.compile(r'^\s*(?:from|import) ansible[. ]|"ansible(?:-\w+)?"',
 sys.path.insert(0, str(TESTS.parent / "collections"))
 # Users do not set it: without it their output would wait in a buffer.
 os.environ.pop("PYTHONUNBUFFERED", None)
-# What pyenv puts in the place of a Python takes longer than most programs that tests run in one.
+# pyenv's stand-in for a Python takes longer than most programs that tests run in one.
 if "shims" in Path(shutil.which("python3") or "").parts:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).resolve().parent), os.environ["PATH"]])
 
@@ -69,7 +69,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()  # thousands of tests that nobody lets go: to look through them for garbage takes 8 % of their time
+    gc.freeze()  # thousands of tests that are never freed: to search them for garbage takes 8 % of their time
 
 
 def groups(item: pytest.Item) -> list[str]:

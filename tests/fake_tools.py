@@ -32,7 +32,7 @@ else:
         samples = [0.0015 * by * (1 + 0.001 * (gpu % 3)) for _sample in range(5)]
         print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": {{"gemm": samples}}, "problem": ""}}))
 """
-# What it prints of one GPU, for each of those that it lists.
+# Its output about one GPU, for each GPU that it lists.
 _RVS = """#!{python}
 import re, sys
 listed = open({data!r} + "/rvs_list.txt").read()

@@ -1,4 +1,4 @@
-"""What a machine may lack, and the table of tests that did not run, which closes a test run."""
+"""The parts that a machine may lack, and the table of tests that did not run, which closes a test run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PYTHONS = (
 
 
 def need(*programs: str) -> None:
-    """Skip the test where a program is missing."""
+    """Skip the test if a program is missing."""
     missing = [program for program in programs if not is_there(program)]
     if missing:
         packages = sorted({PACKAGES.get(program, program) for program in missing})

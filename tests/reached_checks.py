@@ -1,7 +1,7 @@
 """A check of the verdict that no unit test reaches fails a run of all unit tests.
 
-Each process of pytest notes which checks the verdict itself argues or remarks with. What a test argues with by hand
-does not count.
+Each process of pytest notes the checks that the verdict itself uses for reasons or notes. A test's own calls do not
+count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Faults of a run of two nodes, and what to look at: each is done to node1 once both train."""
+"""Faults of a run of two nodes, and the signs of each: a fault is done to node1 once both train."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pytest
 from fault_table import IS_WRITTEN
 from playbook_bench import Bench
 
-# It takes no processor, prints its steps until somebody ends it, a NaN where a file asks for one, and the last words
-# that are in another.
+# It takes no processor time and prints its steps until somebody ends it, NaN if one file asks for it, and the last
+# words from another file.
 TRAINER = """
 export "$@"
 step=0
@@ -51,7 +51,7 @@ def kill_the_trainer(bench: Bench, _folder: Path) -> None:
 
 
 def hang(bench: Bench, _folder: Path) -> None:
-    """Stop all processes of the run, as a collective does that one rank does not come to."""
+    """Stop all processes of the run, like a collective that one rank does not join."""
     for pid in bench.trainings():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
@@ -66,7 +66,7 @@ def python_that_can_go(bench: Bench) -> dict[str, str]:
 
 
 _COUNTERS = "class/infiniband/mlx5_0/ports/1/counters"
-# What the kernel of a node shows, and the file or folder of the test that stands in its place.
+# The files of a node's kernel, and the test's file or folder in the place of each.
 _KERNEL = {"/proc/sys/kernel/random/boot_id": "boot_id", "/dev/kmsg": "kmsg", "/sys/class": "class"}
 
 

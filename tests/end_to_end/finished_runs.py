@@ -2,7 +2,7 @@
 """Runs that were played to their end once for a whole test run, and are read by many tests.
 
 A test asks for one by its name in RUNS: ``run = finished_run("pass")``. Several processes of pytest-xdist share it, so
-a test reads it and changes nothing; one that goes on with a run takes ``changeable``, a copy of its own.
+a test reads it and changes nothing; a test that continues a run takes ``changeable``, a copy of its own.
 """
 
 from __future__ import annotations

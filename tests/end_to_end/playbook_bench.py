@@ -28,7 +28,7 @@ _CONNECTIONS = Path(__file__).resolve().parent / "connections"
 
 @dataclass
 class Finished:
-    """What a playbook left behind."""
+    """The leftovers of a playbook."""
 
     status: int
     output: str
@@ -45,7 +45,7 @@ class Finished:
 
 
 def wait_until(condition, seconds: float = 60):
-    """Return the first true value of a condition; fail where there is none in time."""
+    """Return the first true value of a condition; fail if there is none in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
@@ -67,7 +67,7 @@ class Bench:
         self.paced: dict[str, str] = {}
 
     def config(self, mode: str = "multi_node", **changes) -> Path:
-        """Write the local inventory's config with changed values, each wherever its key stands.
+        """Write the local inventory's config with changed values, each at the place of its key.
 
         A run of many steps pauses in each of them; a run of some steps computes in each; a test that sets no number of
         steps gets a short run.
@@ -79,7 +79,7 @@ class Bench:
             "log_dir": str(self.nodes),
             "training_iterations": "8",
             "sequence_length": "16" if 8 < int(changes.get("training_iterations", 8)) < LONG else "2",
-            # How fast this machine is at the moment is no reason to fail.
+            # The current speed of this machine is no reason to fail.
             "tokens_per_gpu": "1",
             "elapsed_time_per_iteration": "100000",
             "loss": "100",
@@ -122,7 +122,7 @@ class Bench:
             "training_config": str(config),
             "training_output_dir": str(self.runs),
             "training_master_port": free_port(),
-            # What else the machine does makes steps slow at any time.
+            # Other work of the machine makes steps slow at any time.
             "training_warmup_steps": "2",
             **self.paced,
             **variables,
@@ -184,7 +184,7 @@ class Bench:
         )
 
     def lose(self, node: str) -> None:
-        """Let a node not answer any more."""
+        """Make a node stop answering."""
         self._lost.mkdir(exist_ok=True)
         (self._lost / node).touch()
 

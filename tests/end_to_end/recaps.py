@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the recap and the lines of tasks say of the hosts of a play."""
+"""The hosts of a play in the recap and in the lines of tasks."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ exec {root}/usr/sbin/sshd "$@"
 
 @pytest.fixture(scope="session")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have an sshd in PATH: the installed one, or one that is unpacked, as an installation starts it."""
+    """Have an sshd in PATH: the installed one, or an unpacked one, started as an installation does."""
     users = {user.pw_name for user in pwd.getpwall()}
     if shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") and (os.geteuid() or _USER in users):
         yield

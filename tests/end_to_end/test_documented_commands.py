@@ -40,9 +40,9 @@ _FENCE = re.compile(
 _INLINE = re.compile(r"(?<!`)`((?:\.venv/bin/)?(?P<program>[a-z]+(?:-[a-z]+)*) [^`]+)`(?!`)")
 _ROW = re.compile(r"^\| `(?P<command>\w+\.yml\b[^`]*)`", re.MULTILINE)
 PLAYBOOK = "ansible-playbook"
-# What is spared the second that Ansible takes to start.
+# Commands that are spared the second that Ansible takes to start.
 FORKED = (PLAYBOOK, "ansible", "ansible-inventory")
-# With which arguments more a command within a sentence or a table is run; the rest is bound to do something somewhere.
+# The extra arguments of a command within a sentence or a table; the others are bound to do something somewhere.
 INLINE = {
     "ansible-doc": "",
     "ansible-galaxy": "--help",

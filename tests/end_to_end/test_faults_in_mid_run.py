@@ -171,7 +171,7 @@ def test_a_full_disk_of_the_log_is_named_with_its_node(bench: Bench) -> None:
         run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **trainer(bench))
         wait_until(lambda: trains(bench))
         began = time.monotonic()
-        # It takes what there is, and says that it was not enough; the rest goes to the last block.
+        # It takes all that is left, and says that it was not enough; the rest goes to the last block.
         subprocess.run(["fallocate", "--length", "1300M", str(folder / "filler")], check=False, capture_output=True)
         with contextlib.suppress(OSError), (folder / "rest").open("wb", buffering=0) as rest:
             while True:

@@ -65,7 +65,7 @@ def test_an_answer_without_an_end_is_refused_at_the_bound_in_every_phase(bench: 
     # The log of the other node is collected as well, because it ends with an error.
     inventory = bench.inventory(hostile0={}, hostile1={"ansible_python_interpreter": str(python)})
     iterations = "8" if phase == "collect" else "100000"
-    # Only a node that still runs is stopped: the one that floods runs until it is asked to stop.
+    # Only a node that still runs is stopped: the flooding one runs until it is asked to stop.
     wait = f'until [ "$NODE_RANK" = 0 ] || [ -e {asked} ]; do sleep 0.1; done; ' if phase == "stop" else ""
     root = bench.megatron(f"echo begun; {wait}exit 3\n") if phase in ("stop", "collect") else None
     more = {"training_megatron_root": root} if root else {}

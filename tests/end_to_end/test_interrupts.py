@@ -50,13 +50,13 @@ class Terminal:
 
     @property
     def words(self) -> str:
-        """What the terminal shows, without colours and line breaks."""
+        """The terminal's text, without colours and line breaks."""
         return " ".join(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self.output).split())
 
 
 @pytest.fixture(autouse=True)
 def _hears_sighup():
-    """What these tests start is to hear SIGHUP, also where they are called with nohup."""
+    """Children of these tests must get SIGHUP, even if the tests are called with nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -68,7 +68,7 @@ def trains(bench: Bench) -> bool:
 
 
 def stop(bench: Bench) -> None:
-    """Hold that nobody follows the run any more, that it trains, and that it can be stopped."""
+    """Check that nobody follows the run any longer, that it trains, and that it can be stopped."""
     wait_until(lambda: not bench.controllers())
     assert bench.trainings()
     stopped = bench.play("stop.yml", bench.folder / "hosts", bench.folder / "config.json", **RUN)

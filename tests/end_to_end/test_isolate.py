@@ -19,7 +19,7 @@ PARTS = ("isolation.json", "report.html", "passing_nodes.txt", "failing_nodes.tx
 
 
 def inventory(bench: Bench, slow: dict[str, float], nodes: int = 8) -> Path:
-    # Also where the first host of the inventory takes no part.
+    # Even if the first host of the inventory takes no part.
     hosts: dict[str, dict] = {"other": {}, **{f"node{n}": {} for n in range(nodes)}}
     hosts |= {node: {"isolate_rehearsal_slowdown": by} for node, by in slow.items()}
     return bench.inventory(**hosts)
@@ -58,7 +58,7 @@ def test_one_slow_node_is_named_and_is_the_only_red_host(bench: Bench, nodes: in
     assert slow in texts["report.html"]
     assert re.findall(r"^(\S+) .*\bfailed=1", done.output, re.MULTILINE) == [slow]
     assert not bench.trainings()
-    # A rehearsal keeps nobody out of runs.
+    # A rehearsal quarantines nobody.
     assert not (bench.runs / "quarantine.json").exists()
     assert 'href="isolation/test/report.html"' in (bench.runs / "index.html").read_text()
 
@@ -104,7 +104,7 @@ def test_all_that_is_wrong_is_said_before_a_node_is_touched(bench: Bench) -> Non
 
 
 def run_left_behind(bench: Bench) -> None:
-    """Leave a run of four of the hosts behind, which failed of one of them."""
+    """Leave a run of four of the hosts behind, which failed because of one of them."""
     nodes = [{"node": f"node{n}"} for n in (1, 2, 5, 6)]
     failure = {"node": "node5", "class": "nccl", "message": "remote process exited", "echoes": []}
     empty: dict[str, t.Any] = {"reasons": [], "notes": [], "stragglers": {"nodes": []}}

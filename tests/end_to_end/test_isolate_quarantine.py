@@ -1,4 +1,4 @@
-"""playbooks/quarantine.yml: what somebody decides after an isolation, by hand or in a workflow of AWX."""
+"""playbooks/quarantine.yml: the decision after an isolation, by hand or in a workflow of AWX."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_awx_keeps_of_an_isolation_leads_to_a_quarantine_that_plans_respect
 
 
 class Loader(yaml.SafeLoader):
-    """Reads files with Ansible's tag for text that is no template yet."""
+    """Reads files with Ansible's tag for text that is not a template yet."""
 
 
 Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
@@ -107,7 +107,7 @@ def test_a_rehearsal_leaves_nobody_out(bench: Bench) -> None:
 
 
 def written(bench: Bench, **changes: object) -> None:
-    """Leave an isolation behind, which suspects nobody."""
+    """Leave an isolation behind that suspects nobody."""
     bench.inventory(**{node: {} for node in NODES})
     bench.config()
     nodes = {node: {"verdict": "good", "slower_by": None, "reason": "", "unreachable": False} for node in NODES}

@@ -1,4 +1,4 @@
-"""training_notify: whoever wants to hear of a run does, however it ends, and what cannot be sent changes no verdict."""
+"""training_notify: every recipient hears of a run, however it ends, and a failed notification changes no verdict."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FILLED_IN = {
 
 @pytest.fixture
 def hosts(bench):
-    """Four hosts that nobody can reach, each with a user of its own."""
+    """Four unreachable hosts, each with a user of its own."""
     path = bench.folder / "hosts"
     nodes = {f"gpu{n}": {"ansible_host": f"192.0.2.{n}", "ansible_user": f"user{n}"} for n in range(1, 5)}
     path.write_text(json.dumps({"all": {"hosts": nodes}}))

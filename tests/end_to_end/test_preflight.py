@@ -1,4 +1,4 @@
-"""playbooks/preflight.yml on nodes that are processes: on one node of a run, and where no node can be inspected."""
+"""playbooks/preflight.yml on nodes that are processes: on one node of a run, and with no node that can be inspected."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_sudo_that_keeps_ansible_out_is_named(bench: Bench, playbook: str) -> 
     sudo = bench.folder / "sudo"
     sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
     sudo.chmod(0o755)
-    # Whoever is root already would need no sudo to become root.
+    # A root login would need no sudo to become root.
     become = {"ansible_become": True, "ansible_become_user": "nobody"}
     node0 = {**become, "ansible_become_exe": "/nowhere/sudo"}
     inventory = bench.inventory(node0=node0, node1={**become, "ansible_become_exe": str(sudo)})

@@ -49,7 +49,7 @@ BRANCH = {
 
 @pytest.fixture
 def run(bench):
-    """Return a function that gives the arguments of a run on two nodes, for so many steps."""
+    """Return a function that gives the arguments of a run on two nodes, for a number of steps."""
 
     def run(steps: int) -> tuple[tuple[str, Path, Path], dict]:
         config = {
@@ -161,7 +161,7 @@ def test_maxtext_takes_the_yaml_of_every_example(tmp_path):
     found = []
     for name in ("llama3_1_70b_mi300x_2_nodes", "llama3_1_405b_mi300x_4_nodes", "llama2_70b_tpu_v5p_4_nodes"):
         plan = json.loads((ROOT / f"tests/data/plans/maxtext_{name}.json").read_text())
-        # Version 0.2.5 wants this with attention cudnn_flash_te, which a warning tells for images that have it.
+        # Version 0.2.5 needs this with attention cudnn_flash_te; a warning says so for images that have it.
         text = plan["nodes"][0]["files"]["maxtext.yml"] + "packing: false\n"
         (tmp_path / "maxtext.yml").write_text(text)
         found.append(asked(read, str(tmp_path / "maxtext.yml")))

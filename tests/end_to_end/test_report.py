@@ -64,7 +64,7 @@ def test_logs_are_judged_and_leave_what_a_run_leaves(bench, reported):
     logs = logs_of(bench, "monday", node0=SILENT, node1=WHOLE)
     status, output = reported(logs)
     assert status != 0
-    # What AWX keeps as artifacts of the job.
+    # AWX's artifacts of the job.
     assert re.search(r"CUSTOM STATS.*training_summaries.*monday", output, re.DOTALL), output
     assert "\nINCONCLUSIVE  monday: " in output
     files = {"plan.json", "nodes", "records.csv", "summary.json", "summary.csv", "metrics.csv", "report.html"}

@@ -44,7 +44,7 @@ def test_a_node_that_is_off_is_unreachable_no_other_is_red_and_later_plays_see_i
     mine = bench.folder / "mine.yml"
     train = {"ansible.builtin.import_playbook": str(ROOT / "playbooks" / PLAYBOOK)}
     mine.write_text(json.dumps([train, {"hosts": "localhost", "gather_facts": False, "tasks": [task]}]))
-    # There is no other attempt, as a node that was never there is no reason for one.
+    # There is no other attempt, because a node that was never there is no reason for one.
     done = bench.play(str(mine), *three(bench), training_run_id="one", training_retries=1)
     assert done.status != 0
     assert "Run one is not retried: " in " ".join(done.output.split()), done.output

@@ -61,7 +61,7 @@ def value_of_condition(rule: dict, told: dict):
 
 
 def found(data: dict, path: str):
-    """Follow a path of the rulebook language into an event; None where it ends."""
+    """Follow a path of the rulebook language into an event; None if it ends early."""
     for key in path.split("."):
         data = data.get(key) if isinstance(data, dict) else None
     return data
@@ -101,7 +101,7 @@ def test_a_run_whose_network_failed_opens_a_ticket_and_its_nodes_are_tested(
     )
     assert done.status != 0
     (told,) = posted
-    # What the report proposes to do by hand.
+    # The steps that the report proposes to do by hand.
     proposed = done.summary["isolate"]
     assert (proposed["why"], proposed["command"] in done.output) == ("network", True)
     words = shlex.split(proposed["command"])

@@ -68,7 +68,7 @@ class Job:
 
     @property
     def artifacts(self) -> dict[str, t.Any]:
-        """What AWX keeps of set_stats: ``artifact_data`` of the last event."""
+        """AWX's record of set_stats: ``artifact_data`` of the last event."""
         stats = [event["event_data"] for event in self.events if event["event"] == "playbook_on_stats"]
         return t.cast("dict[str, t.Any]", stats[-1].get("artifact_data", {})) if stats else {}
 
@@ -121,7 +121,7 @@ def test_a_job_passes_with_answers_as_text_and_so_does_the_end_of_its_workflow(b
     assert Path(summary["report"]).is_file()
     assert len(json.dumps(job.artifacts)) < 8000
 
-    # What is shown beside events of tasks: ansible-runner makes an event of kind verbose of it.
+    # Output beside the events of tasks: ansible-runner makes an event of kind verbose of it.
     progress = [line for event in job.events if event["event"] == "verbose" for line in event["stdout"].splitlines()]
     steps = [line for line in progress if line.startswith("step ") and " ms  " in line]
     assert len(steps) >= 2, job.stdout

@@ -1,4 +1,4 @@
-"""What Ansible shows without -v: what changed and what failed, and the hosts of the recap folded."""
+"""Ansible's output without -v: changes and failures, and the hosts of the recap folded."""
 
 from __future__ import annotations
 

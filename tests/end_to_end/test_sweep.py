@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sweeps on two nodes of this machine: cell after cell, whatever becomes of each."""
+"""Sweeps on two nodes of this machine: cell after cell, whatever the result of each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_failed_cell_does_not_stop_the_rest(bench, sweep):
 @pytest.mark.slow
 def test_the_same_command_runs_what_is_missing(bench, sweep):
     sweep()
-    # As if the controller had gone before this cell was begun.
+    # As if the controller had died before this cell began.
     for path in sorted((bench.runs / f"s-{OTHER}").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     (bench.runs / f"s-{OTHER}").rmdir()

@@ -27,7 +27,7 @@ cd {ROOT}/roles/training/files/trainer && exec bash examples/llama/train_llama3.
 
 @pytest.fixture
 def config(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
-    """Return the variables of a run whose script tells whether it was given the token."""
+    """Return the variables of a run whose script prints whether it got the token."""
     keep_facts(bench, monkeypatch)
     root = bench.megatron(SCRIPT)
     monkeypatch.setenv("EXPECTED_TOKEN", TOKEN)
@@ -46,7 +46,7 @@ def assert_reached_and_left_nowhere(bench: Bench, output: str) -> None:
     for folder in (bench.runs, bench.nodes, bench.folder / "facts"):
         for path in folder.rglob("*"):
             assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
-    # Two may remove them: stop, and what waits on the node for the end of the training.
+    # Two may remove them: stop, and the process on the node that waits for the end of the training.
     wait_until(lambda: not list(Path("/dev/shm").glob("trainops-token-*")), seconds=5)
 
 

@@ -85,7 +85,7 @@ class Node:
         return self.log
 
     def wait_for(self, text: str) -> str:
-        """The log, once the text stands in it."""
+        """The log, once it contains the text."""
         wait_until(lambda: text in self.log or self.process.poll() is not None)
         assert text in self.log
         return self.log

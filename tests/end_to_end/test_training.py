@@ -170,7 +170,7 @@ def of_its_own(bench: Bench) -> tuple[dict, Path]:
 
 
 def sends(bench: Bench, counters: Path, sent: int, xid: int = 0) -> str:
-    """Return a Megatron-LM after whose training so many bytes were sent, and a GPU of node1 has failed with an Xid."""
+    """Return a Megatron-LM that sends this many bytes while it trains, after which node1's GPU fails with an Xid."""
     logged = f'echo "3,1,$(cut -d. -f1 /proc/uptime)999999,-;NVRM: Xid (PCI:0000:3b:00): {xid}, pid=7"'
     # The counters are in words of four bytes, and count once both nodes have begun.
     return bench.megatron(
@@ -291,7 +291,7 @@ def test_a_command_that_is_given_again_judges_its_own_run_only_and_starts_nothin
     assert "not started by this command" not in first.output
 
     def kept():
-        """What the nodes keep of the run, but for the program that they are sent."""
+        """The nodes' files of the run, except the program that they are sent."""
         return {path: path.stat().st_mtime for path in bench.nodes.glob("*/*/*") if path.name != "program"}
 
     before = kept()
@@ -341,10 +341,10 @@ def test_a_run_shows_steps_through_a_pipe_goes_on_without_its_controller_is_pick
     inventory, config = bench.inventory(**TWO), bench.config(training_iterations="100000")
     run = bench.start_as_user("megatron_multinode.yml", inventory, config, training_run_id="long")
     status = bench.runs / "long/nodes/node0/status.json"
-    # Python would keep it in a buffer, as for tee, nohup or a CI server.
+    # Python would keep it in a buffer, as it does for tee, nohup or a CI server.
     shown = next(line for line in run.stdout if "/100000" in line)
     assert " ms  " in shown
-    # Who is late follows it, where a node is.
+    # If a node is late, it follows.
     assert " left" in shown
 
     def reached(step):
@@ -491,7 +491,7 @@ for end in "" .bin .idx; do yes "one line of $DATASET" | head -n 200 >"$DATA_DIR
 
 @pytest.fixture
 def fetching(bench):
-    """Return what plays a run on two nodes that share a folder, with a script that stands for the real one."""
+    """Return a player of a run on two nodes that share a folder, with a script in place of the real one."""
     root = bench.folder / "megatron"
     shutil.copytree(ROOT / "roles/training/files/trainer", root)
     (root / "examples/llama/prepare_dataset.sh").write_text(PREPARE_DATASET)
@@ -514,7 +514,7 @@ def test_a_dataset_is_fetched_once_for_two_nodes_and_trained_on(bench, fetching)
     for node, log in logs.items():
         assert "Dataset bookcorpus tokenized with bytes: " in log
         assert ("fetching to" in log) == (node == fetched_by)
-    # The trainer refuses to start where the file that it is to train on is not there.
+    # The trainer refuses to start if its training file is missing.
     plan = json.loads((done.run_dir / "plan.json").read_text())
     read = {(node["env"]["MOCK_DATA"], node["env"]["DATA_PATH"]) for node in plan["nodes"]}
     assert read == {("0", f"{bench.folder}/data/data_text_document")}

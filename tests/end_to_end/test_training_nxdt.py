@@ -7,8 +7,8 @@ import pytest
 from playbook_bench import ROOT, Bench
 from ports import free_port
 
-# Refuses what torchrun and NxDT refuse; the bars are those that PyTorch Lightning draws for NxDT, of an epoch that is
-# longer than the training.
+# Refuses what torchrun and NxDT refuse; the bars are drawn as PyTorch Lightning does for NxDT, for an epoch longer than
+# the training.
 TORCHRUN = """\
 #!/usr/bin/env python3
 import os, sys, time
@@ -37,7 +37,7 @@ COMPILER = """\
 
 @pytest.fixture
 def play(bench: Bench):
-    """Return a function that trains the SFT example without a container, for so many steps."""
+    """Return a function that trains the SFT example without a container, for a number of steps."""
 
     def play(steps: int = 100, node1: dict | None = None, **variables):
         checkout, programs = bench.folder / "examples", bench.folder / "venv/bin"
@@ -70,7 +70,7 @@ def test_a_run_compiles_trains_and_passes_at_its_last_step_within_an_epoch(play)
     assert done.status == 0, done.output
     assert done.summary["verdict"] == "PASS"
     assert {node["last_step"] for node in done.summary["nodes"]} == {100}
-    # 8 sequences/s of 4096 tokens on 64 devices, whatever the bar's steps a second are.
+    # 8 sequences/s of 4096 tokens on 64 devices, whatever steps per second the bar shows.
     assert done.summary["metrics"]["tokens_per_sec_per_gpu"]["value"] == 512.0
     log = (done.run_dir / "nodes/node1/train.log").read_text()
     assert log.index("rank 1 of 2, COMPILE=1") < log.index("Total graphs: 3") < log.index("rank 1 of 2, COMPILE=0")

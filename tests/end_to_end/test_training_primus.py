@@ -18,8 +18,8 @@ from ports import free_port
 
 CHECKOUT = os.environ.get("TRAINOPS_PRIMUS", "")
 STEPS = 30
-# The lines of Primus' logger, and of Megatron-LM in it: all steps are printed by the last rank, which is on the last
-# node. Of each node's ranks the log has those that the runner lets through.
+# The lines of Primus' logger, and of Megatron-LM in it: the last rank, on the last node, prints all steps. Each node's
+# log has the ranks that the runner lets through.
 TORCHRUN = """\
 #!/usr/bin/env python3
 import os, sys, time

@@ -37,7 +37,7 @@ def test_a_command_that_no_test_waits_for_does_no_harm_to_others() -> None:
 def test_a_command_that_ends_at_once_has_ended() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        # Both answers are there, and another command has the connection open as well.
+        # Both answers arrive, although another command has the connection open as well.
         theirs.sendall(b"12\n3\n")
         playing = ansible_commands.Playing([], ours, [], apart=False)
         assert (playing.pid, playing.wait(1)) == (12, 3)

@@ -1,4 +1,4 @@
-"""What the collection promises about itself: its parts fit each other, and it works wherever it is put."""
+"""The collection's promises about itself: its parts fit each other, and it works wherever it is installed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_argument_specs_have_types_that_take_the_defaults(role):
 
 @pytest.fixture(scope="module")
 def documented() -> dict[str, dict]:
-    """What ansible-doc tells of each module, by its short name; one call for all."""
+    """ansible-doc's output about each module, by its short name; one call for all."""
     shown = ansible_commands.run("ansible-doc", "--json", *(f"trainops.cluster.{module}" for module in MODULES))
     assert shown.returncode == 0, shown.stderr
     return {name.rpartition(".")[2]: about for name, about in json.loads(shown.stdout).items()}
@@ -138,7 +138,7 @@ def leave(folder: Path, pattern: str) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    """The collection as Galaxy would get it, built from what git tracks in a clone where people have worked."""
+    """The collection as Galaxy would get it, built from git's files in a clone where people have worked."""
     folder = tmp_path_factory.mktemp("build")
     clone = folder / "clone"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What each framework has in addition to its folder and its grammar."""
+"""The parts of each framework besides its folder and its grammar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That tests of one group run in one process: pytest-xdist tells a group by the end of a test's id."""
+"""That tests of one group run in one process: pytest-xdist reads the group from the end of a test's id."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def test_what_shares_a_fixture_real_nodes_or_a_slurm_is_a_group(
 
 
 def test_no_two_files_of_tests_have_one_name():
-    """pytest imports them by it, and there is no ``__init__.py`` that would tell them apart."""
+    """pytest imports them by it, and no ``__init__.py`` distinguishes them."""
     names = Counter(path.name for path in TESTS.rglob("test_*.py"))
     assert [name for name, count in names.items() if count > 1] == []

@@ -1,4 +1,4 @@
-"""The habits of contributors: hooks that call what `make lint` calls, fragments that a release can read."""
+"""The habits of contributors: hooks that call the programs of `make lint`, and fragments that a release can read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_ci_tries_each_pair_that_is_promised():
 
 @pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem)
 def test_issue_forms_have_what_github_wants(form):
-    """What a form needs stands in GitHub's "Syntax for issue forms"; a form that lacks it is not shown."""
+    """GitHub's "Syntax for issue forms" lists the needs of a form; a form that lacks one is not shown."""
     data = yaml.safe_load(form.read_text())
     if form.stem == "config":
         assert set(data) <= {"blank_issues_enabled", "contact_links"}

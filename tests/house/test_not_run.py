@@ -1,4 +1,4 @@
-"""The first hour: a program that is missing never fails a test run, which closes with what did not run and why."""
+"""The first hour: a missing program never fails a test run, which closes with the tests that did not run, and why."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_run_closes_with_why_tests_did_not_run_and_what_changes_that(tmp_path:
 
 @pytest.fixture
 def machine(tmp_path: Path):
-    """A machine whose only programs are Python and those that a test adds, each a line of the shell."""
+    """A machine with only Python and the programs that a test adds, each a line of the shell."""
 
     def run(**programs: str) -> subprocess.CompletedProcess[str]:
         folder = tmp_path / "bin"

@@ -1,4 +1,4 @@
-"""What fails a run of all unit tests where none of them reaches a check of the verdict."""
+"""A run of all unit tests fails if none of them reaches a check of the verdict."""
 
 from __future__ import annotations
 

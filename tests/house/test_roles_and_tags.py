@@ -1,4 +1,4 @@
-"""What roles leave behind is documented where they set it, and no role reads the variables of another."""
+"""A role's results are documented where they are set, and no role reads the variables of another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
-# Facts are what roles are for: the ranks of the hosts, and how each role ended.
+# Facts are a purpose of roles: the ranks of the hosts, and how each role ended.
 _PASSED_ON = {
     "container_launch": {"training_part", "training_node_rank", "training_nnodes", "training_master_address"},
     "training": {"container_launch_staged", "report_written"},
@@ -47,7 +47,7 @@ def facts_of(task: dict[str, t.Any]) -> set[str]:
 @pytest.mark.parametrize("role", ROLES)
 def test_each_fact_that_a_role_sets_is_documented_in_its_readme(role: str) -> None:
     readme = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
-    # What the file of rank 0 is called is of no use to anybody else.
+    # The name of rank 0's file is of no use to anybody else.
     facts = {name for task in tasks_of(role) for name in facts_of(task)} - {"preflight_left"}
     assert {name for name in facts if f"`{name}`" not in readme} == set()
 

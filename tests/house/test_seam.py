@@ -1,4 +1,4 @@
-"""What a format, a trainer or a grammar is stands in its folder or file; nothing else tells systems apart."""
+"""A format, a trainer or a grammar is defined in its folder or file; nothing else distinguishes systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = (
     PLUGINS / "plugin_utils/plan/trainers",
     PLUGINS / "module_utils/logs/grammars",
 )
-# A table of what programs write in front of lines, each in a row with its name.
+# A table of the prefixes that programs put on lines, each in a row with its name.
 OF_PROGRAMS = PLUGINS / "module_utils/logs/prefixes.py"
 # CONFIG is the part of a documentation fragment for tasks that only read a config.
 DOCUMENTATION = {"CONFIG", "DOCUMENTATION", "EXAMPLES", "RETURN"}
@@ -30,7 +30,7 @@ NAME = re.compile("|".join(sorted(NAMES)), re.IGNORECASE)
 
 
 def code_of(tree: ast.Module) -> Iterator[ast.AST]:
-    """The nodes of a file without its documentation, which may say where a formula or a message comes from."""
+    """The nodes of a file without its documentation, which may mention the source of a formula or a message."""
     documented = {
         id(statement.value)
         for node in ast.walk(tree)

@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN_UTILS = ROOT / "plugins/plugin_utils"
 # The places of sentences: fields of findings, ledger rows, failures, statuses, cells of a preflight and tests.
 SENTENCES = {"message", "evidence", "remedy", "reason", "found", "command", "test"}
-# What makes them.
+# The makers of sentences.
 MAKERS = {"in_words", "filled", "sentence", "end_in_words", "change_in_words", "why_unreachable"}
 LOOKS = {"startswith", "endswith", "removesuffix", "removeprefix", "partition", "rpartition", "split", "find", "index"}
 MATCHES = {"search", "match", "fullmatch", "findall", "finditer"}
-# What these return of a text says the same as the text.
+# The return values of these for a text say the same as the text.
 SAME = {"strip", "rstrip", "lstrip", "lower", "upper", "join", "removesuffix", "removeprefix", "splitlines", "format"}
 SAME |= {"str", "one_line"}
-# The readers of somebody else's text: ssh's, and what sudo and its like print. They return codes.
+# The readers of somebody else's text: ssh's, sudo's and the like. They return codes.
 READERS = {"unreachable.py", "run/become.py"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,4 +1,4 @@
-"""What the collection promises to run on, and the table that CI ends with."""
+"""The platforms that the collection promises to run on, and the table at the end of CI."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_part_of_the_matrix_is_what_this_machine_has_a_python_for():
 
 
 def test_importing_the_matrix_leaves_the_process_as_it_is(tmp_path):
-    """These tests import it into a process with others, whose PATH is none of its business."""
+    """These tests import it into a process with others, whose PATH it must not change."""
     pythons = tmp_path / "versions/3.12.1/bin"
     pythons.mkdir(parents=True)
     for name in ("python3", "python3.12"):

@@ -68,7 +68,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def name_of(cluster: Cluster) -> str:
-    """What all that the cluster makes on this machine carries."""
+    """The name on everything that the cluster makes on this machine."""
     sys.path.insert(0, str(COMMAND.parent))
     from _cluster import Cluster as Named  # noqa: PLC0415
 
@@ -76,7 +76,8 @@ def name_of(cluster: Cluster) -> str:
 
 
 def left_behind(cluster: Cluster) -> list[str]:
-    """What the kernel and the disk know of ``cluster``: processes, mounts, control groups, interfaces, namespaces."""
+    """Everything of ``cluster`` in the kernel and on disk: processes, mounts, control groups, interfaces,
+    namespaces."""
     name = name_of(cluster)
     found = [str(cluster.state)] if cluster.state.exists() else []
     found += [line for line in Path("/proc/self/mounts").read_text().splitlines() if name in line]
@@ -98,7 +99,7 @@ def left_behind(cluster: Cluster) -> list[str]:
 def ansible(cluster: Cluster, *arguments: str) -> Done:
     command = ["ansible", "-i", str(cluster.state / "hosts"), "all", *arguments]
     environment = {**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
-    # Started where no ansible.cfg is.
+    # Started in a folder without an ansible.cfg.
     return finished(command, environment, cluster.state, apart=True, packages=())
 
 
@@ -209,7 +210,7 @@ class TestSettings:
         assert "Read-only file system" in done.stderr
 
     def test_all_processes_are_in_control_groups_of_the_cluster(self, cluster: Cluster) -> None:
-        """Or, in a hierarchy that nodes take no part in, where this process is: never in another one's groups."""
+        """Or, in a hierarchy without nodes, in this process's group: never in another one's."""
         name = name_of(cluster)
         groups = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup") if f"/{name}/node1" in folder]
         processes = {process for group in groups for process in (group / "cgroup.procs").read_text().split()}
@@ -403,7 +404,7 @@ class TestLife:
         assert left_behind(own) == []
 
     def kill_at(self, cluster: Cluster, reached: str) -> None:
-        """Kill an `up` of three nodes when it has come to make the file or folder ``reached``."""
+        """Kill an `up` of three nodes once it has made the file or folder ``reached``."""
         starting = subprocess.Popen(cluster.argv("up", "--nodes", "3"), stderr=subprocess.PIPE, text=True)
         wait_until(lambda: (cluster.state / reached).exists() or starting.poll() is not None, f"{reached} is made")
         starting.send_signal(signal.SIGKILL)

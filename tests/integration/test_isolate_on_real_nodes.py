@@ -107,7 +107,7 @@ def isolated(nodes: Cluster, folder: Path, name: str) -> tuple[dict[str, t.Any],
 def of_nodes(found: dict[str, t.Any]) -> list[dict[str, t.Any]]:
     """Return the suspects of all probes except latency: in that one, nodes that share processors wait for each other.
 
-    The slowest come first. What else this machine does may make others suspect, by far less.
+    The slowest come first. Other work of this machine may make others suspect, by far less.
     """
     return [one for one in found["suspects"] if one["probe"] != "tcp_latency"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role node_prep and the preflight on real nodes, from a machine that nobody has prepared to one that is ready.
+"""The role node_prep and the preflight on real nodes, from an unprepared machine to one that is ready.
 
 The tests of `TestPreparing` build on each other. Skipped in words if the machine is too small for a cluster.
 cluster/README.md says what nodes simulate, and what they cannot: only ``net.*`` and NUMA balancing are kernel settings
@@ -147,7 +147,7 @@ def options(config: Path) -> dict[str, t.Any]:
 
 
 def settings_of(cluster: Cluster, node: str) -> str:
-    """What the role changes, as a node has it."""
+    """A node's state of everything that the role changes."""
     files = "/etc/sysctl.d/99-trainops.conf /etc/security/limits.d/99-trainops.conf"
     return cluster.shell(
         node,
@@ -250,7 +250,7 @@ class TestPreparing:
 
 
 class TestNetwork:
-    """Of the tuning nodes lack ethtool, and /sys is read-only in them: features and slow start are left out here."""
+    """Nodes lack ethtool for the tuning, and /sys is read-only in them: features and slow start are left out here."""
 
     OPTIONS: t.ClassVar[dict[str, t.Any]] = {
         "node_prep_network": True,
@@ -329,7 +329,7 @@ class TestPreflight:
         assert "Not ready: 8 red cells on 2 of 2 nodes." in found.output
         assert found.changed == set()
         assert cluster.shell("node1", "ls -A /srv/shared/cache") == ""
-        # What the preflight itself told.
+        # The preflight's own output.
         cluster.shell("node2", "sysctl -qw kernel.numa_balancing=0; ip link set fab0 mtu 1500")
         cluster.shell("node1", "systemctl stop listener")
 

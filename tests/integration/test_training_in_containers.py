@@ -233,7 +233,7 @@ def test_a_container_that_is_killed_is_named_and_stops_the_others(job):
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
 
 
-# Bytes until the kernel steps in, and whom it shall take: the trainer, not what fills the memory.
+# Bytes until the kernel steps in, and its victim: the trainer, not the program that fills the memory.
 FILL = """
 import os
 for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -17,7 +17,7 @@ REAL_LOGS = os.environ.get("TRAINOPS_REAL_LOGS")
 
 @pytest.fixture(scope="session")
 def log_named() -> Callable[[str], Path]:
-    """Return what finds a log of tests/data/logs, or the real one of its name where TRAINOPS_REAL_LOGS has one."""
+    """Return a function that finds a log of tests/data/logs, or TRAINOPS_REAL_LOGS' real one of the same name."""
 
     def find(name: str) -> Path:
         real = Path(REAL_LOGS or WRITTEN_LOGS, name)

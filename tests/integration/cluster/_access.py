@@ -19,14 +19,14 @@ GROUP: t.Final = "gpu_nodes"
 
 
 def public_key(state: Path) -> str:
-    """The cluster's public key; the pair is made when there is none."""
+    """The cluster's public key; the pair is made if there is none."""
     if not (state / "id").exists():
         new_key(state / "id", "trainops.cluster test cluster")
     return (state / "id.pub").read_text()
 
 
 def ssh_options(state: Path) -> list[str]:
-    """What an SSH client needs besides key and address; host keys are checked, against the nodes' own keys only."""
+    """The needs of an SSH client besides key and address; host keys are checked, against the nodes' own keys only."""
     return [
         *("-o", f'UserKnownHostsFile="{state / "known_hosts"}"'),  # a list of files, split at blanks
         *("-o", "GlobalKnownHostsFile=/dev/null"),

@@ -2,7 +2,7 @@
 """The control groups of a cluster: its nodes' processes run in them, and are found again by them.
 
 Every process of a cluster is in a control group named after it, from its first instruction to its last. So the groups
-alone tell which processes are the cluster's, even after a crash and without a state folder.
+alone show which processes are the cluster's, even after a crash and without a state folder.
 
 Two groups for each node: ``NAME/nodeN``, the root that the node sees, and ``NAME/nodeN.supervisor`` beside it for the
 process outside that keeps the node. It may not be in the first one: a version 2 group with controllers has no processes
@@ -31,7 +31,7 @@ class Hierarchy(t.NamedTuple):
 
 
 def hierarchies(mounts: str | None = None, controllers: str | None = None) -> list[Hierarchy]:
-    """The trees that a node takes part in; the first one is the one that systemd tracks processes in.
+    """The trees that a node takes part in; systemd tracks processes in the first.
 
     One of type ``cgroup2`` on a unified machine. On others all hierarchies of version 1: the empty version 2 tree
     beside them is left out, because crun refuses a node that has both. ``mounts`` and ``controllers`` are the texts of
@@ -62,7 +62,7 @@ def supervisor(tree: Hierarchy, cluster: str, node: str) -> Path:
 
 
 def create(trees: Sequence[Hierarchy], cluster: str, node: str) -> None:
-    """Make the groups of ``node``. Raises ClusterError where the machine refuses."""
+    """Make the groups of ``node``. Raises ClusterError if the machine refuses."""
     try:
         for tree in trees:
             (tree.folder / cluster / node).mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def nodes(trees: Sequence[Hierarchy], cluster: str) -> set[str]:
 
 
 def remove_node(trees: Sequence[Hierarchy], cluster: str, node: str) -> None:
-    """End every process of ``node`` and remove its groups; nothing happens where there is nothing.
+    """End every process of ``node`` and remove its groups; nothing happens if there are none.
 
     Raises ClusterError if a process or a group outlives 15 seconds.
     """
@@ -139,7 +139,7 @@ def _processes(group: Path) -> Iterator[int]:
             listed = (Path(folder) / "cgroup.procs").read_text().split()
         except OSError:  # went away while we looked
             continue
-        # The kernel writes 0 for what lives outside our process namespace; to kill(2) that is our own process group.
+        # The kernel writes 0 for processes outside our process namespace; to kill(2) that is our own process group.
         yield from (int(process) for process in listed if process != "0")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster as a whole: up, down, and what there is of it."""
+"""A cluster as a whole: up, down, and its present parts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def running(cluster: Cluster) -> list[_node.Node]:
 
 
 def up(cluster: Cluster, count: int, *, install: bool) -> None:
-    """Have at least ``count`` nodes run; those that do already are left alone.
+    """Have at least ``count`` nodes run; running ones are left alone.
 
     Raises CannotRunHereError before anything is changed, ClusterError if a node does not come up. The next `up` makes
     all nodes anew that are not in the inventory.
@@ -127,14 +127,14 @@ def _start(
 
 
 def _introduce(cluster: Cluster, new: list[_node.Node], already: list[_node.Node]) -> None:
-    """Tell nodes that were up before the names of those that came."""
+    """Tell the earlier nodes the names of the new ones."""
     lines = "".join(map(_node.hosts_line, new))
     for node in already if new else ():
         run(_access.ssh_command(cluster.state, node, ["sh", "-c", "cat >> /etc/hosts"]), stdin=lines)
 
 
 def down(cluster: Cluster) -> None:
-    """Remove all that carries the cluster's name, and its state folder; nothing happens where there is nothing.
+    """Remove everything with the cluster's name, and its state folder; nothing happens if there is nothing.
 
     Raises ClusterError, and removes nothing, if the state folder is not a cluster's.
     """
@@ -153,7 +153,7 @@ def _remove(cluster: Cluster) -> None:
     trees = _cgroups.hierarchies()
     on_disk = {folder.name for folder in (cluster.state / "nodes").glob("node*")}
     names = sorted(on_disk | _cgroups.nodes(trees, cluster.name))
-    # Processes first: so SSH clients are told that their connections end.
+    # Processes first: so SSH clients hear that their connections end.
     for name in names:
         _cgroups.remove_node(trees, cluster.name, name)
     _cgroups.remove_cluster(trees, cluster.name)

@@ -83,7 +83,7 @@ def require_root() -> None:
 
 
 def require_namespaces() -> None:
-    """Try what nodes are made of, and raise CannotRunHereError with the first thing that this machine refuses."""
+    """Try the ingredients of nodes, and raise CannotRunHereError with the first thing that this machine refuses."""
     unshare = ["unshare", "--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--cgroup"]
     script = "\n".join(f"echo '{what}'\n{commands}" for what, commands in _TRIAL)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The container image of the tests: a small Debian with Python, the RDMA tools and the project's own trainer.
 
-No engine and no registry takes part: the file is put together here, in the layout of ``docker save``, which
-``podman load`` and ``docker load`` both read (Docker Image Specification v1.2, "Combined Image JSON + Filesystem
-Changeset Format"). It has two layers: Debian, kept in the cache, and what comes from this clone.
+No engine and no registry takes part: the file is put together here, in the layout of ``docker save``, which ``podman
+load`` and ``docker load`` both read (Docker Image Specification v1.2, "Combined Image JSON + Filesystem Changeset
+Format"). It has two layers: Debian, kept in the cache, and files of this clone.
 """
 
 from __future__ import annotations
@@ -124,6 +124,6 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _without_leftovers(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """None for what Python or git left in the clone's folder."""
+    """None for leftovers of Python or git in the clone's folder."""
     name = Path(entry.name).name
     return None if name in {"__pycache__", ".gitkeep"} else _anonymous(entry)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The two networks of a cluster: management, which this machine reaches, and fabric, which only the nodes share.
 
-Both bridges live in a network namespace of their own, the *switch*. So the machine's packet filter never sees what
-nodes say to each other, none of its settings change, and all it gains is one interface, the way to the management
-bridge. There is no way out: nodes have no default route.
+Both bridges live in a network namespace of their own, the *switch*. So the machine's packet filter never sees the
+traffic between nodes, none of its settings change, and it gains only one interface, the way to the management bridge.
+There is no way out: nodes have no default route.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def attach(network: Network, node: str, number: int) -> None:
 
 
 def detach(name: str, node: str) -> None:
-    """Remove what ``attach`` made; nothing happens where there is nothing."""
+    """Remove the results of ``attach``; nothing happens if there are none."""
     namespace, switch = f"{name}-{node}", f"{name}-switch"
     if _exists(switch):
         for port in json.loads(run(["ip", "-n", switch, "-json", "link", "show"])):
@@ -121,7 +121,7 @@ def detach(name: str, node: str) -> None:
 
 
 def remove(name: str) -> None:
-    """Remove all that carries the name of the cluster; nothing happens where there is nothing."""
+    """Remove everything with the name of the cluster; nothing happens if there is nothing."""
     if any(link["ifname"] == name for link in json.loads(run(["ip", "-json", "link", "show"]))):
         run(["ip", "link", "delete", name])
     for namespace in sorted(Path("/run/netns").glob(f"{name}-*")):

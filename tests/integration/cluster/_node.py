@@ -54,7 +54,7 @@ class Node(t.NamedTuple):
 
 
 def hosts_line(node: Node) -> str:
-    """What /etc/hosts says of a node."""
+    """The line of /etc/hosts about a node."""
     return f"{node.address} {node.name}\n"
 
 
@@ -82,7 +82,7 @@ def prepare(node: Node, *, authorized_key: str, neighbours: Sequence[Node], clam
         program = upper / _engines.CLAMP.lstrip("/")
         program.parent.mkdir(parents=True)
         shutil.copy(_HERE / "oci_clamp.py", program)
-    (upper / "var/log/journal").mkdir(parents=True)  # so that systemd keeps its journal where it outlives the node
+    (upper / "var/log/journal").mkdir(parents=True)  # so that systemd's journal outlives the node
     (upper / "etc/ssh").mkdir()
     new_key(upper / "etc/ssh/ssh_host_ed25519_key", node.name)
     _simulated.write_adapter(
@@ -130,7 +130,7 @@ def start(node: Node, rootfs: Path, trees: Sequence[_cgroups.Hierarchy]) -> None
             start_new_session=True,
             cwd="/",
         )
-    # From here on the group tells whether the node lives.
+    # From here on the group shows whether the node lives.
     wait_until(lambda: _is_alive(node, trees[0]) or process.poll() is not None, seconds=15, interval=0.002)
     if not _is_alive(node, trees[0]):
         raise ClusterError(f"{node.name} does not start: {_console(node)}")

@@ -3,8 +3,8 @@
 
 usage: _node_init.py SPEC.json
 
-It is started by _node.py in new mount, process, host name and IPC namespaces, in the node's network namespace. What it
-prints ends up in the node's console.log.
+_node.py starts it in new mount, process, host name and IPC namespaces, in the node's network namespace. Its output ends
+up in the node's console.log.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _fill_sys(root: Path, folder: Path, groups: list[tuple[str, str, str]]) -> N
 
 
 def _keep_machine_settings(proc: Path, copies: Path, sysctls: dict[str, str]) -> None:
-    """Make what belongs to the whole machine read-only, and put the node's own copies over some of it."""
+    """Make the parts that belong to the whole machine read-only, and put the node's own copies over some of them."""
     settings = proc / "sys"
     _mount("--bind", settings, settings)
     _mount("--bind", settings / "net", settings / "net")

@@ -32,7 +32,7 @@ def stanza(package: Path) -> str:
 def main(root: Path, packages: list[str]) -> None:
     """Download ``packages`` and index them."""
     archives = root / "var/cache/apt/archives"
-    for installed in archives.glob("*.deb"):  # those that the root file system was made of
+    for installed in archives.glob("*.deb"):  # the packages of the root file system
         installed.unlink()
     subprocess.run(
         ["apt-get", "--quiet=2", "--yes", "--no-install-recommends", "--download-only", "install", *packages],

@@ -33,7 +33,8 @@ PACKAGES: t.Final = (
     "systemd-sysv",
 )
 
-# What a node can `apt-get install` though it has no way out; everything else is "Unable to locate package" at once.
+# The packages that a node can `apt-get install` without a way out; everything else is "Unable to locate package" at
+# once.
 OFFLINE_PACKAGES: t.Final = ("ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest", "rdma-core")
 
 # A node has no console to log in at, no hardware events, and no business with the machine's debug file systems.
@@ -74,7 +75,7 @@ def key() -> str:
 
 
 def cached(cache: Path) -> Path:
-    """Where the root file system of this clone lies, or will lie."""
+    """Where the root file system of this clone is, or will be."""
     return cache / f"rootfs-{key()}"
 
 
@@ -101,10 +102,10 @@ def ensure(cache: Path) -> Path:
 def mmdebstrap(target: Path, variant: str, packages: t.Sequence[str], *options: str) -> None:
     """Fetch ``packages`` and their dependencies, less manuals and translations, to ``target``, a folder or a ``.tar``.
 
-    What it mounts there goes with its own mount namespace, also where it is killed: /proc or /sys left in ``target``
-    could not be removed by the next build.
+    Its mounts there go with its own mount namespace, even if it is killed: a /proc or /sys left in ``target`` could not
+    be removed by the next build.
 
-    Raises CannotRunHereError with what mmdebstrap said.
+    Raises CannotRunHereError with mmdebstrap's message.
     """
     leave_out = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "info", "locale", "man")]
     quick = ["--mode=root", "--dpkgopt=force-unsafe-io", *leave_out]
@@ -132,7 +133,7 @@ def _bootstrap(target: Path) -> None:
 
 
 def _strip_identity(rootfs: Path) -> None:
-    """What makes a node itself is made when it starts, never in the shared layer."""
+    """A node's own files are made when it starts, never in the shared layer."""
     for host_key in (rootfs / "etc/ssh").glob("ssh_host_*"):
         host_key.unlink()
     (rootfs / "etc/machine-id").write_text("")

@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
 
 
 class ClusterError(Exception):
-    """What went wrong, in words for whoever typed the command."""
+    """The error, in words for the person who typed the command."""
 
 
 class CannotRunHereError(ClusterError):

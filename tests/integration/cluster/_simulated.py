@@ -80,7 +80,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 
 def _eui64(hardware_address: str) -> str:
-    """The 64-bit identifier that a MAC address stands for (RFC 4291, appendix A), in groups of four digits."""
+    """The 64-bit identifier of a MAC address (RFC 4291, appendix A), in groups of four digits."""
     octets = [int(octet, 16) for octet in hardware_address.split(":")]
     octets = [octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]
     return ":".join(f"{high:02x}{low:02x}" for high, low in zip(octets[::2], octets[1::2], strict=True))

@@ -20,7 +20,7 @@ import _image
 from _network import LARGEST_CLUSTER
 from _run import CannotRunHereError, ClusterError
 
-CANNOT_RUN_HERE: t.Final = 77  # what Automake's test driver and others read as "skipped"
+CANNOT_RUN_HERE: t.Final = 77  # Automake's test driver and others read this as "skipped"
 CLONE: t.Final = Path(__file__).resolve().parents[3]
 
 Command = t.Callable[[_cluster.Cluster, argparse.Namespace], int]

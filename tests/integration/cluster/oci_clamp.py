@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -ISE
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An OCI runtime in front of runc, for machines whose root lacks a capability.
+"""An OCI runtime before runc, for machines whose root lacks a capability.
 
 GPU training is started with ``--ulimit memlock=-1:-1`` and ``--privileged``. A root without CAP_SYS_RESOURCE (as in
 some virtual machines and containers) can grant neither: the kernel refuses to raise a hard limit, and docker asks for
@@ -95,7 +95,7 @@ def bounding_set(status: str) -> set[str]:
 
 
 def hard_limits(allowed: set[str]) -> dict[str, int]:
-    """This process's hard limits where they bind: not those without end, and none for who may raise them."""
+    """This process's hard limits if they bind: without infinite ones, and none for a process that may raise them."""
     if "CAP_SYS_RESOURCE" in allowed:
         return {}
     names = [name for name in dir(resource) if name.startswith("RLIMIT_")]
@@ -104,7 +104,7 @@ def hard_limits(allowed: set[str]) -> dict[str, int]:
 
 
 def document(arguments: list[str]) -> tuple[Path, bool] | None:
-    """The file that tells runc, called with ``arguments``, what to start; and whether it is a bundle's config.json.
+    """The file from which runc, called with ``arguments``, starts; and whether it is a bundle's config.json.
 
     None for commands that start nothing.
     """
@@ -123,7 +123,7 @@ def _option(arguments: list[str], *names: str) -> str | None:
 
 
 def main(arguments: list[str]) -> t.NoReturn:
-    """Lower what must be lowered, then become the runtime."""
+    """Lower the values that must be lowered, then become the runtime."""
     found = document(arguments)
     if found:
         path, is_bundle = found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cluster.py says where it cannot run: exit status 77 and a clear word, before anything is changed."""
+"""cluster.py on a machine that cannot run it: exit status 77 and a clear word, before anything is changed."""
 
 from __future__ import annotations
 

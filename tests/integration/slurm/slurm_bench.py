@@ -138,7 +138,7 @@ class Slurm:
 
 @contextlib.contextmanager
 def with_nodes(make: Callable[[], Slurm], count: int = 3) -> Iterator[Slurm]:
-    """Give a Slurm with so many nodes, once they take jobs; a test is skipped where it cannot be had."""
+    """Give a Slurm with this many nodes, once they take jobs; a test is skipped if Slurm is not available."""
     need_root("slurmctld and slurmd are started as root here", "make test-slurm")
     found = None
     try:
@@ -154,7 +154,7 @@ def with_nodes(make: Callable[[], Slurm], count: int = 3) -> Iterator[Slurm]:
 
 
 def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **changes: str) -> Slurm:
-    """Return Slurm, unpacked and configured in a folder; NoSlurmError where its packages cannot be had.
+    """Return Slurm, unpacked and configured in a folder; NoSlurmError if its packages are not available.
 
     ``packages`` are further ones, ``nodes`` how many the cluster has, ``changes`` lines of slurm.conf that have another
     value than here, or are new.
@@ -165,7 +165,7 @@ def unpacked(folder: Path, packages: tuple[str, ...] = (), nodes: int = 6, **cha
         root = unpack(folder, (*_PACKAGES, *packages))
     except NoPackagesError as error:
         raise NoSlurmError(str(error)) from None
-    # As an installation does it: a daemon goes by its name, and slurmctld talks to no slurmdbd by another one.
+    # As in an installation: a daemon goes by its name, and slurmctld talks to no slurmdbd by another one.
     for daemon in root.glob("usr/sbin/*-wlm"):
         daemon.with_name(daemon.name.removesuffix("-wlm")).symlink_to(daemon)
     (plugins,) = root.glob("usr/lib/*/slurm-wlm")

@@ -67,7 +67,7 @@ class Login:
             "container_engine": "none",
             "training_output_dir": str(self.runs),
             "training_run_id": run_id,
-            # What else the machine does makes steps slow at any time.
+            # Other work of the machine makes steps slow at any time.
             "training_warmup_steps": 2,
             **({"training_slurm_job": self.allocation} if self.allocation else {}),
             **variables,
@@ -108,7 +108,7 @@ class Login:
         return ended(self.start(playbook, run_id, **variables))
 
     def interrupted(self, run_id: str, playing: Playing | subprocess.Popen[str]) -> str:
-        """Wait for the end of a run that Slurm ended, which is no failure of the training, and return its output."""
+        """Wait for the end of a run that Slurm ended, which is not a failure of the training, and return its output."""
         status, output = ended(playing)
         assert status == 2, output
         summary = self.summary(run_id)
@@ -116,7 +116,7 @@ class Login:
         return output
 
     def with_trainer(self, begins: str) -> str:
-        """Return where a copy of the trainer is that does something more at first."""
+        """Return the path of a copy of the trainer that does something more at first."""
         trainer = self.folder / "trainer"
         shutil.copytree(TRAINER, trainer)
         program = trainer / "tiny_lm/pretrain.py"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from slurm_login import Login, ended, wait_until
 
-# What another user submits for the nodes of a run.
+# Another user's job for the nodes of a run.
 URGENT = ("sbatch", "--parsable", "--partition=high", "--nodes=3", "--output=/dev/null", "--wrap=sleep 1")
 
 

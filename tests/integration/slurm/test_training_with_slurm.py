@@ -147,7 +147,7 @@ def test_many_nodes_are_qualified_each_by_itself_in_one_job_and_compared(login: 
         *("megatron_single_node.yml", "each"),
         training_config=str(login.folder / "single.json"),
         training_slurm_nodes=3,
-        # Steps of the same length, whatever other tests leave of the cores.
+        # Steps of the same length, however busy other tests keep the cores.
         training_megatron_root=str(paced_trainer(login.folder)),
     )
     assert status == 0, output

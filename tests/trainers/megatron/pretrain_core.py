@@ -39,7 +39,7 @@ class NoRngTracker:
 
 
 class Tokenizer:
-    """What the mock dataset asks of a tokenizer."""
+    """The methods of a tokenizer that the mock dataset calls."""
 
     vocab_size = VOCABULARY
     eod = 0
@@ -173,7 +173,7 @@ def flops_per_step(arguments: argparse.Namespace) -> float:
 
 
 def log_step(arguments: argparse.Namespace, step: int, seconds: float, loss: float, norm: float) -> None:
-    """Print what Megatron-LM prints of a step, on the last rank, with ROCm's share of memory."""
+    """Print Megatron-LM's line of a step, on the last rank, with ROCm's share of memory."""
     ranks = torch.distributed.get_world_size()
     if torch.distributed.get_rank() != ranks - 1:
         return

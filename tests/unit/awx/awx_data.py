@@ -25,7 +25,7 @@ _NAMES = (
     "controller_schedules",
     "trainops_surveys",
 )
-# What each type of question takes, as in AWX: awx/main/constants.py.
+# The answers that each type of question takes, as in AWX: awx/main/constants.py.
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("text", "textarea", "password", "multiplechoice", "multiselect"), (str,)),
     "integer": (int,),
@@ -34,12 +34,12 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def data() -> dict[str, t.Any]:
-    """Return the variables of awx/ as a playbook sees them, with what comes from a vault filled in."""
+    """Return the variables of awx/ as a playbook sees them, with the vault's values filled in."""
     return _read()[0]
 
 
 def warnings() -> str:
-    """Return what Ansible says on standard error when it reads them."""
+    """Return Ansible's standard error as it reads them."""
     return _read()[1]
 
 
@@ -64,7 +64,7 @@ def _read() -> tuple[dict[str, t.Any], str]:
 
 
 def objections(survey: dict[str, t.Any]) -> list[str]:
-    """Return what AWX would object to, with the rules of its view ``JobTemplateSurveySpec``."""
+    """Return AWX's objections, with the rules of its view ``JobTemplateSurveySpec``."""
     if not (isinstance(survey.get("name"), str) and isinstance(survey.get("description"), str)):
         return ["name or description is missing"]
     if not survey.get("spec"):
@@ -100,7 +100,7 @@ def _of_question(item: dict[str, t.Any]) -> t.Iterator[str]:
 
 
 def _of_bounds(item: dict[str, t.Any], default: t.Any) -> t.Iterator[str]:
-    """AWX checks an answer against the bounds, the length of a text too; a default has to pass as well."""
+    """AWX checks an answer against the bounds, even the length of a text; a default has to pass as well."""
     if default == "" or item["type"] in ("multiplechoice", "multiselect"):
         return
     size = len(default) if isinstance(default, str) else default

@@ -14,7 +14,7 @@ from dateutil.rrule import rrulestr
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.trainers.known import OF_FRAMEWORK
 
-# What Ansible resolves in seconds is resolved once.
+# Ansible takes seconds to resolve it, so it is resolved once.
 pytestmark = pytest.mark.xdist_group("awx")
 
 WITH_A_PLAYBOOK = [name for name in OF_FRAMEWORK if (ROOT / f"playbooks/{name}_multinode.yml").exists()]

@@ -25,8 +25,8 @@ def nodes() -> dict[str, t.Any]:
 def played(failing: t.Collection[str]) -> tuple[set[str], bool]:
     """Return which nodes AWX starts if these fail, and whether the workflow ends well.
 
-    As awx/main/scheduler/dag_workflow.py: a node starts once one of its parents leads to it, and a workflow fails if a
-    node did that has nowhere to go then. A job that was cancelled and an approval that is denied or late have failed.
+    As in awx/main/scheduler/dag_workflow.py: a node starts once one of its parents leads to it, and a workflow fails if
+    a node failed and leads nowhere. A cancelled job, and a denied or late approval, have failed.
     """
     graph = nodes()
     children = {child for node in graph.values() for way in WAYS for child in after(node, way)}
@@ -56,7 +56,7 @@ def after(node: dict[str, t.Any], way: str) -> list[str]:
         ({"training", "end", "verdict"}, {"plan", "training", "end", "isolate", "verdict"}, False),
         (FOUND, {*TO_APPROVAL, "quarantine", *AGAIN}, True),
         ({*FOUND, *AGAIN}, {*TO_APPROVAL, "quarantine", *AGAIN}, False),
-        # Nobody was named, so nobody can be left out.
+        # Nobody is suspected, so nobody can be left out.
         ({*FOUND, "quarantine"}, {*TO_APPROVAL, "quarantine"}, False),
         ({*FOUND, "leave out"}, {*TO_APPROVAL, "repaired", "isolate again", *AGAIN}, True),
         ({*FOUND, "leave out", "isolate again"}, {*TO_APPROVAL, "repaired", "isolate again"}, False),

@@ -74,7 +74,7 @@ def test_a_question_reads_as_text_and_is_answered_where_nothing_is_no_answer(que
 
 @pytest.mark.parametrize("name", SURVEYS)
 def test_no_answer_goes_before_what_an_inventory_says_of_its_cluster(name: str) -> None:
-    # That of Slurm stands for all nodes of a cluster, whatever their GPUs are.
+    # Slurm's stands for all nodes of a cluster, whatever their GPUs are.
     files = (ROOT / "inventories").glob("slurm/group_vars/*/*.yml" if name in ("slurm", "srun") else "*/group_vars/*/*")
     of_clusters = {
         variable for path in files if "local" not in path.parts for variable in yaml.safe_load(path.read_text()) or {}

@@ -9,7 +9,7 @@ from ansible_commands import run
 
 
 def shown(tmp_path: Path, expression: str) -> tuple[str, str, int]:
-    """Template an expression as a play does; return its value as JSON, all that was said, and the exit status."""
+    """Template an expression as a play does; return its value as JSON, all output, and the exit status."""
     target = tmp_path / "shown"
     task = {"ansible.builtin.copy": {"content": f"{{{{ {expression} | to_json }}}}", "dest": str(target)}}
     playbook = tmp_path / "play.yml"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Lines in the logs of runs that went well, and the programs that print them.
 
-A program's line is its format with made-up values; free text is written anew. ``at`` says where such a line stands:
-behind the last step, between two steps, or before the first one.
+A program's line is its format with made-up values; free text is written anew. ``at`` is the place of such a line: after
+the last step, between two steps, or before the first one.
 """
 
 from __future__ import annotations

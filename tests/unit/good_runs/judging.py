@@ -29,7 +29,7 @@ def told(nodes: int, steps: int | None = None) -> Known:
 
 
 def judged(logs: Logs, known: Known, framework: str | None = None) -> dict[str, t.Any]:
-    """Return the summary; where the logs are not even taken, its verdict is REFUSED and its reason says why."""
+    """Return the summary; if the logs are not even accepted, its verdict is REFUSED and its reason says why."""
     with TemporaryDirectory() as folder, mock.patch.object(write, "_write_files", return_value=True):
         for name, text in logs.items():
             path = Path(folder, "logs", name)

@@ -23,7 +23,7 @@ _BENIGN_STAMP = re.compile(r"2026([-/])02[-/]03([ T])\d\d:\d\d:\d\d|\b([IWEF])(0
 
 
 class Base(t.NamedTuple):
-    """A good run; ``steps`` is the file of a node that prints steps, ``expected`` their number where no log has it."""
+    """A good run; ``steps`` is the file of a node that prints steps, ``expected`` their number if no log has it."""
 
     name: str
     framework: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ansible-inventory and playbooks make of an inventory source."""
+"""An inventory source as read by ansible-inventory and playbooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the project's ansible.cfg promises to whoever plays from a clone."""
+"""The promises of the project's ansible.cfg to users who play from a clone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inventories that stand in inventories/, one folder for each kind of cluster."""
+"""The inventories in inventories/, one folder for each kind of cluster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def documented() -> dict[str, t.Any]:
 
 
 def knobs(path: Path) -> dict[str, t.Any]:
-    """Return what stands behind # in a file and would be a variable without it."""
+    """Return the commented lines of a file that would otherwise be variables."""
     found = [_KNOB.fullmatch(line) for line in path.read_text().splitlines()]
     lines = (match[1] or match[2] for match in found if match)
     return yaml.safe_load("\n".join(lines)) or {}

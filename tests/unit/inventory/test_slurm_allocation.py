@@ -1,4 +1,4 @@
-"""Nodes of Slurm as an inventory where there is no scontrol; test_real_slurm.py asks a real one."""
+"""Nodes of Slurm as an inventory without scontrol; test_real_slurm.py asks a real one."""
 
 from __future__ import annotations
 

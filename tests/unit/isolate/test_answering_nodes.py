@@ -1,4 +1,4 @@
-"""What an isolation concludes of what nodes answer: of problems, of programs that they lack, and of nonsense."""
+"""An isolation's conclusions from nodes' answers: from problems, from missing programs, and from nonsense."""
 
 from __future__ import annotations
 

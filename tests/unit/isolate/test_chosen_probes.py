@@ -96,7 +96,7 @@ def test_groups_over_tcp_are_done_only_where_those_of_gpus_cannot_be_and_the_bud
     assert chosen([], ["torch_groups"], has, everything)[0].names == (*BUILT_IN.names, "torch_groups")
     assert chosen([], ["torch_groups"], has_not, everything)[0].names == (*BUILT_IN.names, "tcp_groups")
     assert chosen([], ["torch_groups"], has_not, lambda _choice: False)[0] == BUILT_IN
-    # In a rehearsal, and where probes are named, nobody asks for more.
+    # In a rehearsal, and if probes are named, nobody asks for more.
     assert chosen([], [], {}, everything)[0] == BUILT_IN
     assert chosen(["cpu"], [], {}, everything)[0].names == ("cpu",)
     assert Chosen(("tcp_groups",)).cost().group > 0

@@ -1,4 +1,4 @@
-"""With which suspects an isolation begins: those that a run left behind."""
+"""The suspects that an isolation begins with: those that a run left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests are planned for some nodes and a budget."""
+"""The tests planned for some nodes and a budget."""
 
 from __future__ import annotations
 

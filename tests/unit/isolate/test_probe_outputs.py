@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tools print, in the formats of several of their releases."""
+"""The output of tools, in the formats of several of their releases."""
 
 from __future__ import annotations
 

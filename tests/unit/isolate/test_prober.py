@@ -163,7 +163,7 @@ def test_a_partner_that_cannot_be_reached_is_a_problem_of_the_pair(
     tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prober_module, "_PATIENCE_SECONDS", 0.5)
-    # Of TEST-NET-1, which nobody routes.
+    # From TEST-NET-1, which nobody routes.
     of = prober(tmp_path / "nodes", {"a": ProbedNode("192.0.2.1"), "b": HERE}, port)
     try:
         of.hold()

@@ -41,7 +41,7 @@ def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def programs(folder: Path, path: str = "", **env: str) -> Programs:
-    """Return what runs programs on a node that is this process."""
+    """Return a runner of programs on a node that is this process."""
     folder.mkdir(parents=True, exist_ok=True)
     env |= {"PATH": f"{path}:{os.environ['PATH']}"} if path else {}
     node = {"node": folder.name, "run_folder": str(folder), "env": env, "master_address": "127.0.0.1"}

@@ -1,4 +1,4 @@
-"""What is told of failures, by its class, and what only reads like it. The numbers and names are made up."""
+"""Texts of failures, by class, and texts that only read like them. The numbers and names are made up."""
 
 from __future__ import annotations
 
@@ -843,7 +843,7 @@ HARMLESS: list[str] = [
     "I0102 03:04:05.1 1 gda.cc:7] Connection to peer established",
 ]
 
-# What no signature knows and is no exception, by class: where a log ends it is told by who prints it or by its words.
+# Lines without a signature that are not exceptions, by class: at a log's end, their program or their words decide.
 SENTENCES: dict[str, list[str]] = {
     "compile": ["2026-01-02T03:04:05Z [ABC404] Internal odd error", "error: ran out of registers during that"],
     "neuron": ["[ 12.1] neuron:odd_init: cannot", "2026-Jan-02 03:04:05 ERROR  CCOM:odd  no"],

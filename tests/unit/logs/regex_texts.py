@@ -24,7 +24,7 @@ def _of_class(items: list[Any]) -> str:
 def examples(pattern: Any, longest: bool = False) -> list[str]:
     """Return texts that match: each alternative is in one, and each repeat is as short, or as long, as it may be.
 
-    What stands in an assertion behind or in front of a match is taken for a part of it.
+    An assertion before or after a match is taken for a part of it.
     """
     texts = [""]
     for op, value in pattern:
@@ -68,7 +68,7 @@ def repeats(pattern: Any) -> Iterator[tuple[int, int, Any]]:
 def worst_texts(pattern: bytes) -> list[bytes]:
     """Return lines that begin a match over and over and never end one, or end one only after the longest repeats.
 
-    Each is longer than the longest match, or has 2,000 characters where a match has no end.
+    Each is longer than the longest match, or has 2,000 characters if a match has no end.
     """
     texts = [*examples(parsed(pattern)), *examples(parsed(pattern), longest=True)]
     size = min(2_000, 200 + parsed(pattern).getwidth()[1])

@@ -1,4 +1,4 @@
-"""What a step line says besides its metrics."""
+"""The values of a step line besides its metrics."""
 
 from __future__ import annotations
 

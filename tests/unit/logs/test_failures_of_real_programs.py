@@ -16,7 +16,7 @@ TRAINER = ROOT / "roles" / "training" / "files" / "trainer" / "examples" / "llam
 
 
 def said_by(command: list[str], folder: Path, **variables: str) -> list[str]:
-    """Run a command and return the classes of the failures that it tells of."""
+    """Run a command and return the classes of the failures that it reports."""
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, **variables}, capture_output=True, check=False, stdin=subprocess.DEVNULL
     )

@@ -34,7 +34,7 @@ def test_every_line_names_a_test_that_exists() -> None:
     pytest.main(["--collect-only", "-qq", "--override-ini=addopts=", "-pno:cacheprovider", *files], [collection])
     collected = [NODE.fullmatch(name).groups("") for name in collection.names]
     known = {(file, test) for file, test, _ in collected}
-    # A case may have further parameters behind its name.
+    # A case may have further parameters after its name.
     cases = {(file, case) for file, _, full in collected for case in (full, full.rpartition("-")[0])}
     assert [
         name.group()

@@ -7,7 +7,7 @@ from not_run import need_python_38
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# What the node does: import by the full name, read a log.
+# The node's work: import by the full name, read a log.
 PROGRAM = """
 import json, sys
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS

@@ -32,7 +32,7 @@ def iteration(step: int, ms: float, throughput: float | None = None, prefix: str
 
 
 def rates_of(text: str, *more: str) -> list[tuple[int, float | None]]:
-    """Return the rate of each step; more texts are what follows later in the same log."""
+    """Return the rate of each step; more texts are later parts of the same log."""
     memory: dict[str, t.Any] = {}
     found = [step for part in (text, *more) for step in parse(Piece(part.encode()), memory)]
     return [(step["step"], step["metrics"].get("tflops_per_gpu")) for step in found]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The step lines of Primus' backends, which stand behind the prefix of Primus' logger, in its colours and without."""
+"""The step lines of Primus' backends, with the prefix of Primus' logger, with and without its colours."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def plain_rows(lines: list[str]) -> list[dict[str, Any]]:
             last = step
             row = rows.setdefault((attempt, step), {"metrics": {}, "place": seen, "summed": False})
             printed = plain_metrics(line[head.end() : end].split("|")[:-1])
-            # What was printed once is not taken back.
+            # A printed line is not taken back.
             gone = {metric: value for metric, value in row["metrics"].items() if not math.isfinite(value)}
             row["metrics"].update(printed | gone)
             row["summed"] = row["summed"] or bool(re.search(r"\.\d{6}\] $", line[: head.start()]))

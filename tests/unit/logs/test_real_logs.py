@@ -1,4 +1,4 @@
-"""Real logs, where this machine has some: TRAINOPS_REAL_LOGS names their folder."""
+"""Real logs, if this machine has some: TRAINOPS_REAL_LOGS is their folder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a process says that it trains."""
+"""A process's reports about its training."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often processes began in a log, and where no step follows."""
+"""How often processes began in a log, and the places that no step follows."""
 
 from __future__ import annotations
 

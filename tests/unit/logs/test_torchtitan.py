@@ -29,7 +29,7 @@ def line(
     memory: float = 40.5,
     mfu: str = "21.50%",
 ) -> str:
-    """Return a step line, so many seconds after 10:00:00."""
+    """Return a step line, this many seconds after 10:00:00."""
     return (
         f"{rank}{titan(seconds)}{RED}step: {step:2}  loss: {loss:8.5f}  grad_norm: {1.25:7.4f}  "
         f"{BLUE}memory: {50.0:5.2f}GiB({memory:.2f}%)  tps: {tps:,}  tflops: {1234.5:,.2f}  mfu: {mfu}{RESET}\n"
@@ -177,7 +177,7 @@ def test_a_training_that_ran_out_of_data_is_not_over_as_it_should_be(tmp_path: P
 @pytest.mark.parametrize(
     ("printed", "class_"),
     [
-        # manager.py and parallel_dims.py, as a traceback ends.
+        # manager.py and parallel_dims.py, at the end of a traceback.
         ("ValueError: Config function 'x' not found in torchtitan.models.llama3.config_registry. ", "settings_refused"),
         ("ImportError: Cannot import config_registry for module 'x' from torchtitan.models", "settings_refused"),
         ("ImportError: Cannot import module 'x.y' or 'x.y.config_registry'. ", "settings_refused"),

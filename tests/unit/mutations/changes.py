@@ -82,7 +82,7 @@ def on(node: str, change: Text) -> Callable[[Logs], Logs]:
 
 
 def at_the_end(texts: Iterable[str]) -> Iterator[tuple[str, str, str, Callable[[Logs], Logs]]]:
-    """Yield a node, a text, a framework, and the change that puts the text behind that node's log.
+    """Yield a node, a text, a framework, and the change that appends the text to that node's log.
 
     The frameworks take turns with the texts; the node is the one that prints steps, and then node1 if that is another.
     """

@@ -1,4 +1,4 @@
-"""More logs of good runs: ends that count what did not happen, other launchers' prefixes, and a restart."""
+"""More logs of good runs: ends that count events that did not happen, other launchers' prefixes, and a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other heads and ends of good runs: what scripts print around a training, and what trainers say of their model."""
+"""Other heads and ends of good runs: scripts' output around a training, and trainers' lines about their model."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def nccl(rank: int, ranks: int) -> str:
 
 
 def megatron(steps: int = 40, nodes: int = 4, seed: int = 0, sequence: int = 1024, batch: int = 128) -> Logs:
-    """Of these the last node prints the steps, and the first one the arguments."""
+    """Here the last node prints the steps, and the first one the arguments."""
     chance, ranks, clock, lines = random.Random(seed), nodes * 8, STARTED, ""
     losses = _losses(chance, steps, 11.0, 7.0)
     for step in range(1, steps + 1):
@@ -77,7 +77,7 @@ def _with_perplexity(loss: float) -> str:
 
 
 def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048, perplexity: bool = False) -> Logs:
-    """Of these each node prints each step."""
+    """Here each node prints each step."""
     chance = random.Random(seed)
     losses = _losses(chance, steps, 11.5, 8.5)
     more = _with_perplexity if perplexity else lambda loss: ""
@@ -108,7 +108,7 @@ def maxtext(steps: int = 30, nodes: int = 2, seed: int = 0, length: int = 2048, 
 
 
 def nxdt(steps: int = 40, nodes: int = 2, seed: int = 0, batch: int = 256) -> Logs:
-    """Of these the first node has the bar, which prints most steps twice."""
+    """Here the first node has the bar, which prints most steps twice."""
     chance, passed = random.Random(seed), 0.0
     losses = _losses(chance, steps, 11.5, 8.5)
     text = f"> initializing world size to {nodes * 64}\nGLOBAL_RANK: 0, MEMBER: 1/{nodes * 64}\n"

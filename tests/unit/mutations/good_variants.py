@@ -1,4 +1,4 @@
-"""Other logs of good runs: what trainers, schedulers and launchers print as well, and how lines are wrapped."""
+"""Other logs of good runs: further lines of trainers, schedulers and launchers, and wrapped lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _fields() -> None:
     variant("Lightning's own loss", "nxdt", steps_of("nxdt", lambda step, line: line.replace(*averages)))
 
 
-# Of Megatron-LM, at --timing-log-level 2.
+# From Megatron-LM, at --timing-log-level 2.
 TIMERS = """(min, max) time across ranks (ms):
     forward-backward ...............................: (402.10, 410.33)
     all-grads-sync .................................: (0.01, 0.02)

@@ -1,4 +1,4 @@
-"""Changes of whole logs: silent nodes, what follows the end, copies, and other runs within."""
+"""Changes of whole logs: silent nodes, text after the end, copies, and other runs within."""
 
 from __future__ import annotations
 

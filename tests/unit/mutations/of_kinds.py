@@ -1,4 +1,4 @@
-"""More changes of each kind, made from lists of what trainers, schedulers and people write."""
+"""More changes of each kind, made from lists of lines by trainers, schedulers and people."""
 
 from __future__ import annotations
 

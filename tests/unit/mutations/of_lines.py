@@ -1,4 +1,4 @@
-"""Changes of the lines of steps: numbers too large or too small, values said twice, nodes that say less than others."""
+"""Changes of step lines: numbers too large or too small, values printed twice, nodes that print less than others."""
 
 from __future__ import annotations
 

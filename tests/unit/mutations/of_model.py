@@ -1,4 +1,4 @@
-"""Changes of what trainers say of model and configuration before the first step, and of values of each line."""
+"""Changes of trainers' lines about model and configuration before the first step, and of values of each line."""
 
 from __future__ import annotations
 

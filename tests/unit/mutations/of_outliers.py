@@ -1,4 +1,4 @@
-"""More changes of the lines of steps: values said twice in any order, fields of no line."""
+"""More changes of step lines: values printed twice in any order, fields of no line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _replaced(pattern: str, new: str, steps: set[int] | None = None) -> Change:
 
 
 def _twice() -> None:
-    """Print a field in front of itself, or behind, with another value."""
+    """Print a field before or after itself, with another value."""
     for framework, pattern, other in (
         ("megatron", r"( lm loss: [^|]*\|)", " lm loss: 9.900000E+01 |"),
         ("megatron", r"( number of skipped iterations: [^|]*\|)", " number of skipped iterations:   1 |"),

@@ -1,4 +1,4 @@
-"""Changes of what trainers print beside the known values: other losses and norms, evaluations."""
+"""Changes of text beside the known values: other losses and norms, evaluations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVALUATIONS = {
 
 
 def _fields() -> None:
-    """Put a value that is none into a field that nobody reads, of all steps, of one, and of some of them."""
+    """Put an invalid value into a field that nobody reads, of all steps, of one, and of some of them."""
     fields = {
         "megatron": (
             ("another loss", " loss scale:", " load_balancing_loss: NAN | loss scale:"),
@@ -91,7 +91,7 @@ def _stamps() -> None:
 
 
 def _ends() -> None:
-    """Let a process begin behind the last step."""
+    """Let a process begin after the last step."""
     for framework, head in {
         "megatron": "using world size: 32, data-parallel size: 32\n",
         "nxdt": "> initializing world size to 128\n",

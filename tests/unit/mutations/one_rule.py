@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Mutations that one rule of the verdict alone sees: without that rule, a bad run would pass.
 
-Each row has the mutation as text, and the code of the reason, in the order of the verdict's files.
-What no mutation shows alone has two codes.
+Each row has the mutation as text, and the code of the reason, in the order of the verdict's files. A rule that no
+mutation shows alone has two codes.
 """
 
 from __future__ import annotations

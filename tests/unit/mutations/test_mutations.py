@@ -103,7 +103,7 @@ def test_a_changed_log_does_not_pass(mutation: Mutation) -> None:
 
 @pytest.mark.parametrize("mutation", some([(one,) for one in PASSING], FEW // 2), ids=str)
 def test_what_passes_is_known(mutation: Mutation) -> None:
-    """Where one of these is seen one day, it belongs to the others."""
+    """If the verdict sees one of these some day, it belongs to the others."""
     logs = mutation.apply(GOOD[mutation.framework]())
     assert WAYS["report"](mutation.framework, logs)["verdict"] == "PASS"
 

@@ -49,7 +49,7 @@ def known(framework: str) -> Known:
 
 
 def reported(framework: str, logs: Logs) -> dict[str, t.Any]:
-    """Return the summary of ``report.yml``; its verdict is REFUSED where the logs are not even taken."""
+    """Return the summary of ``report.yml``; its verdict is REFUSED if the logs are not even accepted."""
     with TemporaryDirectory() as folder:
         for name, text in logs.items():
             path = Path(folder, "logs", name if "." in name else f"{name}.log")

@@ -26,7 +26,7 @@ def own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def training(tmp_path: Path, own_machine: Path) -> Iterator[Callable[..., Training]]:  # noqa: ARG001  # its runs hold it
-    """Return what makes a run of a script. All runs of a test are on one node."""
+    """Return a maker of runs of a script. All runs of a test are on one node."""
     made: list[Training] = []
     # Processes are found by the node's name, so the name has to be this test's own.
     node_name = f"node-{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""Somebody else on the node: a user without any right, who does what he likes wherever everybody may."""
+"""Another user of the node: without any rights, but free to act wherever everybody may."""
 
 from __future__ import annotations
 

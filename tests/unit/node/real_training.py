@@ -19,7 +19,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.identity imp
 
 
 def wait_until(condition: t.Callable[[], t.Any], seconds: float = 60.0) -> t.Any:
-    """Return the first true value of a condition; fail where there is none in time."""
+    """Return the first true value of a condition; fail if there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -146,12 +146,12 @@ class Training:
         wait_until(lambda: all(self.in_workspace(name).exists() for name in names))
 
     def run_to_its_end(self) -> dict[str, t.Any]:
-        """Stage, start and follow; the answer is what came of it. It takes as long as the script takes."""
+        """Stage, start and follow; the answer is the result. It takes as long as the script takes."""
         self.begin()
         return self.follow(wait_seconds=600)
 
     def end(self) -> None:
-        """Leave nothing of a test behind, neither a process nor a lock, even where the phases are broken."""
+        """Leave nothing of a test behind, neither a process nor a lock, even if the phases are broken."""
         with contextlib.suppress(Exception):
             self.stop(grace_seconds=0)
         for pid in processes_with(self.mark):

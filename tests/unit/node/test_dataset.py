@@ -17,7 +17,7 @@ from real_training import wait_until
 from ansible_collections.trainops.cluster.plugins.module_utils.node.dataset import dataset_function
 from ansible_collections.trainops.cluster.plugins.module_utils.node.launch import launch_script
 
-# What the script of Megatron-LM reads and leaves, without the gigabytes.
+# The inputs and outputs of Megatron-LM's script, without the gigabytes.
 PREPARE = """\
 echo "$DATASET $DATA_DIR $TOKENIZER_MODEL" >>"$DATA_DIR/fetched"
 echo text >"$DATA_DIR/data.jsonl"
@@ -67,7 +67,7 @@ class Cluster:
         return self.launch(name, 60, **environment).wait()
 
     def log(self, name: str = "gpu0") -> str:
-        """Return what stands in a node's log, but for the line that it begins with."""
+        """Return the contents of a node's log, without its first line."""
         path = self.folder / name / "train.log"
         return path.read_text(encoding="utf-8").partition("\n")[2] if path.exists() else ""
 
@@ -249,7 +249,7 @@ def downloads(cluster: Cluster) -> t.Iterator[Cluster]:
 
 
 def only_with(folder: Path, *programs: str) -> dict[str, str]:
-    """Return the environment of an image that has, of what could download, these programs only."""
+    """Return the environment of an image that has only these of the programs that could download."""
     folder.mkdir()
     used = ("bash", "mkdir", "flock", "cat", "mv", "du", "cut", "rm", *programs)
     need(*used)

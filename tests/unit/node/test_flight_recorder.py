@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Dumps of PyTorch's flight recorder on a node: asking ranks for them, and reading what real ones say."""
+"""Dumps of PyTorch's flight recorder on a node: asking ranks for them, and reading real ones."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_ranks_get_no_pipe_where_the_folder_of_the_run_can_have_none(
     training: t.Callable[..., t.Any], tmp_path: Path, can: bool
 ) -> None:
     if not can:
-        # As file systems in user space do.
+        # Like file systems in user space.
         refusing = tmp_path / "mkfifo"
         refusing.write_text("#!/bin/sh\necho 'Function not implemented' >&2\nexit 1\n")
         refusing.chmod(0o755)
@@ -201,7 +201,7 @@ def test_the_later_name_of_the_variable_wins(tmp_path: Path) -> None:
 
 
 class Calls:
-    """What runs a function if it is unpickled."""
+    """An object that runs a function if it is unpickled."""
 
     def __reduce__(self) -> tuple[t.Any, ...]:
         return os.mkdir, ("made",)
@@ -252,7 +252,7 @@ def moved(number: int, name: str, **values: t.Any) -> dict[str, t.Any]:
 
 
 def batch(numbers: tuple[int, int], *names: str, state: str = "completed") -> list[dict[str, t.Any]]:
-    """Return the rows of transfers that are started as one: only the last has a state, and it is no transfer."""
+    """Return the rows of transfers that are started together: only the last has a state, and it is not a transfer."""
     of_batch = {"collective_seq_id": numbers[0], "p2p_seq_id": numbers[1]}
     each = [row(is_p2p=True, profiling_name=f"nccl:{name}", **of_batch) for name in names]
     return [*each, row(profiling_name="nccl:coalesced", input_sizes=[], state=state, **of_batch)]

@@ -1,4 +1,4 @@
-"""What real processes do, seen from outside: how they wait, how busy they are, and where they are in their code."""
+"""Real processes seen from outside: how they wait, how busy they are, and where they are in their code."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def run(training: Callable[..., Training], mallory: Mallory) -> Training:
 
 @pytest.fixture
 def token(run: Training) -> Iterator[Path]:
-    """Return where the token of a run is to lie."""
+    """Return where the token of a run is to be."""
     path = Path(f"/dev/shm/trainops-{run.run_id}-{run.node_name}/hf_token")
     run.node["secrets"] = [{"name": "hf_token", "source": "/nowhere", "target": str(path)}]
     yield path
@@ -150,7 +150,7 @@ def test_links_in_a_folder_of_the_run_that_somebody_else_has_made_are_not_follow
     for name_of_phase in ("start", "follow", "stage"):
         answer = phase(run, name_of_phase)
         assert refused(answer, f"uid {MALLORY}")
-    # What comes after a refusal goes on, so that the run is judged.
+    # The phases after a refusal go on, so that the run is judged.
     assert f"uid {MALLORY}" in phase(run, "stop")["warnings"][0]
     assert phase(run, "collect")["data"] == ""
     assert processes_with(run.mark) == set()

@@ -1,4 +1,4 @@
-"""What changed on a machine during a run, read from a tree of the kernel's files."""
+"""Changes on a machine during a run, read from a tree of the kernel's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what kernels say of a machine: each row with its own sample line."""
+"""The table of kernel messages about a machine: each row with its own sample line."""
 
 from __future__ import annotations
 

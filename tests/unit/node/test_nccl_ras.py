@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.trainops.cluster.plugins.module_utils.node import nccl_ras
 from ansible_collections.trainops.cluster.plugins.module_utils.node.nccl_ras import ras_here
 
-# docs/userguide/source/troubleshooting/ras.rst of NCCL 2.30.7, where a process was stopped.
+# docs/userguide/source/troubleshooting/ras.rst of NCCL 2.30.7, with a stopped process.
 REPORT = """\
 Job summary
 ===========

@@ -16,7 +16,7 @@ DAY = 86400
 
 
 def left(log_dir: Path, run_id: str, days_ago: float, status: str = "exited", node: str = "gpu0") -> Path:
-    """Leave the folder of a run that ended so many days ago."""
+    """Leave the folder of a run that ended this many days ago."""
     folder = log_dir / run_id / node
     folder.mkdir(parents=True)
     ended = {} if status in ("staged", "running") else {"ended_at": time.time() - days_ago * DAY}

@@ -59,7 +59,7 @@ def test_a_users_private_folder_is_in_his_runtime_folder_else_in_his_home(
 
 @needs_root
 def test_the_runtime_folder_of_somebody_else_is_not_used(mallory: Mallory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it stands in the environment of a shell that ``su`` started."""
+    """As in the environment of a shell that ``su`` started."""
     monkeypatch.delenv("TRAINOPS_LOCK_FOLDER", raising=False)
     monkeypatch.setenv("HOME", str(mallory.open_folder))
     runtime = mallory.open_folder / "of_root"

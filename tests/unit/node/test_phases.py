@@ -21,7 +21,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
 
-# A script that goes on when a test lets it.
+# A script that continues when a test lets it.
 WAIT_FOR = 'wait_for() { while [ ! -e "$1" ]; do sleep 0.02; done; }\n'
 FOR_EVER = "while :; do sleep 0.1; done\n"
 

@@ -23,7 +23,7 @@ NODE = "gpu00"
 
 @pytest.fixture
 def run_id():
-    """Return a run_id that no other process has; what carries it at the end is killed."""
+    """Return a run_id that no other process has; processes with it at the end are killed."""
     run_id = f"run-{uuid.uuid4().hex}"
     yield run_id
     for pid in members(run_id, NODE):
@@ -120,7 +120,7 @@ def test_ending_nothing_tells_so(run_id):
 
 
 def test_a_process_that_one_look_misses_is_ended_all_the_same(monkeypatch):
-    """As a process shows no environment while it executes another program."""
+    """Like a process that executes another program, and so shows no environment."""
     looks = iter([[1], [], [2], [], []])
     killed = []
     monkeypatch.setattr(processes, "members", lambda *_of: next(looks))

@@ -13,7 +13,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.rdma_traffic
 COUNTERS = {
     "mlx5_0": {"counters/port_xmit_data": 250, "counters/port_rcv_data": 100, "hw_counters/rx_write_requests": 7},
     "bnxt_re0": {"hw_counters/tx_bytes": 1000, "hw_counters/rx_bytes": 400, "hw_counters/tx_pkts": 3},
-    # A newer kernel lets it answer for InfiniBand's own counters as well.
+    # A newer kernel also makes it answer for InfiniBand's own counters.
     "bnxt_re1": {"hw_counters/tx_bytes": 1000, "hw_counters/rx_bytes": 400, "counters/port_xmit_data": 9},
     "ionic_0": {"hw_counters/tx_rdma_ucast_bytes": 1000, "hw_counters/rx_rdma_ucast_bytes": 400},
     "rdmap0s6": {"hw_counters/tx_bytes": 1000, "hw_counters/rx_bytes": 400, "hw_counters/rdma_read_bytes": 300},

@@ -1,4 +1,4 @@
-"""What is said of a disk that has too little room."""
+"""The messages about a disk with too little room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stopping ends all that is of the run, whatever became of its folder, and proves it."""
+"""Stopping ends everything of the run, whatever became of its folder, and proves it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_ended_is_named(run: Training, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str], None]:
-    """Return what puts a script in the place of docker, whose daemon cannot be had here."""
+    """Return a function that puts a script in the place of docker, because its daemon is not available here."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
@@ -103,7 +103,7 @@ def test_a_daemon_whose_socket_is_gone_is_told_and_not_a_container_that_it_does_
     path = Path(run.node["run_folder"], "state.json")
     state = json.loads(path.read_text())
     path.write_text(json.dumps({**state, "engine": "docker", "handle": {**state["handle"], "container": "c0"}}))
-    # As docker 29 says it.
+    # In the words of docker 29.
     docker(
         "echo 'failed to connect to the docker API at unix:///d.sock; check if the path is correct and if the daemon "
         "is running: dial unix /d.sock: connect: no such file or directory' >&2; exit 1"

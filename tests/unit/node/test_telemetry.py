@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What accelerators say while they work, from a tree of files such as amdgpu's."""
+"""The readings of accelerators while they work, from a tree of files such as amdgpu's."""
 
 from __future__ import annotations
 

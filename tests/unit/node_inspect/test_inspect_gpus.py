@@ -110,7 +110,7 @@ def test_tpu_chips_and_who_holds_one(tmp_path: Path) -> None:
     for slot in range(4):
         files = {"vendor": "0x1ae0", "device": "0x0062", "numa_node": 0}
         write(tmp_path, {f"/sys/bus/pci/devices/0000:00:0{slot}.0/{name}": value for name, value in files.items()})
-    # Google's network card is no TPU.
+    # Google's network card is not a TPU.
     write(tmp_path, {"/sys/bus/pci/devices/0000:00:09.0/vendor": "0x1ae0"})
     write(tmp_path, {"/sys/bus/pci/devices/0000:00:09.0/device": "0x0042"})
     write(tmp_path, {"/proc/5/fd/9": "->/dev/vfio/2", "/proc/5/comm": "train"})

@@ -1,4 +1,4 @@
-"""Accelerators' sensors, read from trees of the drivers' files and from what nvidia-smi prints."""
+"""Accelerators' sensors, read from trees of the drivers' files and from nvidia-smi's output."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ COUNTED = UNKNOWN | {"ecc_uncorrected": 3.0}
 @pytest.mark.parametrize("folder", ["stats/hardware", "hardware", "stats/hardware/ecc"])
 def test_a_neuron_device_counts_errors_only_wherever_its_driver_keeps_them(folder, tmp_path):
     files = {f"{NEURON}/{folder}/mem_ecc_uncorrected/total": "2", f"{NEURON}/{folder}/sram_ecc_uncorrected": "1"}
-    # Repairable ones, and those that were noted last, are no more errors.
+    # Repairable errors, and those noted last, do not count.
     files |= {f"{NEURON}/{folder}/mem_ecc_repairable_uncorrected": "9", f"{NEURON}/{folder}/sram_ecc_corrected": "9"}
     root = tree(tmp_path, {**files, f"{NEURON}/{folder}/mem_ecc_uncorrected/present": "1"})
     (tmp_path / NEURON / "subsystem").symlink_to("..")

@@ -1,6 +1,6 @@
 """The module network_tuning on real interfaces, in a network namespace of its own.
 
-What a namespace cannot have: /sys/module is the machine's, so that nothing there is written; that path is left to
+Things that a namespace cannot have: /sys/module is the machine's, so nothing there is written; that path is left to
 `test_slow_start_is_read_and_written_below_sys`.
 """
 

@@ -74,7 +74,7 @@ def test_without_a_library_of_the_node_there_is_nothing_to_do() -> None:
 
 @pytest.fixture
 def in_container(tmp_path: Path):
-    """Run the lines as in a container, with a python3 that tells what libibverbs would."""
+    """Run the lines as in a container, with a python3 that prints libibverbs' messages."""
     library = tmp_path / "libs" / "libbnxt_re-rdmav34.so"
     library.parent.mkdir()
     library.write_text("the image's")

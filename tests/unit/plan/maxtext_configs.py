@@ -60,6 +60,6 @@ def script(changes: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
 
 
 def planned(config: t.Any, hosts: int | list[Node] = 2, **options: t.Any) -> dict[str, t.Any]:
-    """Return the plan, for the framework that the file tells."""
+    """Return the plan, for the framework that the file shows."""
     text = config if isinstance(config, str) else json.dumps(config)
     return plan_run(text, "config.json", options, nodes(hosts) if isinstance(hosts, int) else hosts, "now")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Running the launch scripts of upstream as a plan would, with stubs for what trains.
+"""Running upstream's launch scripts as a plan would, with stubs for the training.
 
 ``torchrun`` writes its arguments down and ends, ``torch`` sees as many of sixteen GPUs as the environment lets it, and
 nothing is fetched.
@@ -29,7 +29,7 @@ with open({argv!r}, "w") as stream:
 """
 _STUBS = {
     "wget": "#!/bin/sh\n",
-    # The scripts of v25.5 end where there are fewer.
+    # The scripts of v25.5 end if there are fewer.
     "rdma": f"#!/bin/sh\necho '{json.dumps([{'ifname': f'rdma{number}'} for number in range(8)])}'\n",
     "sudo": "#!/bin/sh\n",
     "scontrol": "#!/bin/sh\nfor name in $STUB_HOSTS; do echo $name; done\n",
@@ -38,7 +38,7 @@ _STUBS = {
 
 
 class Ran(t.NamedTuple):
-    """What a script came to: its exit status and output, and the arguments of torchrun, None where it never began."""
+    """The result of a script: its exit status and output, and the arguments of torchrun, None if it never began."""
 
     status: int
     output: str

@@ -20,13 +20,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.architec
     vocabulary_of,
 )
 
-# Parameters, and what of them is in norms, in biases of routers and in buffers, which are not counted here. Sources:
-# ``safetensors.total`` of the Hugging Face hub's API for Llama-2-*-hf (which counts the 64 rotary frequencies of each
-# layer), Meta-Llama-3, Llama-3.1 and 3.2, Mistral-7B-v0.1, Mixtral-8x7B-v0.1, Mixtral-8x22B-Instruct-v0.1,
+# Parameters, and how many of them are in norms, in biases of routers and in buffers, which are not counted here.
+# Sources: ``safetensors.total`` of the Hugging Face hub's API for Llama-2-*-hf (which counts the 64 rotary frequencies
+# of each layer), Meta-Llama-3, Llama-3.1 and 3.2, Mistral-7B-v0.1, Mixtral-8x7B-v0.1, Mixtral-8x22B-Instruct-v0.1,
 # DeepSeek-V2-Lite and DeepSeek-V2; the main model of DeepSeek-V3, without the layer that predicts a second token, by
 # its config.json (its model card rounds to 671B); for GPT-3 table D.1 of arXiv 2005.14165, which rounds to 174,600
-# million, with the positions of 2,048 tokens, the biases and the norms of GPT-2, whose shape its section 2.1 says it
-# has.
+# million, with the positions of 2,048 tokens, the biases and the norms of GPT-2, whose shape it has according to its
+# section 2.1.
 PUBLISHED = {
     "gpt3-175b": (174_604_259_328, 2048 * 12288 + 96 * 13 * 12288 + 2 * 12288),
     "llama2-7b": (6_738_417_664, 65 * 4096 + 32 * 64),

@@ -1,4 +1,4 @@
-"""A batch tuned for some number of nodes, scaled to the nodes at hand, for each framework."""
+"""A batch tuned for some number of nodes, scaled to the actual nodes, for each framework."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_without_it_the_number_of_nodes_has_to_agree() -> None:
 @pytest.mark.parametrize(
     ("batch", "micro", "hosts", "becomes", "at_once", "choose"),
     [
-        # 130 × 3 / 4 is no whole number of sequences.
+        # 130 × 3 / 4 is not a whole number of sequences.
         ("130", "1", 3, "97.5", 24, "128 or 160"),
         # 96 of 48 at once is fine, 120 is not.
         ("160", "2", 3, "120", 48, "128 or 192"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Megatron Bridge's plan: the result of a recipe's name, and the faults and warnings.
 
-The lines of arguments are those that scripts/training/README.md of NVIDIA-NeMo/Megatron-Bridge shows.
+The lines of arguments come from scripts/training/README.md of NVIDIA-NeMo/Megatron-Bridge.
 """
 
 from __future__ import annotations

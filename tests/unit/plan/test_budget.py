@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files and options that would keep a plan busy for ever, or fill the memory: each is told in a word, and soon."""
+"""Files and options that would keep a plan busy for ever, or fill the memory: each is refused in a word, and soon."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which format, trainer and grammar a plan names for a training config, and what overrides them."""
+"""The format, trainer and grammar of a plan for a training config, and the options that override them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CVS's configs for Megatron-LM with an image of Primus: the image decides that Primus trains, as with CVS."""
+"""CVS's configs for Megatron-LM with an image of Primus: because of the image, Primus trains, as with CVS."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def argv_of(plan: dict[str, t.Any]) -> list[str]:
 
 
 def passed_on(plan: dict[str, t.Any]) -> dict[str, str]:
-    """Return the arguments of primus-cli behind the experiment."""
+    """Return the arguments of primus-cli after the experiment."""
     arguments = argv_of(plan)[argv_of(plan).index("--config") + 2 :]
     return dict(zip(arguments[::2], arguments[1::2], strict=True))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CVS's configs for TorchTitan, in both formats that have them: what TorchTitan reads, and which key a fault names."""
+"""CVS's configs for TorchTitan, in both formats that have them: TorchTitan's input, and the key in each fault."""
 
 from __future__ import annotations
 

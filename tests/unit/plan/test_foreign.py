@@ -60,7 +60,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
 }
 
 
-# Where a framework is named, these are left to it.
+# If a framework is given, these are left to it.
 UNCERTAIN = ("an empty object", "other YAML", "something else")
 
 

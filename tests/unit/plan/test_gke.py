@@ -1,4 +1,4 @@
-"""MaxText on GKE: the command line of XPK, and what can be wrong with a config for it."""
+"""MaxText on GKE: the command line of XPK, and the possible errors in a config for it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_image_tells_the_layout_of_its_maxtext() -> None:
 
 
 def test_dimensions_that_the_preset_has_are_no_arguments() -> None:
-    # As arguments they would end MaxText, which has them from its preset.
+    # As arguments they would end MaxText, which takes them from its preset.
     assert "base_emb_dim=16384" not in command_of(plan_of({f"{BRANCH}/base_emb_dim": "16384"}))
     changes = {f"{BRANCH}/base_emb_dim": "16384", f"{BRANCH}/model_name": "default"}
     assert "base_emb_dim=16384" in command_of(plan_of(changes))
@@ -96,7 +96,7 @@ def test_what_a_value_holds_reaches_the_container_as_it_is() -> None:
 
 
 def expanded(text: str) -> str:
-    """Return what Kubernetes makes of a text where each variable is set."""
+    """Return the text that Kubernetes makes of a text if each variable is set."""
     return re.sub(r"\$\$|\$\(\w+\)", lambda found: "$" if found.group() == "$$" else "expanded", text)
 
 

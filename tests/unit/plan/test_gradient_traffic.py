@@ -28,7 +28,7 @@ def least(nodes: int, parameters: int | None = 8 * BILLION, precision: str = "bf
         ({"nodes": 2, "precision": "fp32"}, 8 * BILLION),
         ({"nodes": 2, "precision": "fp8"}, 4 * BILLION),
         ({"nodes": 2, "tensor_parallelism": 8}, 4 * BILLION),
-        # Of two stages on four nodes, each node exchanges half of the gradients with one other.
+        # With two stages on four nodes, each node exchanges half of the gradients with one other.
         ({"nodes": 4, "pipeline_parallelism": 2}, 2 * BILLION),
     ],
 )

@@ -82,7 +82,7 @@ def test_what_is_no_json_number_stays_text() -> None:
 def test_odd_formatting_makes_no_difference() -> None:
     tidy = planned(filled(DISTRIBUTED))
     odd = json.dumps(filled(DISTRIBUTED), indent="\t\t").replace(":", "\t :\n\n").replace("\n", "\r\n")
-    # Colons in values, as in the image's tag, are not formatting.
+    # Colons in values, such as the image's tag, are not formatting.
     odd = odd.replace("megatron-lm\t :\r\n\r\n", "megatron-lm:")
     assert "\t" in odd
     assert planned("\ufeff" + odd) == tidy

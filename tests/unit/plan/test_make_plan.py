@@ -1,4 +1,4 @@
-"""Plans as a whole: compared with golden ones, and never broken by whatever stands in a config.
+"""Plans as a whole: compared with golden ones, and never broken by any value in a config.
 
 ``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_make_plan.py`` writes tests/data/plans anew; look at the diff. A
 sample of all values is tried in the place of all keys; `make mutations` tries each, as CI does every week.
@@ -92,7 +92,7 @@ CASES |= {
     for name, (config, hosts, options) in MAXTEXT.items()
 }
 
-# Whatever may stand in the place of a value.
+# Anything that may replace a value.
 ANYTHING: list[t.Any] = [
     *(None, [], {}, "", "abc", "-1", "0", 1.5, True, "<changeme>", "a;b", "$(x)", "x" * 100_000, [[["a"]]]),
     *("9" * 5000, 10**400, 0, -1, "1e999", 1e300, [None], {"": ""}, {"a": {"b": 1}}, "{user-id}", "{home}", "\u0000"),
@@ -121,7 +121,7 @@ def test_every_golden_plan_has_its_case() -> None:
 
 
 def test_every_example_has_its_golden_plan() -> None:
-    """A case is made of an example where the two have the same models and GPUs in the same modes, and GKE or not."""
+    """A case is made of an example if the two have the same models and GPUs in the same modes, and GKE or not."""
 
     def shape(config: dict[str, t.Any]) -> str:
         offered = config["model_params"].items()

@@ -1,4 +1,4 @@
-"""What MaxText gets from a plan: its YAML, its environment, its command."""
+"""The parts of a plan that MaxText gets: its YAML, its environment, its command."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ def test_the_hosts_of_a_tpu_slice_are_one_network_of_chips() -> None:
 
 
 def test_hosts_of_tpus_get_nothing_that_is_for_amds_gpus() -> None:
-    """JAX would take JAX_COORDINATOR_ADDRESS for an address and a port, and end where the port is missing."""
+    """JAX would take JAX_COORDINATOR_ADDRESS for an address and a port, and end if the port is missing."""
     assert {*environment(planned(tpu(), 4, **ON_TPU))} == {
         *("JAX_COORDINATOR_IP", "JAX_COORDINATOR_PORT", "NNODES", "NODE_RANK", "HF_HOME", "LIBTPU_INIT_ARGS"),
         *("TRAINOPS_RUN_ID", "TRAINOPS_NODE"),

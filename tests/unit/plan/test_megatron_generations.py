@@ -1,4 +1,4 @@
-"""What the scripts of each generation of ROCm's Megatron-LM get."""
+"""The variables of the scripts of each generation of ROCm's Megatron-LM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of AMD's guide to Megatron-LM, and those that only the scripts tell of."""
+"""The options of AMD's guide to Megatron-LM, and options that only the scripts mention."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OF_DEEPSEEK = [
     ("SEQ_LEN", "sequence_length", "2048", {"SEQ_LEN": "2048", "PAD_LEN": "2048"}),
     ("AC", "activation_checkpointing", "full", {"AC": "full"}),
 ]
-# What the guide names outside of its tables.
+# Options that the guide mentions outside of its tables.
 IN_ITS_TEXT = [
     ("NCCL_SOCKET_IFNAME", "config/nccl_socket_ifname", "eth1", {"NCCL_SOCKET_IFNAME": "eth1"}),
     ("GLOO_SOCKET_IFNAME", "config/gloo_socket_ifname", "eth1", {"GLOO_SOCKET_IFNAME": "eth1"}),

@@ -1,4 +1,4 @@
-"""What train_llama3.sh and train_llama2.sh of ROCm Megatron-LM get from a plan."""
+"""The variables that a plan sets for ROCm Megatron-LM's train_llama3.sh and train_llama2.sh."""
 
 from __future__ import annotations
 

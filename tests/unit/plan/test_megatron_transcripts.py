@@ -66,7 +66,7 @@ CASES = {
         LITE, {"sequence_length": "4096", "precision": "TE_FP8", "activation_checkpointing": "full"}, {}
     ),
 }
-# What each generation cannot do, and refuses in the plan.
+# Settings that each generation cannot do, and refuses in the plan.
 UNABLE = {
     ("llama3, CP 2, dataset", facts.V24_12),
     ("llama3, fsdp, recompute", facts.V24_12),
@@ -104,7 +104,7 @@ def variables_of(node: dict[str, t.Any]) -> dict[str, str]:
 
 
 def wanted(plan: dict[str, t.Any], node: dict[str, t.Any], model: str) -> dict[str, str | None]:
-    """Return the options that a plan stands for, None for those that must not be there."""
+    """Return the options that a plan stands for, None for options that must not be there."""
     sizes, deepseek = plan["parameters"], model == LITE
     # Its script of 2024 has other sizes for Llama 2 7B: Mistral 7B's.
     early = model == LLAMA2_7B and sizes["script_generation"] == facts.V24_12

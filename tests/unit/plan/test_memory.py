@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The memory that a training takes on each GPU, beside what others publish."""
+"""The memory of a training on each GPU, compared with published numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configs that are valid, and whose run cannot pass: each says so, and what would be right."""
+"""Configs that are valid, but whose run cannot pass: each says so, with a remedy."""
 
 from __future__ import annotations
 

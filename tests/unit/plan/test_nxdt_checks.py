@@ -77,7 +77,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         "precision.neuron_rt_stochastic_rounding_en",
         "type manual needs",
     ),
-    # What a model source needs.
+    # The needs of a model source.
     (HF, {"model.model_config": None}, "model.model_config", "model_source hf needs"),
     (HF, {"data.train_dir": None}, "data.train_dir", "nothing to train on"),
     (MEGATRON, {"data.data_prefix": None}, "data.data_prefix", "nothing to train on"),
@@ -275,7 +275,7 @@ def test_keys_of_ones_own_need_an_option() -> None:
 
 
 def test_a_file_of_nxdts_own_runs_on_the_hosts_and_is_recorded() -> None:
-    """Some of AWS's examples leave out what NxDT reads with a default, or share 126 layers out to 32 stages."""
+    """Some of AWS's examples leave out keys that NxDT reads with a default, or distribute 126 layers to 32 stages."""
     own = {
         "trainops": REMOVED,
         "model.do_layer_norm_weight_decay": REMOVED,

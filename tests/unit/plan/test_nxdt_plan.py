@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NxDT gets from a plan: arguments, environment, files, container."""
+"""The parts of a plan that NxDT gets: arguments, environment, files, container."""
 
 from __future__ import annotations
 

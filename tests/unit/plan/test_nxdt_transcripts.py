@@ -22,7 +22,7 @@ CHECKOUT = os.environ.get("TRAINOPS_NXDT", "")
 SECTION = "\ntrainops:\n  nxdt_root: /nxdt/examples\n  log_dir: /logs\n  result_dict: {tokens_per_gpu: 1}\n"
 # It asks for more open files than this machine may allow.
 TRAIN_SH = ["bash", "-c", "ulimit() { :; }; export -f ulimit; bash train.sh"]
-# Where a run's config and logs lie is its own matter; so is Hydra's folder.
+# The place of a run's config and logs is its own matter; so is Hydra's folder.
 OF_RUN = re.compile(r"--config-(path|name)=|exp_manager\.explicit_log_dir=|hydra\.run\.dir=|data\.global_batch_size=")
 # train.sh at 9169aa03 (SDK 2.26) with 64 devices, as Slurm starts it on the second of two nodes.
 ARGV = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command of a plan that shows what Primus would start, as a shell runs it beside the plan's own."""
+"""The command of a plan that shows Primus' dry run, as a shell runs it beside the plan's own."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_without_a_container_it_is_the_nodes_own_command_on_the_same_file(tmp_pa
     assert its_runner.endswith(" --dry-run")
     assert its_trained.split()[:3] == trained.split()[:3]
     assert (said["config"], said["folder"]) == (node["files"]["experiment.yaml"], str(root))
-    # It is no process of the run, whose folder is not there yet.
+    # It is not a process of the run, whose folder does not exist yet.
     assert node["run_folder"] not in str(said["argv"])
     assert {name for name in node["env"] if name not in said["env"]} == {
         "HF_TOKEN_PATH",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plans of Primus as a whole: compared with golden ones, and never broken by whatever stands in a config.
+"""Plans of Primus as a whole: compared with golden ones, and never broken by any value in a config.
 
 ``UPDATE_GOLDEN_PLANS=1 pytest tests/unit/plan/test_primus_golden.py`` writes tests/data/plans/primus anew; look at the
 diff.
@@ -38,7 +38,7 @@ def test_every_example_has_its_golden_plan() -> None:
 
 
 def of_yaml(config: t.Any) -> dict[str, t.Any]:
-    """Return the plan of a config that is given as plain data; JSON is YAML as well."""
+    """Return the plan of a config given as plain data; JSON is YAML as well."""
     options = {"training_framework": "primus", "training_image": IMAGE}
     return make_plan(json.dumps(config), "c.yaml", options, mi300(2))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan makes of an experiment file of Primus."""
+"""A plan for an experiment file of Primus."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def is_right(model: type[BaseModel], name: str, value: t.Any) -> bool:
     findings = Findings()
     typed(model, {name: documented}, "", findings)
     own = [fault["message"] for fault in findings.faults if fault["key"].startswith(name)]
-    # JSON Schema cannot tell how large a number is that stands there as text.
+    # JSON Schema cannot check the size of a number that is written as text.
     excused = ("still contains <changeme>.", "is missing.", *(["is too large."] if isinstance(value, str) else []))
     return all(message.endswith(excused) for message in own)
 

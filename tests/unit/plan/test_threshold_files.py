@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of thresholds as AMD CVS writes them, and what becomes of them in a plan."""
+"""Files of thresholds in AMD CVS's format, and their effect in a plan."""
 
 from __future__ import annotations
 

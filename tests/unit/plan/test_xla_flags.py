@@ -1,4 +1,4 @@
-"""Flags of XLA: types, variables, and what stands there twice."""
+"""Flags of XLA: types, variables, and duplicates."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ DEEPSEEK = "mi3xx_megatron_deepseek_single"
 BRANCH = "model_params/multi_node/llama3_1_8b/mi300x"
 DEEPSEEK_BRANCH = "model_params/single_node/deepseek_v2_lite/mi300x"
 
-# What a user would put in the place of <changeme>.
+# Values that a user would put in the place of <changeme>.
 _FILLED_IN = {
     "nnodes": "4",
     "training_iterations": "30",
@@ -36,7 +36,7 @@ REMOVED = object()
 
 
 def example(name: str) -> dict[str, t.Any]:
-    """Return a config of examples/megatron as it stands there."""
+    """Return a config of examples/megatron unchanged."""
     loaded: dict[str, t.Any] = json.loads((ROOT / "examples/megatron" / f"{name}.json").read_text("utf-8"))
     return loaded
 

@@ -1,4 +1,4 @@
-"""A plan of a real training config, and what nodes that are ready for it tell; tests change one thing at a time."""
+"""A plan of a real training config, and the facts of nodes that are ready for it; tests change one thing at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FILLED = {
     "gloo_socket_ifname": "ens1np0",
     "nccl_ib_gid_index": "3",
 }
-# Whatever is given None is left out of the config.
+# Anything given as None is left out of the config.
 Changes = dict[str, Any]
 
 

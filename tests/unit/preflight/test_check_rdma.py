@@ -162,7 +162,7 @@ def test_a_mounted_library_that_is_missing_is_never_made_a_folder(bench) -> None
     assert first["command"] == f"ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={LIBRARY}"
     assert second["values"]["problems"] == [{"code": "library_is_folder", "path": LIBRARY}]
     assert second["command"] == f"rmdir {LIBRARY}"
-    # It is told of once, not with the other mounts as well.
+    # It is reported once, and not with the other mounts again.
     assert nodes.cell("mounts")["status"] == "green"
 
 

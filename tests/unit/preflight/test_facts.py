@@ -1,4 +1,4 @@
-"""What nodes say of themselves that none of ours says: it is refused, node by node, and spoils no other's cells."""
+"""Facts that no node of ours would send: they are refused, node by node, and spoil no other's cells."""
 
 from __future__ import annotations
 

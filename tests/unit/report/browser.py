@@ -39,7 +39,7 @@ class Chromium:
         os.close(self._heard)
 
     def call(self, note: t.Callable[[dict[str, t.Any]], None], **message: t.Any) -> dict[str, t.Any]:
-        """Send a command and return its result; what happens meanwhile is noted."""
+        """Send a command and return its result; events in the meantime are noted."""
         self._count += 1
         os.write(self._commands, json.dumps({"id": self._count, **message}).encode() + b"\0")
         while True:

@@ -26,7 +26,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture
 def make_steps() -> MakeSteps:
-    """Return a maker of step frames for so many nodes and steps; the first two steps are warm-up, the first is slow."""
+    """Return a maker of step frames for some nodes and steps; the first two steps are warm-up, the first is slow."""
 
     def make(nodes: int, count: int) -> pd.DataFrame:
         rank, step = np.repeat(range(nodes), count), np.tile(range(1, count + 1), nodes)

@@ -66,7 +66,7 @@ def summary_of(
     hour: float | None = 0,
     loss: tuple[int, float] | None = None,
 ) -> dict[str, t.Any]:
-    """Return the summary of a run that began so many hours after `BEGAN` (None: never); ``loss`` is step and value."""
+    """Return the summary of a run that began this long (h) after `BEGAN` (None: never); ``loss`` is step and value."""
     began = None if hour is None else (BEGAN + timedelta(hours=hour)).isoformat(timespec="seconds")
     found = {"value": tokens, "samples": 28, "unit": "tokens/s"}
     return {

@@ -1,4 +1,4 @@
-"""What a run is asked to report is checked before it trains."""
+"""The requested reports of a run are checked before it trains."""
 
 from __future__ import annotations
 

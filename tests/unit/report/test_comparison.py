@@ -207,7 +207,7 @@ def test_periods_compare_the_losses_of_the_step_that_most_runs_share(runs):
     assert list(key["comparison"]) == [TOKENS]
 
 
-# What the plan of logs without a training config knows.
+# The facts in a plan of logs without a training config.
 UNKNOWN = {"model": "", "gpu": "", "parameters": {"iterations": None}}
 
 
@@ -257,7 +257,7 @@ def test_the_page_tells_all_of_it_and_is_written_once(runs, tmp_path):
     assert write_comparison(folder, comparison) is False
     page = (folder / "compare.html").read_text()
     assert "Weak scaling" in page
-    # What was tested is the same for all metrics, and so stands below the table and in no column.
+    # The tested part is the same for all metrics, so it is below the table and in no column.
     assert f'<p class="soft">Test: {comparison["comparison"][TOKENS]["test"]}' in page
     assert '<th scope="col">Test</th>' not in page
     assert "<svg" in page

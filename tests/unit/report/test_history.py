@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a run stands to the earlier ones of its key."""
+"""How a run compares with the earlier ones of its key."""
 
 from __future__ import annotations
 

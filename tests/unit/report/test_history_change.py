@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real change, within noise, or not to be told."""
+"""Real change, within noise, or undecidable."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What two runs were given differently."""
+"""The differences between the inputs of two runs."""
 
 from __future__ import annotations
 

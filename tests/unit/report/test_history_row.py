@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes two runs the same measurement."""
+"""The conditions under which two runs are the same measurement."""
 
 from __future__ import annotations
 

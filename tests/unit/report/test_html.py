@@ -31,7 +31,7 @@ Run = dict[str, t.Any]
 DRAWN = "[...document.querySelectorAll('#plots .plot svg')].map(svg => svg.getBoundingClientRect().height)"
 TOLD = "[...document.querySelectorAll('.tip')].filter(tip => !tip.hidden).map(tip => tip.textContent).join()"
 VIEWS = "[...document.querySelectorAll('[data-name=step] svg')].map(svg => svg.getAttribute('viewBox'))"
-# Where the second node's tenth step is on the screen.
+# The place of the second node's tenth step on the screen.
 POINT_OF_STEP_10 = """(() => {
   const area = document.querySelector('[data-unit=ms] .area'), box = area.getBoundingClientRect();
   const [left, right, bottom, top] = area.parentElement.dataset.ends.split(' ').map(Number);
@@ -41,7 +41,7 @@ NO_STEPS = pd.DataFrame()
 
 
 class Page(HTMLParser):
-    """What a page shows: its text, its references, and the cells of each section's table rows."""
+    """The contents of a page: its text, its references, and the cells of each section's table rows."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a summary says of many nodes."""
+"""The messages of a summary about many nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is remembered of nodes over isolations: rank, drift, and the page of all nodes."""
+"""The memory of nodes over isolations: rank, drift, and the page of all nodes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After which runs tests of the nodes are proposed, and where the command stands."""
+"""The runs after which tests of the nodes are proposed, and the place of the command."""
 
 from __future__ import annotations
 

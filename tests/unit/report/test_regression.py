@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a run is proven to be worse than the earlier ones of its kind, and where that is told."""
+"""Whether a run is proven to be worse than the earlier ones of its kind, and where that is reported."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_in_a_browser_headings_sort_and_the_filter_hides(add, chromium, tmp_path
         browser.run(click)
         assert browser.run(shown) == ["0", "1", "2"]
         browser.run(click)
-        # What was not measured stays at the end.
+        # Unmeasured values stay at the end.
         assert browser.run(shown) == ["1", "0", "2"]
         browser.run("document.querySelector('#filter').value = 'RUN-1 pass'")
         browser.run("document.querySelector('#filter').dispatchEvent(new Event('input'))")

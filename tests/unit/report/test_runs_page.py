@@ -27,7 +27,7 @@ def summary(run_id, verdict="PASS", **metrics):
 
 @pytest.fixture
 def written(tmp_path):
-    """Return a function that writes the page of runs beside their folders, and tells whether that changed it."""
+    """Return a function that writes the page of runs beside their folders, and returns whether that changed it."""
 
     def write(*summaries):
         return write_runs_page(tmp_path, [str(tmp_path / found["run_id"]) for found in summaries], summaries)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a terminal shows at the end of a run."""
+"""The terminal's lines at the end of a run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node answers while its training is followed."""
+"""A node's answers while its training is followed."""
 
 from __future__ import annotations
 

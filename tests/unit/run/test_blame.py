@@ -10,7 +10,7 @@ HOSTS = ("node0", "node1", "node2")
 
 
 def summary(verdict: str, reasons: list[dict], first: dict | None = None, slower: float = 1.0) -> dict:
-    """A summary whose node2 takes so much longer than the others, as a fraction."""
+    """A summary whose node2 takes this much longer than the others, as a fraction."""
     slow = [{"node": "node2", "slower": slower}]
     return {
         "verdict": verdict,

@@ -1,4 +1,4 @@
-"""What a hostile node answers, to fill the controller's memory or disk, to break it, or to forge its output."""
+"""The answers of a hostile node, to fill the controller's memory or disk, to break it, or to forge its output."""
 
 from __future__ import annotations
 

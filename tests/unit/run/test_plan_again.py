@@ -1,4 +1,4 @@
-"""The plan of the next attempt: who goes into quarantine, which hosts it is asked for, and when there is none."""
+"""The plan of the next attempt: the quarantined nodes, the requested hosts, and the cases without one."""
 
 from __future__ import annotations
 

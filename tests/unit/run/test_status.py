@@ -19,7 +19,7 @@ def test_what_is_missing_is_not_known() -> None:
     status = status_with()
     assert (status["status"], status["message"], status["problems"]) == ("not_started", "", [])
     assert status["process"]["exit_status"] is status["steps"]["last_step"] is status["machine"]["hardware"] is None
-    # That nobody has looked for failures there proves none.
+    # If nobody has looked for failures there, that proves none.
     assert (status["log"]["failures"], status["log"]["failures_at_end"]) == ([], None)
     assert status_with(failures_at_end=[])["log"]["failures_at_end"] == []
 

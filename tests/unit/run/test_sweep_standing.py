@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the cells of a sweep stand in a folder of runs."""
+"""The state of a sweep's cells in a folder of runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ssh and sudo say becomes a code in one place each."""
+"""Messages of ssh and sudo become a code in one place each."""
 
 from __future__ import annotations
 

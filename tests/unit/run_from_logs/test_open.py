@@ -344,7 +344,7 @@ def over_rdma(node: str) -> str:
     return f"{node}:77:99 [0] NCCL INFO Using network IB\n"
 
 
-# Of the nodes of a job of four whose ranks print no steps.
+# From the nodes of a job of four whose ranks print no steps.
 SILENT_LOGS = {"node0.log": over_rdma("node0") + SILENT} | {
     f"{node}.log": over_rdma(node) + WORKER.replace("node1", node) for node in ("node1", "node2")
 }

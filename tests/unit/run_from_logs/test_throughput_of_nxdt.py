@@ -16,7 +16,7 @@ SECONDS, BATCH, USUAL = 25.0, 256, 256 / 25.0
 
 
 def bars(throughput: list[float], resumed: int = 0) -> str:
-    """Return the bars of steps of 25 s, of a training that had consumed the samples of so many steps."""
+    """Return the bars of steps of 25 s, of a training that had consumed the samples of this many steps."""
     steps = len(throughput)
     text = "> initializing world size to 32\n"
     for step, rate in enumerate(throughput, 1):
@@ -39,7 +39,7 @@ def bars(throughput: list[float], resumed: int = 0) -> str:
         ([USUAL / 2] * 30, 0, ["rates_disagree"]),
         # A mean of the last 10 steps; the first took 200 s.
         ([BATCH * step / (200 + SECONDS * (step - 1)) for step in range(1, 13)], 0, []),
-        # The three digits of the samples do not tell their growth.
+        # The three digits of the samples do not show their growth.
         ([2 * USUAL] * 30, 9000, []),
     ],
     ids=["right", "doubled", "half", "a short run that compiles", "resumed late"],

@@ -1,6 +1,6 @@
-"""What a cluster of Slurm says cannot work: each is one fault, and all come at once.
+"""Settings that cannot work according to a Slurm cluster: each is one fault, and all are reported at once.
 
-The commands of Slurm print what real ones printed.
+The commands of Slurm print real ones' output.
 """
 
 from __future__ import annotations

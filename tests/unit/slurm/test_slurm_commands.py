@@ -15,7 +15,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.commands im
 )
 from ansible_collections.trainops.cluster.plugins.plugin_utils.slurm.hostlist import expand_hostlist
 
-# As scontrol of Slurm 22.05 prints them, shortened.
+# Output of scontrol of Slurm 22.05, shortened.
 RESERVATION = (
     "ReservationName=acceptance StartTime=2026-03-14T11:21:43 EndTime=2026-03-14T12:21:43 Duration=01:00:00 "
     "Nodes=gpu[02-05] NodeCnt=4 CoreCnt=4 Flags=MAINT,SPEC_NODES TRES=cpu=4 Users=root State=ACTIVE\n"

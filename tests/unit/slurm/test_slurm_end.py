@@ -1,4 +1,4 @@
-"""What each state of a job of Slurm becomes on the board; scontrol and sacct print what real ones printed."""
+"""The board's entry for each state of a Slurm job; scontrol and sacct print real ones' output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an isolation wants of Slurm and what keeps it from that, asked of programs that print what Slurm does."""
+"""An isolation's requests to Slurm and the obstacles, with programs that print Slurm's output."""
 
 from __future__ import annotations
 

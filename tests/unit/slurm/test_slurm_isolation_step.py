@@ -1,6 +1,6 @@
 """The step that asks nodes, with a program in srun's place that starts the tasks of two nodes here.
 
-What it says of a task that is gone is what srun has said of one that was killed.
+Its message about a missing task is srun's own about a killed one.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ def test_what_cannot_be_written_now_is_written_once_it_can_be(
 
 
 class Job:
-    """A job that ends when it is told to."""
+    """A job that ends on request."""
 
     def __init__(self, run_dir: Path) -> None:
         self.run_dir, self.over = run_dir, False

@@ -1,4 +1,4 @@
-"""What the nodes of a job of Slurm say before it trains: whatever that is, it is judged."""
+"""The answers of a Slurm job's nodes before it trains: they are judged, whatever they are."""
 
 from __future__ import annotations
 

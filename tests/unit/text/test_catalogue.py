@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each finding of a verdict says."""
+"""The message of each finding of a verdict."""
 
 from __future__ import annotations
 

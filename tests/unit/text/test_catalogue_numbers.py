@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each finding about numbers, workload, network, machines and thresholds says."""
+"""The message of each finding about numbers, workload, network, machines and thresholds."""
 
 from __future__ import annotations
 

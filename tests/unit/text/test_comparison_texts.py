@@ -1,4 +1,4 @@
-"""What each finding of a comparison says."""
+"""The message of each finding of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each finding of an isolation says."""
+"""The message of each finding of an isolation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each cell of a preflight says, and what to do about a red one: a line of preflight_cells.jsonl for each."""
+"""The text of each cell of a preflight, and the remedy of a red one: a line of preflight_cells.jsonl for each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each problem of a node says, and what to do about it."""
+"""The message of each problem of a node, and its remedy."""
 
 from __future__ import annotations
 

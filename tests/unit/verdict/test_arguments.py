@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log prints of its arguments in words is the plan's, and when it says that it trained fits its steps."""
+"""The arguments that a log prints in words match the plan, and its times of training fit its steps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever number a log or a node says, there is a verdict and a report, and all that reads them goes on."""
+"""Whatever number a log or a node reports, there is a verdict and a report, and all their readers go on."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def run_of(runs: Path, run_id: str, changed: t.Mapping[str, Values] | None = Non
 
 
 def report(runs: Path, *run_dirs: Path) -> None:
-    """Report runs, and write all that reads them, too: dialects, history, comparisons and index."""
+    """Report runs, and write everything made from them, too: dialects, history, comparisons and index."""
     summaries = []
     for run_dir in (run_of(runs, "usual"), *run_dirs):
         summary, _changed = write_report(run_dir, 2, runs / "history", sorted(DIALECTS))

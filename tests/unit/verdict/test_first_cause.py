@@ -49,7 +49,7 @@ def stopped(name: str, log: str) -> Node:
 
 
 def traceback(exception: str) -> str:
-    """Return what Python prints of an exception that nobody catches."""
+    """Return Python's output for an uncaught exception."""
     return (
         "[rank0]: Traceback (most recent call last):\n"
         '[rank0]:   File "/workspace/Megatron-LM/megatron/training/training.py", line 900, in train\n'
@@ -291,7 +291,7 @@ def test_evidence_is_found_in_the_last_lines_whatever_its_blanks(tmp_path):
 
 TIMED_OUT = {"message": "Connection timed out", "problems": [problem("timeout", said="Connection timed out")]}
 SILENT = {"message": "its log has not grown for 60 s", "problems": [problem("log_silent", seconds=60.0)]}
-# What became of a node, the class of its failure, its case and values, and the evidence.
+# The end of a node, the class of its failure, its case and values, and the evidence.
 TEST_ENDS = [
     (Node("a", "x\n", exit_status=3), "exit_status", "", {"exit_status": 3}, ["x"]),
     (Node("a", exit_status=139), "exit_status", "signal", {"exit_status": 139, "signal": "SIGSEGV"}, []),

@@ -163,7 +163,7 @@ def test_what_a_node_without_steps_failed_of_keeps_its_class_though_it_also_soun
     assert (first["node"], first["class"]) == ("gpu00", "out_of_memory")
 
 
-# The same as MaxText and JAX, c10d and the launch scripts of Megatron-LM print them where all went well.
+# The same in the words of MaxText and JAX, c10d and the launch scripts of Megatron-LM, if all went well.
 SHUTDOWN_NOISE = """\
 I0203 04:05:21.000001 78 preemption_sync_manager.cc:115] Preemption sync protocol cancelled by notifier: CANCELLED.
 === Source Location Trace: ===

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A trainer that prints every tenth step: what proves that it trained to its last one, which has no line."""
+"""A trainer that prints every tenth step: the proof that it trained to its last one, which has no line."""
 
 from __future__ import annotations
 

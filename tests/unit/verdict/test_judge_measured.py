@@ -103,7 +103,7 @@ def test_a_last_loss_that_is_worse_than_guessing_is_no_pass_however_many_steps_t
     assert ("loss_too_high", "gpu01") in codes(summary)
 
 
-# From weights a loss stays where it is; mock data has nothing to learn; spikes of large models come back.
+# From weights, a loss stays where it is; mock data has nothing to learn; spikes of large models come back.
 @pytest.mark.parametrize(
     ("losses", "code"),
     [

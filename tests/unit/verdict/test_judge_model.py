@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a log says of its model, against the plan and against its steps."""
+"""A log's values of its model, compared with the plan and with its steps."""
 
 from __future__ import annotations
 

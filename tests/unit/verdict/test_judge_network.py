@@ -106,7 +106,7 @@ ENOUGH, LITTLE = moved(bnxt_re0=NEEDED, bnxt_re1=NEEDED), moved(bnxt_re0=NEEDED,
         (ENOUGH, LITTLE, "INCONCLUSIVE", [("low_traffic", "gpu01")]),
         (ENOUGH, {}, "INCONCLUSIVE", [("transport_unknown", "gpu01")]),
         (moved(bnxt_re0=0, bnxt_re1=0), ENOUGH, "INCONCLUSIVE", [("low_traffic", "gpu00")]),
-        # A device that the plan does not name proves nothing of those that it does.
+        # A device outside the plan proves nothing about the devices in it.
         (moved(bnxt_re7=9 * NEEDED), ENOUGH, "INCONCLUSIVE", [("transport_unknown", "gpu00")]),
         (ENOUGH | {"transports": ["NET/Socket"]}, ENOUGH, "FAIL", [("tcp_transport", "gpu00")]),
         (moved(bnxt_re0=2 * NEEDED, bnxt_re1=5), ENOUGH, "PASS", [("transport", None), ("uneven_traffic", "gpu00")]),

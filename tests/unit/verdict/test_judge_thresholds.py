@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a verdict says of thresholds."""
+"""The messages of a verdict about thresholds."""
 
 from __future__ import annotations
 

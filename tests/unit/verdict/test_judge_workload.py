@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What gives away that a log is of another workload than the planned one."""
+"""The signs that a log is from another workload than the planned one."""
 
 from __future__ import annotations
 

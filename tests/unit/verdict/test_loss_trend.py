@@ -32,13 +32,13 @@ FALLING = 8 * np.exp(-np.arange(60) / 20) + 3
         # It falls fast, and hardly at all then.
         (7.5 + 4.5 * np.exp(-np.arange(60) / 6) + NOISE, "falling"),
         (7.5 + 4.5 * np.exp(-np.arange(60) / 6) + 0.02 * np.arange(60) + NOISE, "flat"),
-        # It stands still after a first fall, however certain that was.
+        # It is flat after a first fall, however certain that was.
         ([*np.linspace(11.5, 9.7, 6), *(9.5 + NOISE[:34] / 2)], "flat"),
         (4 + 30 * NOISE, "flat"),
         (FALLING[::-1] + NOISE, "rising"),
         (4 + NOISE, "flat"),
         (np.full(30, 4.0), "flat"),
-        # What is certain and next to nothing is no rise.
+        # A certain but negligible change is not a rise.
         (4 + np.arange(60) * 1e-5, "flat"),
         (FALLING[:7], "unknown"),
         ([], "unknown"),

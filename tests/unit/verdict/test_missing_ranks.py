@@ -67,7 +67,7 @@ INSIDE = [group(5, waits(5))]
         ({0: INSIDE, 1: INSIDE, 2: INSIDE, 3: [group(4)]}, ("gpu1", 3)),
         # It has not used the group yet: its dump does not have it.
         ({0: INSIDE, 1: INSIDE, 2: INSIDE, 3: []}, ("gpu1", 3)),
-        # The CPU runs ahead of the GPU: that some have entered the next ones, too, is nothing.
+        # The CPU runs ahead of the GPU: it means nothing that some have entered the next ones too.
         ({0: [group(7, waits(5), waits(6), waits(7))], 1: INSIDE, 2: INSIDE, 3: [group(4)]}, ("gpu1", 3)),
         # Rank 2 is late here, because it waits for rank 3 in another group.
         (
@@ -79,10 +79,10 @@ INSIDE = [group(5, waits(5))]
             },
             ("gpu1", 3),
         ),
-        # As number 5 one is in another collective, or gives another size.
+        # At number 5, one rank is in another collective, or gives another size.
         ({0: INSIDE, 1: [group(5, waits(5, "broadcast"))], 2: INSIDE, 3: INSIDE}, ("gpu0", 1)),
         ({0: INSIDE, 1: INSIDE, 2: [group(5, waits(5, sizes="[9]"))], 3: INSIDE}, ("gpu1", 2)),
-        # Where the start is recorded: the GPU of one does not come to it.
+        # If the start is recorded: the GPU of one rank does not reach it.
         (
             {rank: [group(5, waits(5, started=rank != 2))] for rank in range(4)},
             ("gpu1", 2),
@@ -115,7 +115,7 @@ def test_the_rank_that_others_wait_for_and_that_waits_for_nobody_is_named(
         {0: [group(5)], 1: [group(5)]},
         # All are inside: a link or a GPU delays them.
         {0: INSIDE, 1: INSIDE, 2: INSIDE, 3: INSIDE},
-        # Most are absent: then the one that is not may be the odd one.
+        # Most are absent: then the one that is present may be the odd one.
         {0: INSIDE, 1: [group(4)], 2: [group(4)], 3: [group(4)]},
         # One against one.
         {0: INSIDE, 1: [group(5, waits(5, "broadcast"))]},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bounds of each kind against what nodes measured."""
+"""Bounds of each kind against the nodes' measurements."""
 
 from __future__ import annotations
 

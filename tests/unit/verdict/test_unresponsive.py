@@ -20,7 +20,7 @@ OF_COMMUNICATOR = [
 ]
 STOPPED = ["Errors", "INCOMPLETE", "  Missing communicator data from 1 job process", PROCESS, *OF_COMMUNICATOR]
 DEAD = ["Errors", "DEAD", "  1 job process is considered dead (unreachable via the RAS network)", PROCESS]
-# As in the guide, this may pass: a rank is only one operation behind.
+# As the guide says, this may pass: a rank is only one operation behind.
 MISMATCH = [
     "Warnings",
     "#0-0 (27a079b828ff1a75) MISMATCH",

@@ -32,7 +32,7 @@ def noisy(count: int, level: float = 100.0, seed: int = 1) -> list[float]:
         ([900.0, 100.0, 800.0, 101.0, 700.0, *noisy(40)], 5),
         # Clocks settle slowly.
         ([*np.linspace(200, 100, 11)[:-1], *noisy(40)], 10),
-        # A slow step in the middle is no warm-up.
+        # A slow step in the middle is not warm-up.
         ([500.0, *noisy(10), 900.0, *noisy(30)], 1),
         # Nor is one among the last.
         ([500.0, *noisy(30), 900.0, 900.0], 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run has once: when its loss came to the target, and how long it took to write a checkpoint."""
+"""Values that a run has once: when its loss reached the target, and how long it took to write a checkpoint."""
 
 from __future__ import annotations
 

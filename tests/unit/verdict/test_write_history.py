@@ -22,7 +22,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import 
 
 @pytest.fixture
 def report(tmp_path):
-    """Return a function that judges a run of one node, which it makes where there is none, and tells what changed."""
+    """Return a function that judges a run of one node (made if there is none), and returns the changes."""
 
     def write(run_id: str, log: str = ALL, **plan_changes):
         board = Board(tmp_path / run_id)

@@ -38,7 +38,7 @@ def line(
     skipped: int = 0,
     nan: int = 0,
 ) -> str:
-    """Return an iteration line, of a loss that falls to 4 at step 10 where none is given.
+    """Return an iteration line; the loss, if not given, falls to 4 at step 10.
 
     As in Megatron-LM, a loss that is not greater than zero is left out; as in its first releases, there is no time.
     """
@@ -107,7 +107,7 @@ IMPORT_WARNING = "ImportError: libcudart.so.12: cannot open shared object file; 
 
 
 def elastic(exit_code: int, local_rank: int = 6) -> str:
-    """Return what torchrun writes when one of its processes has failed."""
+    """Return torchrun's output if one of its processes has failed."""
     return (
         "W1103 02:14:02.158000 92046 torch/distributed/elastic/multiprocessing/api.py:1010] Sending process 92115"
         " closing signal SIGTERM\n"
@@ -129,7 +129,7 @@ def elastic(exit_code: int, local_rank: int = 6) -> str:
 
 @dataclass
 class Node:
-    """A node of a run: its log, and how it ended, so many seconds after the start."""
+    """A node of a run: its log, and how it ended, this many seconds after the start."""
 
     name: str
     log: str = ""
