@@ -135,7 +135,7 @@ CLASSES = {
     ),
     "duplicate_gpu": FailureClass(
         40,
-        "Two ranks use the same GPU. Check processes per node, the local rank that tells each process its "
+        "Two ranks use the same GPU. Check processes per node, the local rank that selects each process's "
         "GPU, and HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.",
     ),
     "hub_rate_limit": FailureClass(
