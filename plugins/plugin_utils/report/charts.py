@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Charts whose points are runs: the last runs of a key, the efficiency over node counts, the cells of a sweep."""
+"""Charts of runs: the last runs of a key, the efficiency over node counts, the cells of a sweep."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ VERDICT_COLOURS = {"PASS": COLOURS[2], "FAIL": COLOURS[3], "INCONCLUSIVE": COLOU
 def runs_chart(
     runs: Sequence[Mapping[str, t.Any]], metric: str, title: str, noise: tuple[float, float] | None
 ) -> Markup | None:
-    """Return a metric over runs, the last of which is the one in question; None where no run has it.
+    """Return a chart of a metric over runs, the last one being the run in question; None if no run has it.
 
-    A run has run_id, started_at, verdict and the metric, with ``_low`` and ``_high`` where it has an interval.
-    ``noise`` is the range within which one more run is nothing new.
+    A run has run_id, started_at, verdict and the metric, with ``_low`` and ``_high`` if it has an interval. One more
+    run within the range ``noise`` is nothing unusual.
     """
     last = len(runs) - 1
     points = [(place - last, run) for place, run in enumerate(runs) if run.get(metric) is not None]
@@ -52,9 +52,9 @@ def runs_chart(
 
 
 def nodes_chart(values: Mapping[str, float], marked: Collection[str], title: str, bound: Bound | None) -> Markup:
-    """Return a metric of nodes as bars, the lowest first, with the limits of a bound; ``marked`` nodes stand out.
+    """Return a bar chart of nodes' values, lowest first, with the limits of a bound; ``marked`` nodes stand out.
 
-    ``values`` are finite. The bars begin below the lowest value where all of them are close to each other.
+    ``values`` are finite. If all of them are close together, the bars begin just below the lowest.
     """
     ordered = sorted(values.items(), key=lambda item: item[1])
     limits = bound.limits if bound else []
@@ -75,7 +75,7 @@ def nodes_chart(values: Mapping[str, float], marked: Collection[str], title: str
 def scaling_chart(points: Sequence[Mapping[str, t.Any]], marked: int | None) -> Markup:
     """Return the efficiency over node counts beside the ideal line; ``marked`` is the node count in question.
 
-    A point has nnodes, efficiency (a fraction of that of the smallest count), runs and value.
+    A point has nnodes, efficiency (a fraction of the smallest count's), runs and value.
     """
     places = [math.log2(point["nnodes"]) for point in points]
     shares = [point["efficiency"] * 100 for point in points]
@@ -97,7 +97,7 @@ def _bound(run: Mapping[str, t.Any], metric: str, which: str) -> float:
 
 
 def deviations_from_median(values: Sequence[float]) -> list[float]:
-    """Return by which fraction of their median values are off it."""
+    """Return each value's deviation from the median, as a fraction of the median."""
     middle = statistics.median(values) or 1.0
     return [(value - middle) / abs(middle) for value in values]
 
@@ -105,7 +105,8 @@ def deviations_from_median(values: Sequence[float]) -> list[float]:
 def polyline(values: Sequence[float], edge: float) -> str:
     """Return values as the points of an SVG polyline in a box of 80 by 20.
 
-    The middle of the box is their median, its edges are this fraction of it away; no point lies outside.
+    The middle of the box is the median, and its edges are the fraction ``edge`` of the median away; no point lies
+    outside.
     """
     if len(values) < 2:
         return ""
@@ -113,7 +114,7 @@ def polyline(values: Sequence[float], edge: float) -> str:
     return " ".join(f"{2 + place * 76 / (len(off) - 1):.0f},{10 - 8 * one:.1f}" for place, one in enumerate(off))
 
 
-# From light to dark blue, so that dark text is read on all of it.
+# From light to dark blue, all light enough for dark text.
 _SHADES = ("#eaf2fb", "#d3e4f6", "#b8d4f0", "#9cc3ea", "#80b1e3", "#639fdb")
 _TILE = Markup('<td style="background:{}" title="{}">{}</td>')
 _EMPTY = Markup('<td class="none" style="border-color:{}" title="{}">{}</td>')
@@ -121,7 +122,7 @@ _BAR = Markup('<div class="bar" title="{}"><span>{}</span><i style="width:{:.1f}
 
 
 def heat_map(cells: Sequence[SweepCell], keys: Sequence[str], metric: str) -> Markup:
-    """Return the metric of cells over two keys, each as a tile; one that did not pass bears its verdict instead."""
+    """Return the metric of cells over two keys as tiles; a cell that did not pass shows its verdict instead."""
     across, down = (_ordered([cell["values"].get(key, NOTHING) for cell in cells]) for key in keys)
     at = {tuple(_text(cell["values"].get(key, NOTHING)) for key in keys): cell for cell in cells}
     values = [value for cell in cells if (value := _counted(cell, metric)) is not None]
@@ -139,9 +140,9 @@ def heat_map(cells: Sequence[SweepCell], keys: Sequence[str], metric: str) -> Ma
 
 
 def bars_chart(values: Sequence[tuple[str, str, float]], metric: str) -> Markup:
-    """Return the metric of runs, each as a bar from zero on, in the colour of its verdict.
+    """Return a bar chart of runs' values, from zero on, in the colours of their verdicts.
 
-    ``values`` are names, verdicts and finite values; one below zero has no length.
+    ``values`` are names, verdicts and finite values; a bar below zero has no length.
     """
     most = max((value for _name, _verdict, value in values if value > 0), default=1.0)
     bars = [
@@ -174,7 +175,7 @@ def _counted(cell: SweepCell, metric: str) -> float | None:
 
 
 def _ordered(values: Sequence[t.Any]) -> list[str]:
-    """Return each value once as a text: numbers in their order, as the first cells may leave some out."""
+    """Return each value once as a text; numbers are sorted, because the first cells may lack some."""
     numbers = all(isinstance(value, (int, float)) for value in values)
     return list(dict.fromkeys(map(_text, sorted(values) if numbers else values)))
 

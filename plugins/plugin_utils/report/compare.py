@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Two runs, or the runs of two periods, side by side: what they measured, and what else is different."""
+"""Two runs, or the runs of two periods, side by side: their measurements, and their other differences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if t.TYPE_CHECKING:
 
 _MONTH = re.compile(r"\d{4}-\d{2}")
 _DAYS = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
-# What is looked at of a run in the history; all columns of many runs would take twice the time.
+# The columns read from the history; reading all columns of many runs would take twice as long.
 _COLUMNS = (
     *("run_id", "started_at", "verdict", "key", "scaling_key", "framework", "model", "gpu", "precision"),
     *("nnodes", "gpus_per_node", "global_batch_size", "loss_step"),
@@ -61,11 +61,11 @@ def comparison_of(names: list[str], output_dir: str | Path, history_dir: str | P
     """Return two runs (folders, or names below ``output_dir``) or two periods of the history, side by side; JSON.
 
     A period is a month, ``2026-10``, or days, ``2026-10-01..2026-10-15``, in UTC. The answer has ``kind`` (``runs`` or
-    ``periods``) and ``names``. Of runs it has ``before`` and ``after``, ``identity`` and ``environment`` (what
-    differs), ``comparison`` by metric, and ``scaling`` (`history.scaling_of` of the second run). The ``report`` of
-    ``before`` and ``after`` is the path of the page, seen from the comparison's own folder, or None. Of periods it has
-    ``keys``, a ``comparison`` for each key with runs in both. ``notes`` say which files of the history were left out.
-    Raises ValueError, with what is there, for names that are neither.
+    ``periods``) and ``names``. For runs it has ``before`` and ``after``, ``identity`` and ``environment`` (the
+    differences), ``comparison`` by metric, and ``scaling`` (`history.scaling_of` of the second run). The ``report`` of
+    ``before`` and ``after`` is the page's path relative to the comparison's own folder, or None. For periods it has
+    ``keys``, a ``comparison`` for each key with runs in both. ``notes`` lists the files of the history that were left
+    out. Raises ValueError for names that are neither, with a list of those that exist.
     """
     if len(names) != 2:
         given = ", ".join(names) or "nothing"
@@ -90,7 +90,7 @@ def comparison_of(names: list[str], output_dir: str | Path, history_dir: str | P
 
 
 def _period(name: str) -> tuple[datetime, datetime] | None:
-    """Return the begin and the end of a period, the end not in it; None where the name is none."""
+    """Return the start and the (exclusive) end of a period; None if the name is not a period."""
     days = _DAYS.fullmatch(name)
     try:
         if days:
@@ -107,7 +107,7 @@ def _period(name: str) -> tuple[datetime, datetime] | None:
 
 
 def _row(name: str, output_dir: Path) -> tuple[Row, Path]:
-    """Return the row that the history has, or would have, of a run that was judged, and the run's folder."""
+    """Return the row that the history has, or would have, for a judged run, and the run's folder."""
     run_dir = next((path for path in (output_dir / name, Path(name)) if (path / "plan.json").exists()), None)
     if run_dir is None:
         latest = ", ".join(known_runs(output_dir)[-5:]) or "none"
@@ -161,10 +161,10 @@ def _runs(names: list[str], rows: list[Row], history: pd.DataFrame) -> dict[str,
 
 
 def _like(row: Row, history: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that show how much runs like this one differ anyway.
+    """Return the runs that show the usual spread of runs like this one.
 
-    They are those of its key that passed, up to itself, as a later change would widen the noise; but where these are
-    too few, later ones too.
+    They are the passed runs of its key up to the run itself, because a later change would widen the noise. If these are
+    too few, later runs are included.
     """
     same = history[(history["key"] == row["key"]) & (history["verdict"] == "PASS")]
     up_to = (same["started_at"] <= pd.Timestamp(row["started_at"])).sum() if row["started_at"] else 0
@@ -203,7 +203,7 @@ def _periods(
 
 
 def _values(one: pd.DataFrame, other: pd.DataFrame) -> dict[str, tuple[list[float], list[float]]]:
-    """Return by metric the values of both sides, where both have some that can be compared."""
+    """Return the values of both sides by metric, for metrics with comparable values on both."""
     values = {}
     for metric in JUDGED:
         sides = _of_one_step(one, other) if metric == "loss" else (one, other)
@@ -214,7 +214,7 @@ def _values(one: pd.DataFrame, other: pd.DataFrame) -> dict[str, tuple[list[floa
 
 
 def _of_one_step(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the runs of both sides whose losses stem from the same step, the one with most runs; maybe none."""
+    """Return the runs of both sides whose losses come from the same step, the step with most runs; maybe none."""
     counts = [side.loc[side["loss"].notna(), "loss_step"].value_counts() for side in (one, other)]
     shared = (counts[0] + counts[1]).dropna()
     step = shared.idxmax() if len(shared) else None
@@ -222,7 +222,7 @@ def _of_one_step(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, 
 
 
 def _title(run: pd.Series) -> str:
-    """Return what a run of the history is of, as far as that is known."""
+    """Return the model, hardware and so on of a run in the history, as far as known."""
     known = {name: None if pd.isna(value) else value for name, value in run.items()}
     nodes, batch = known["nnodes"], known["global_batch_size"]
     parts = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A comparison as a page, as JSON, and as lines for a terminal; first of all, whether two runs measure the same."""
+"""A comparison as a page, JSON, and lines for a terminal; it begins with whether two runs measure the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZES: t.Final = (
 
 
 def incomparable(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> Reason | None:
-    """Return why the numbers of two runs cannot be compared, None where they can."""
+    """Return why the numbers of two runs cannot be compared, None if they can."""
     rehearsals = [run["run_id"] for run in (before, after) if run["rehearsal"]]
     if len(rehearsals) == 1:
         of = {"model": after["model"], "gpu": after["gpu"]}
@@ -37,7 +37,7 @@ def incomparable(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> Rea
 
 
 def caveats_of(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> list[Reason]:
-    """Return what has to be known of the numbers of two runs that can be compared."""
+    """Return the caveats about the numbers of two comparable runs."""
     caveats = []
     if before["rehearsal"] and after["rehearsal"]:
         caveats.append(comparison_finding("rehearsals"))
@@ -55,7 +55,7 @@ def caveats_of(before: Mapping[str, t.Any], after: Mapping[str, t.Any]) -> list[
 
 
 def verdict_of(run: Mapping[str, t.Any]) -> str:
-    """Return the verdict of a run, with what kind of run it was unless it was judged by thresholds."""
+    """Return the verdict of a run, and the kind of run unless thresholds judged it."""
     kind = " (rehearsal)" if run.get("rehearsal") else " (recorded only)" if run.get("record_only") else ""
     return f"{run['verdict']}{kind}"
 
@@ -88,7 +88,7 @@ def write_comparison(folder: Path, comparison: Mapping[str, t.Any]) -> bool:
 
 
 def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.Any]]) -> str:
-    """Return which of two is slower, by how much, and whether that is real."""
+    """Return which of two runs is slower, by how much, and whether the difference is real."""
     metric = telling_metric(changes)
     if metric is None:
         return "No metric was measured in both."
@@ -99,7 +99,7 @@ def first_sentence(names: Sequence[str], changes: Mapping[str, Mapping[str, t.An
 
 
 def opening(comparison: Mapping[str, t.Any]) -> list[str]:
-    """Return the sentences before any number of two runs: why they cannot be compared, or which is slower."""
+    """Return the sentences above the numbers of two runs: why they cannot be compared, or which is slower."""
     if comparison["incomparable"]:
         return [comparison["incomparable"]["message"]]
     caveats = [one["message"] for one in comparison["caveats"]]
@@ -134,7 +134,7 @@ def _run_ids(comparison: Mapping[str, t.Any]) -> list[str]:
 
 
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
-    """Return a line for each metric, and below them what was tested, once where it is the same for all."""
+    """Return a line for each metric, and below them the tests, only once if all are the same."""
     labels = {metric: titled(metric) for metric in comparison}
     width = max(map(len, labels.values()), default=0)
     tests = {change["test"] for change in comparison.values()}

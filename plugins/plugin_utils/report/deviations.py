@@ -14,24 +14,24 @@ if t.TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-# So many nodes are shown, those that are furthest off, so that each row has its name; a cell holds as many steps as it
-# takes to have no more of them.
+# At most so many nodes are shown, the furthest off, so that each row has room for its name; and at most so many cells:
+# each covers as many steps as necessary.
 MAX_NODES = 32
 MAX_CELLS = 120
-# From faster over like the others to slower; readable on white and on near-black.
+# From faster through average to slower; readable on white and on near-black.
 COLOURS = ("#1f6fc4", "#5b9bdc", "#a5c6ea", "#ccd1d8", "#f0b98c", "#e4853f", "#d9480a")
-# What is less off than this is noise.
+# A smaller deviation is noise.
 _LEAST_PERCENT = 1.0
 _NOW_AND_THEN = 0.9
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The chart of a metric's deviations, and what its caption has to say.
+    """The chart of a metric's deviations, and the data of its caption.
 
-    ``nodes`` are all nodes in this order, of which the first ``rows`` are drawn. ``limit`` is the deviation in percent
-    at which the colours end, ``steps_in_cell`` how many steps a cell is the largest deviation of. ``left_off`` are
-    nodes that are less off than all that are shown.
+    ``nodes`` are all nodes in this order, and the first ``rows`` are drawn. ``limit`` is the deviation in percent at
+    which the colours end. A cell shows the largest deviation of ``steps_in_cell`` steps. ``left_off`` are nodes that
+    deviate less than all shown nodes.
     """
 
     metric: str
@@ -44,9 +44,9 @@ class HeatMap:
 
 
 def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the deviations in percent of a metric from the median of each step: a row per node, a column per step.
+    """Return a metric's deviations from the median of each step, in percent: a row per node, a column per step.
 
-    If a step was done twice, the last attempt counts. A step whose median is 0 is left out.
+    If a step ran twice, the last attempt counts. A step whose median is 0 is left out.
     """
     finite = steps[np.isfinite(steps[metric])].sort_values("attempt", kind="stable")
     values = finite.pivot_table(index="node", columns="step", values=metric, aggfunc="last", observed=True)
@@ -56,13 +56,14 @@ def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
-    """Return the heat map of a metric, the nodes furthest off first; None where fewer than two nodes have it."""
+    """Return the heat map of a metric, the nodes furthest off first; None if fewer than two nodes have it."""
     if metric not in steps or not np.isfinite(steps[metric]).any():
         return None
     off = deviations(steps, metric)
     if len(off) < 2 or off.empty:
         return None
-    # By what one in ten counted steps exceeds: a node that is slow now and then counts, a single slow step does not.
+    # By the value that one in ten counted steps exceeds, so that a node that is slow now and then comes first, but a
+    # single slow step has no effect.
     counts = off.columns.isin(steps.loc[steps["counted"], "step"])
     counted = off.columns[counts] if counts.any() else off.columns
     order = off[counted].abs().quantile(_NOW_AND_THEN, axis=1).sort_values(ascending=False, kind="stable").index
@@ -80,7 +81,7 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
 
 
 def _cells(off: pd.DataFrame) -> tuple[list[tuple[int, int, np.ndarray]], int]:
-    """Return the columns of cells: first and last step, and of each node the deviation that is furthest off."""
+    """Return the columns of cells: first and last step, and each node's largest deviation."""
     steps = off.columns.to_numpy()
     in_cell = -(-len(steps) // MAX_CELLS)
     values = off.to_numpy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Charts as inline SVG that stretches with the page; what is text on them is HTML, which keeps its size.
+"""Charts as inline SVG that stretches with the page; their texts are HTML, which keeps its size.
 
 A chart's area is `WIDTH` × `HEIGHT` units, however many pixels that is. ``page/charts.js`` lets a
 pointer read lines, and zooms the charts that share their steps.
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from .readable import MINUS, number
 
-# Readable on white and on near-black; after eight, the same colours come back as dashed lines.
+# Readable on white and on near-black; after eight, the same colours repeat as dashed lines.
 COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
 HIGHLIGHT = "#ff8c1a"
 NEUTRAL = "#7d838c"
@@ -25,7 +25,7 @@ SHADE = "#8a94a6"
 FORBIDDEN = "#d8434e"
 
 WIDTH, HEIGHT = 2000, 1000
-# A point this far outside of the area is as good as any further one.
+# A point this far outside the area looks like any further one.
 _FAR = 3000
 _STEPS_OF_TICKS = (1, 2, 2.5, 5, 10)
 
@@ -56,7 +56,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
 class Chart:
     """A chart of values ``y`` over ``x``, both as ranges (first, last) that it shows.
 
-    ``unit`` is that of the values, ``x_name`` what one of the ``x`` is, for what a pointer reads.
+    ``unit`` is the unit of the values and ``x_name`` what an ``x`` is called; both appear under the pointer.
     """
 
     def __init__(self, x: Span, y: Span, x_label: str, y_label: str, *, unit: str = "", x_name: str = "") -> None:
@@ -70,7 +70,7 @@ class Chart:
         self._cells = ""
 
     def axes(self, x_ticks: Iterable[tuple[float, str]] | None = None, *, whole: bool = False) -> None:
-        """Draw ticks: the given ones and their texts along x, or round numbers, ``whole`` ones where they count."""
+        """Draw ticks: the given ones and their texts along x, or round numbers, ``whole`` ones if x counts things."""
         if x_ticks is None:
             found = ticks(*self.x, 8, 1.0 if whole else 0.0)
             x_ticks = zip(found, tick_texts(found), strict=True)
@@ -89,14 +89,14 @@ class Chart:
             self._texts.append(f'<span class="y" style="top:{(place + 0.5) / len(names):.2%}">{escape(name)}</span>')
 
     def tiles(self, paths: Mapping[str, str]) -> None:
-        """Fill paths, each in the colour by which it stands here, and name the steps along x."""
+        """Fill the paths, each in its key's colour, and label the steps along x."""
         self._marks += [f'<path fill="{colour}" d="{path}"/>' for colour, path in paths.items()]
         found = ticks(*self.x, 8, 1.0)
         for value, text in zip(found, tick_texts(found), strict=True):
             self._texts.append(f'<span class="x" style="left:{self._percent_x(value):.2f}%">{text}</span>')
 
     def cells(self, ends: Sequence[float], values: np.ndarray) -> None:
-        """Tell a pointer what rows of cells hold, in percent: where columns end along x, and a row of values each."""
+        """Give the pointer the values of cells, in percent: the ends of the columns along x, and a row of values each."""
         rounded = np.round(values, 1)
         rows = [[None if math.isnan(value) else value for value in row] for row in rounded.tolist()]
         told = json.dumps({"ends": [float(end) for end in ends], "rows": rows}, separators=(",", ":"))
@@ -115,7 +115,7 @@ class Chart:
             self._marks.append(f'<path fill="{colour}" fill-opacity="{opacity}" d="M0 {top}H{WIDTH}V{bottom}H0z"/>')
 
     def level(self, value: float, text: str) -> None:
-        """Draw a value as a dashed line across, with a text on the side where there is more room."""
+        """Draw a value as a dashed line across, with a text on the side with more room."""
         top = self._y(value)
         where = "below" if top < HEIGHT / 2 else "above"
         self._marks.append(f'<path class="line limit" stroke-dasharray="7 4" d="M0 {top}H{WIDTH}"/>')
@@ -124,7 +124,7 @@ class Chart:
     def columns(self, values: Sequence[tuple[float, str, str, bool]]) -> None:
         """Draw values as bars next to each other, one for each unit of x.
 
-        Each has its colour, its name for a pointer, and whether the name stands below it.
+        Each has its colour, its name for the pointer, and whether the name appears below it.
         """
         for place, (value, colour, name, named) in enumerate(values):
             if named:
@@ -144,7 +144,7 @@ class Chart:
         dashed: bool = False,
         name: str = "",
     ) -> None:
-        """Draw points as a line in pieces, between which it does not go on."""
+        """Draw points as a line in pieces, with gaps between them."""
         path = "".join(
             "M" + "L".join(self._places(piece)) + ("h0" if len(piece) == 1 else "")
             for piece in map(list, pieces)
@@ -158,7 +158,7 @@ class Chart:
         )
 
     def dots(self, points: Iterable[tuple[float, float]], colour: str, size: float = 5.0, title: str = "") -> None:
-        """Draw points as dots of so many pixels, with what a pointer reads on them."""
+        """Draw points as dots of so many pixels, with a title for the pointer."""
         path = "".join(f"M{self._x(x)} {self._y(y)}h0" for x, y in points)
         hover = f"<title>{escape(title)}</title>" if title else ""
         self._marks.append(f'<path class="line" stroke="{colour}" stroke-width="{size:g}" d="{path}">{hover}</path>')
@@ -170,7 +170,7 @@ class Chart:
         self._marks.append(f'<path class="line" stroke="{NEUTRAL}" stroke-width="1.2" d="{path}"/>')
 
     def html(self, height: int = 240, *, labelled: bool = True) -> Markup:
-        """Return the chart, whose area is so many pixels high; y is ``labelled`` where no heading does that."""
+        """Return the chart, with an area of so many pixels in height; y is ``labelled`` unless a heading does that."""
         x_label, y_label = map(escape, self._labels)
         unit, x_name = map(escape, self._axis_names)
         shares = f' data-unit="{unit}" data-name="{x_name}"' if x_name else ""
@@ -186,7 +186,7 @@ class Chart:
         )
 
     def _places(self, points: Sequence[tuple[float, float]]) -> Iterator[str]:
-        """Yield what `_x` and `_y` say of points, of a thousand as fast as of ten."""
+        """Yield `_x` and `_y` of points, a thousand as fast as ten."""
         x, y = np.array(points, dtype=np.float64).T
         places = HEIGHT * (self.y[1] - y) / (self.y[1] - self.y[0])
         left, top = np.rint(self._percent_x(x) / 100 * WIDTH), np.rint(np.clip(places, -_FAR, _FAR))
@@ -204,7 +204,7 @@ class Chart:
 
 
 def around(values: Iterable[float], share: float = 0.08) -> Span:
-    """Return a range that holds all of the values, and a margin."""
+    """Return a range that covers all of the values, with a margin."""
     listed = list(values)
     low, high = min(listed), max(listed)
     margin = share * (high - low) or 0.05 * abs(high) or 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The essence of a summary: small enough for the artifacts of a job, which AWX keeps in its database."""
+"""The essence of a summary: small enough for a job's artifacts, which AWX keeps in its database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _OF_FAILURE = ("node", "node_rank", "class", "case", "values", "message", "remed
 
 
 def essence(summary: Summary, report: str) -> dict[str, t.Any]:
-    """Return what became of a run, without what grows with its nodes and steps.
+    """Return the outcome of a run, without the parts that grow with its nodes and steps.
 
-    Holds ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``, ``started_at``
-    and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at most ten),
-    ``findings`` (the same for programs: see `failures.findings_of`), ``metrics`` (of each its value, unit, statistic
-    and threshold), ``first_failure`` (without ``node`` if a run hung and nothing shows which node was the first),
-    ``regression`` (null unless one is proven), ``isolate`` (why tests of the nodes are proposed, and their command;
-    null if they are not), ``headline`` (what the run came to, in one sentence) and ``report`` (the page's path).
+    Contains ``run_id``, ``framework``, ``mode``, ``model``, ``gpu``, ``rehearsal``, ``retry``, ``verdict``,
+    ``started_at`` and ``ended_at`` (seconds since the epoch), ``mfu``, ``nodes`` (how many), ``reasons`` (sentences, at
+    most ten), ``findings`` (the same for programs: see `failures.findings_of`), ``metrics`` (of each its value, unit,
+    statistic and threshold), ``first_failure`` (without ``node`` if a run hung and nothing shows which node hung
+    first), ``regression`` (null unless one is proven), ``isolate`` (why tests of the nodes are proposed, and their
+    command; null if they are not), ``headline`` (the outcome, in one sentence) and ``report`` (the page's path).
     """
     failure = summary["first_failure"]
     return {
@@ -48,17 +48,17 @@ def essence(summary: Summary, report: str) -> dict[str, t.Any]:
 
 
 def _of_failure(failure: FirstFailure) -> dict[str, t.Any]:
-    # What reacts to a node must not react to any one that hung with all others.
+    # Automation for a failed node must not pick an arbitrary node if all hung.
     unknown = ("node", "node_rank") if nobody_is_blamed(failure) else ()
     return {name: value for name, value in failure.items() if name in _OF_FAILURE and name not in unknown}
 
 
 def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
-    """Return what became of each node of a run, in rank order, for the facts of its host.
+    """Return the outcome of each node of a run, in rank order, for the facts of its host.
 
-    Each holds ``node``, ``run_id``, ``node_rank``, ``verdict`` (the worst of its rows in the ledger), ``run_verdict``,
-    ``state``, ``exit_code``, ``last_step``, ``tokens_per_sec_per_gpu`` and ``step_time_ms`` (its own, null where nobody
-    measured it), and ``first_failure`` (whether the run failed of it).
+    Each contains ``node``, ``run_id``, ``node_rank``, ``verdict`` (the worst of its rows in the ledger),
+    ``run_verdict``, ``state``, ``exit_code``, ``last_step``, ``tokens_per_sec_per_gpu`` and ``step_time_ms`` (its own,
+    null if not measured), and ``first_failure`` (whether it made the run fail).
     """
     verdicts = {one["node"]: {entry["verdict"] for entry in one["rows"].values()} for one in summary["ledger"]}
     failure = summary["first_failure"]
@@ -81,7 +81,7 @@ def nodes_of(summary: Summary) -> list[dict[str, t.Any]]:
 
 
 def _worst(verdicts: set[Verdict], *, failed: bool) -> Verdict:
-    """Return the worst verdict of the rows of a node; one that the run ``failed`` of has not passed in any case."""
+    """Return the worst verdict of a node's rows; a node that made the run fail (``failed``) never passes."""
     worst: Verdict = next((verdict for verdict in _FROM_BAD_TO_GOOD if verdict in verdicts), "INCONCLUSIVE")
     return "FAIL" if failed and worst in ("PASS", "INCONCLUSIVE") else worst
 

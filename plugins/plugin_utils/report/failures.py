@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The failures and reasons of a summary in words: titles, each message once, and what became of other nodes."""
+"""The failures and reasons of a summary in words: titles, each message once, and the state of other nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SPELLED = {
     "rdma": "RDMA",
     "xla": "XLA",
 }
-# Where the name of the class alone does not say that something went wrong, or what.
+# Titles for classes whose name alone does not show what went wrong.
 _TITLES = {
     "bad_answer": "Unusable answer",
     "checkpoint": "Checkpoint error",
@@ -81,7 +81,7 @@ _TITLES = {
 
 
 def failure_title(failure_class: str) -> str:
-    """Return the words for a class; one without words of its own is spelled out."""
+    """Return the title of a class; without one, the class name in words."""
     if failure_class in _TITLES:
         return _TITLES[failure_class]
     words = [_SPELLED.get(word, word) for word in failure_class.split("_")]
@@ -94,14 +94,14 @@ _MOST_NODES, _MOST_CHARACTERS = 16, 800
 
 
 def reasons_of(reasons: Sequence[Reason]) -> list[tuple[str, str]]:
-    """Return each message and its code, gravest first; what several nodes share comes once."""
+    """Return each message and its code, gravest first; messages that several nodes share come once."""
     return [(one.message, one.code) for _verdict, one in _told(reasons)]
 
 
 def findings_of(reasons: Sequence[Reason], most: int) -> list[dict[str, t.Any]]:
     """Return the first of `reasons_of` for programs: each with verdict, code, case, nodes, values and message.
 
-    ``nodes`` are at most 16 of the ``node_count``, and ``values`` those of the first node, if they are short.
+    ``nodes`` are at most 16 of the ``node_count``, and ``values`` the first node's values, if they are short.
     """
     return [
         {
@@ -136,14 +136,14 @@ def echoes_of(echoes: Iterable[Mapping[str, t.Any]], *names: str) -> list[tuple[
 
 
 def never_began(summary: Summary) -> bool:
-    """Return whether no node began to train: then there is nothing to say of a run but why."""
+    """Return whether no node began to train, so that only the cause matters."""
     return none_began((node["state"] for node in summary["nodes"]), bool(summary["started_at"]))
 
 
 def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
-    """Return what kept a run from starting, each message with its code, that of the first failure first.
+    """Return what kept a run from starting, each message with its code, the first failure's first.
 
-    Nodes with the same cause are named together. Empty unless that is why the run did not begin.
+    Nodes with the same cause share a message. Empty unless this is why the run did not begin.
     """
     failure = summary["first_failure"]
     if not never_began(summary) or (failure and failure["class"] not in ("unreachable", "not_ready")):
@@ -155,7 +155,7 @@ def causes_of_no_start(summary: Summary) -> list[tuple[str, str]]:
 
 
 def remedy_of_all(summary: Summary) -> str:
-    """Return what to do where every node refused to start, so that none is at fault; empty otherwise."""
+    """Return what to do if every node refused to start, so that none is at fault; empty otherwise."""
     if summary["first_failure"] or not causes_of_no_start(summary):
         return ""
     refused = (reason for reason in summary["reasons"] if reason.get("code") == "node_not_started")
@@ -164,7 +164,7 @@ def remedy_of_all(summary: Summary) -> str:
 
 
 def others_in_words(summary: Summary) -> str:
-    """Return what became of the nodes that did not fail first; empty where that is not known, or has no connection."""
+    """Return the fate of the nodes that did not fail first; empty if unknown or unrelated."""
     failure = summary["first_failure"]
     others = [node for node in summary["nodes"] if failure and node["node"] != failure["node"]]
     if not failure or not others or summary.get("mode") == "single_node":
@@ -206,5 +206,5 @@ def _silent(summary: Summary) -> str:
 
 
 def was_stopped(node: NodeSummary) -> bool:
-    """Return whether a node's training was ended from outside, so that its own end says nothing."""
+    """Return whether something outside ended a node's training, so that its own end proves nothing."""
     return node["state"] == "stopped" or (node["state"] == "exited" and node["exit_code"] is None)

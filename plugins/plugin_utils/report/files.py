@@ -16,7 +16,7 @@ SUMMARY_ROW, METRICS_TABLE = "summary.csv", "metrics.csv"
 HISTORY, TELEMETRY = "history.json", "telemetry.csv"
 # In the folder of all runs.
 INDEX, NODES_PAGE = "index.html", "nodes.html"
-# The folder of all isolations there, and in it what they measured of nodes.
+# The folder of all isolations there, and in it the folder of their measurements.
 ISOLATIONS, PROBES = "isolation", "history"
 _FORMULA = re.compile(r"[=@]|[+-](?![\d.]+$)")
 
@@ -27,9 +27,9 @@ def json_text(value: t.Any) -> str:
 
 
 def csv_text(columns: Collection[str], rows: Iterable[Mapping[str, t.Any]]) -> str:
-    """Return rows as the text of a CSV file with a header; what is None or lacking in a row is empty.
+    """Return rows as the text of a CSV file with a header; None and missing values are empty.
 
-    A text that a spreadsheet would take for a formula has an apostrophe in front.
+    A text that a spreadsheet would take for a formula gets a leading apostrophe.
     """
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, lineterminator="\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run came to, in one sentence, and what a reader wants to know next: numbers and open reasons."""
+"""The outcome of a run in one sentence, and the next things a reader wants: numbers and open reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .failures import causes_of_no_start, failure_title, reasons_of
 from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, unit_in_words, with_unit
 from .thresholds import margin, missed_bounds, required
 
-# These rows of the ledger follow from a node that failed: it did not end well, and no step came after it.
+# If a node failed, these rows of the ledger fail as well: it did not end well, and no step followed.
 _FOLLOWS = frozenset({"exit status", "steps", "failures"})
 
 
@@ -23,9 +23,9 @@ _TELLS = {"last_step_missing": frozenset({"steps"}), "exit_status_unknown": froz
 
 
 class Headline(t.NamedTuple):
-    """What a run came to, in one sentence without a full stop, and what of it that sentence tells.
+    """The outcome of a run in one sentence without a full stop, and the facts that this sentence states.
 
-    ``tells`` are metrics, and of ``fleet``, ``model``, ``steps`` and ``reason`` (the first one) those that it has.
+    ``tells`` contains metrics, and ``fleet``, ``model``, ``steps`` and ``reason`` (the first one) if stated.
     """
 
     text: str
@@ -33,12 +33,12 @@ class Headline(t.NamedTuple):
 
 
 def headline(summary: Summary) -> str:
-    """Return what the run came to, in one sentence without a full stop."""
+    """Return the outcome of the run in one sentence without a full stop."""
     return headline_of(summary).text
 
 
 def headline_of(summary: Summary) -> Headline:
-    """Return the headline of a run and what it tells."""
+    """Return the headline of a run and the facts that it states."""
     passed = summary["verdict"] == "PASS"
     found = _result(summary)
     taken_up = (note.get("values", {}) for note in summary.get("notes", ()) if note.get("code") == "taken_up")
@@ -64,7 +64,7 @@ def _result(summary: Summary) -> Headline:
 
 
 def numbers(summary: Summary) -> list[str]:
-    """Return the numbers of a run that its headline does not tell, short enough to stand in one line."""
+    """Return the numbers of a run that its headline does not state, short enough for one line."""
     metrics, tells = summary["metrics"], headline_of(summary).tells
     found = [
         f"{_label(metric)}{with_unit(metrics[metric]['value'], metric)}"
@@ -77,17 +77,17 @@ def numbers(summary: Summary) -> list[str]:
 
 
 def _label(metric: str) -> str:
-    """Return what stands before a value of a metric; nothing if its unit is its name."""
+    """Return the label before a value of a metric; empty if its unit is its name."""
     name = ROWS[metric].name
     return "" if name == unit_in_words(metric) else f"{name} "
 
 
 def fleet(summary: Summary) -> str:
-    """Return on what a run ran, such as ``16 nodes × 8 MI300X``."""
+    """Return the hardware of a run, such as ``16 nodes × 8 MI300X``."""
     nodes = len(summary["nodes"])
     workload = summary.get("workload")
     gpus, gpu = workload["gpus"] if workload else 0, machine_name(summary["gpu"] or "")
-    # Where each node trains by itself, the workload is that of one node.
+    # If each node trains by itself, the workload describes one node.
     sharing = 1 if summary.get("mode") == "single_node" else nodes
     per_node = f" × {gpus // sharing}" if gpus and sharing and gpus % sharing == 0 else ""
     return f"{counted(nodes, 'node')}{per_node}{' ' + (gpu if per_node or not gpu else f'with {gpu}') if gpu else ''}"
@@ -98,7 +98,7 @@ def steps_told(summary: Summary) -> str:
     known = [node for node in summary["nodes"] if node.get("last_step") is not None]
     if not known:
         return ""
-    # A trainer that counts from 0 has done one step more than the number of its last one.
+    # A trainer that counts from 0 has done one step more than its last step's number.
     least = min(known, key=lambda node: node["last_step"] or 0)
     total = least.get("steps_total")
     if summary["verdict"] == "PASS":
@@ -116,7 +116,7 @@ def open_reasons(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _speed(summary: Summary) -> Headline:
-    """Return what a run that passed achieved."""
+    """Return the achievement of a run that passed."""
     model = summary["model"]
     metric, value = _of_speed(summary)
     who = f"{fleet(summary)} trained{' ' + model if model else ''}"
@@ -131,7 +131,7 @@ def _speed(summary: Summary) -> Headline:
 
 
 def _qualification(summary: Summary) -> Headline:
-    """Return how many nodes passed, where each trains by itself, which failed and why, and which are slow."""
+    """Return how many self-contained nodes passed, which failed and why, and which are slow."""
     missed = {bound["node"] for bound in missed_bounds(summary) if bound["node"]}
     bad = _not_passed(summary)
     slow = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"] if one["node"] not in bad - missed}
@@ -173,9 +173,9 @@ def _failed(summary: Summary, failure: FirstFailure) -> str:
 
 
 def _step_of(summary: Summary, node: NodeSummary | None) -> str:
-    """Return at which step a node failed, such as ``at step 11 of 60``; empty before the first one.
+    """Return the step at which a node failed, such as ``at step 11 of 60``; empty before the first step.
 
-    Nodes of one job take their steps together, so a node that prints none was where the others were.
+    Nodes of one job take their steps together, so a node that prints no steps was where the others were.
     """
     telling = [one for one in (node,) if one and one.get("last_step") is not None]
     if not telling and summary.get("mode") != "single_node":
@@ -188,7 +188,7 @@ def _step_of(summary: Summary, node: NodeSummary | None) -> str:
 
 
 def telling_failure(summary: Summary) -> FirstFailure | None:
-    """Return the first failure, unless it says no more than that a node ended early: the reasons tell how early."""
+    """Return the first failure, unless it only says that a node ended early: the reasons say how early."""
     failure = summary["first_failure"]
     return failure if failure and (failure["class"] != "exit_status" or failure["exit_code"]) else None
 
@@ -196,7 +196,7 @@ def telling_failure(summary: Summary) -> FirstFailure | None:
 def _untold(summary: Summary) -> list[Reason]:
     """Return the reasons that do not follow from a first failure.
 
-    After a failure much is missing; that this proves nothing is no news.
+    After a failure, much evidence is missing anyway, so those reasons tell nothing new.
     """
     proven = summary["verdict"] in ("FAIL", "ERROR")
     failed = proven and telling_failure(summary) is not None
@@ -210,7 +210,7 @@ def _untold(summary: Summary) -> list[Reason]:
 
 
 def _of_speed(summary: Summary) -> tuple[str, float] | tuple[None, None]:
-    """Return the metric by which a run is fast or slow and its value, as far as one was measured."""
+    """Return the metric of a run's speed and its value, or None for both if none was measured."""
     for metric in ("tokens_per_sec_per_gpu", "step_time_ms"):
         found = summary["metrics"].get(metric)
         if found and found["value"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a run stands to the earlier ones of its key, and whether runs differ for real or within noise."""
+"""How a run compares with the earlier runs of its key, and whether runs differ for real or within noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
 
 
 REAL, NOISE, UNKNOWN = "real change", "within noise", "not known"
-# With fewer the spread of runs is a guess.
+# With fewer runs, their spread is a guess.
 MIN_RUNS = 5
 LEVEL = 0.05
 _MOST_SPLITS = 20_000
@@ -41,13 +41,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Change:
-    """How a metric differs, and whether that is real.
+    """How a metric differs, and whether the difference is real.
 
-    ``before`` and ``after`` are values in the metric's unit, ``percent`` the change relative to ``before``, both None
-    where nothing was before, ``percent`` also where that was 0. ``low`` and ``high`` bound the noise around ``before``,
-    where that is known, ``runs`` how many earlier runs they rest on. ``better`` says whether the change is a good one,
-    None for neither. ``test`` is the test and its outcome in words, of which ``test_code``, ``test_case`` and
-    ``test_values`` are the data, see `text.comparison`.
+    ``before`` and ``after`` are values in the metric's unit, ``percent`` is the change relative to ``before``. Both
+    ``before`` and ``percent`` are None without an earlier value; ``percent`` is also None if that value was 0. ``low``
+    and ``high`` bound the noise around ``before``, if known, and rest on so many earlier ``runs``. ``better`` tells
+    whether the change is a good one, None for neither. ``test`` is the test and its outcome in words; its data are
+    ``test_code``, ``test_case`` and ``test_values``, see `text.comparison`.
     """
 
     metric: str
@@ -73,11 +73,11 @@ def count_tests(samples: Iterable[Sequence[float]]) -> int:
 def against_earlier(
     metric: str, value: float, earlier: Sequence[float], before: float | None = None, tests: int = 1
 ) -> Change:
-    """Return how one run's value stands to those of earlier runs of the same key, or to that of one run, ``before``.
+    """Return how a run's value compares with earlier runs of the same key, or with one run (``before``).
 
     The test is the 95 % prediction interval of one further run, mean ± t·s·√(1 + 1/n), under Student's t with n − 1
-    degrees of freedom; s is the standard deviation of the n earlier runs. Two runs differ by t·s·√2. Of so many
-    ``tests`` made at once, the intervals are so much wider that all of them hold together with 95 % (Bonferroni).
+    degrees of freedom; s is the standard deviation of the n earlier runs. Two runs differ by t·s·√2. If so many
+    ``tests`` are made at once, the intervals are widened so that all of them together have 95 % (Bonferroni).
     """
     values = np.array(earlier, dtype=float)
     if len(values) < MIN_RUNS:
@@ -97,7 +97,7 @@ def against_earlier(
 def count_telling_tests(sizes: Iterable[tuple[int, int]]) -> int:
     """Return how many of the tests between groups of these sizes have to share the level of 5 % (Tarone 1990).
 
-    Those are left out which could show nothing even at the level that is left to them.
+    Tests that could show nothing even at their share of the level are left out.
     """
     least = [2 / math.comb(one + other, one) for one, other in sizes]
     return next(count for count in itertools.count(1) if sum(share <= LEVEL / count for share in least) <= count)
@@ -106,31 +106,31 @@ def count_telling_tests(sizes: Iterable[tuple[int, int]]) -> int:
 def between_groups(metric: str, before: Sequence[float], after: Sequence[float], tests: int = 1) -> Change:
     """Return how two groups of runs differ; ``before`` and ``after`` of the answer are their medians.
 
-    The test is that of Mann and Whitney: over all splits of the runs into groups of these sizes (by permutation), or,
-    where these are more than 20,000, by the normal approximation. Both groups have runs. Of so many ``tests`` made at
-    once (see `count_telling_tests`), p is that of one times their number (Bonferroni).
+    The test is the Mann-Whitney test: over all splits of the runs into groups of these sizes (by permutation), or, for
+    more than 20,000 splits, by the normal approximation. Both groups have runs. If so many ``tests`` are made at once
+    (see `count_telling_tests`), p is multiplied by their number (Bonferroni).
     """
     sizes: dict[str, t.Any] = {"before": len(before), "after": len(after)}
     medians = float(np.median(before)), float(np.median(after))
     splits = math.comb(len(before) + len(after), len(before))
-    # The two splits in which all runs of one side are above all of the other are equally far.
+    # The two splits with all runs of one side above the other are equally extreme.
     if 2 / splits > LEVEL / tests:
         return _change(metric, *medians, UNKNOWN, comparison_finding("too_few_to_differ", **sizes))
     few = splits <= _MOST_SPLITS
-    # It takes longer to load than the report of a run to write.
+    # Loading it takes longer than writing a run's report.
     from scipy import stats  # noqa: PLC0415
 
     method = stats.PermutationMethod(n_resamples=_MOST_SPLITS) if few else "asymptotic"
     found = stats.mannwhitneyu(before, after, method=method)
     share = min(1.0, tests * float(found.pvalue))
-    # Medians may stay where the runs around them change.
+    # The runs may change around an unchanged median.
     grew = bool(found.statistic < len(before) * len(after) / 2)
     test = _tested("mann_whitney", "" if few else "approximation", tests, **sizes, p=share)
     return _change(metric, *medians, REAL if share <= LEVEL else NOISE, test, grew=grew)
 
 
 def _tested(code: str, case: str, tests: int, **values: t.Any) -> Reason:
-    """Return a test as a finding; of several tests at once, each is stricter."""
+    """Return a test as a finding; if there are several tests at once, each is stricter."""
     together = {"tests": tests} if tests > 1 else {}
     case = "_".join(filter(None, (case, "together" if together else "")))
     return comparison_finding(code, case, **values, **together)
@@ -157,12 +157,12 @@ def _change(
     return Change(metric, before, after, shown, outcome, better, low, high, test["message"], *data, runs)
 
 
-# So many runs are looked at, the last ones first, and so many of them that passed make the noise.
+# The number of runs to look at, latest first, and the number of passed runs among them that show the noise.
 LOOKED_AT = 50
 COMPARED = 20
-# What can be better or worse.
+# The metrics that can be better or worse.
 JUDGED = tuple(metric for metric in MEASURED if metric not in METRICS or METRICS[metric].better != "none")
-# Their first runs are shown as well, so that one sees what is missing.
+# Shown from their first run on, so that readers see what is missing.
 _ALWAYS = ("step_time_ms", "tokens_per_sec_per_gpu")
 _SHOWN = (
     *("run_id", "started_at", "verdict", "failure"),
@@ -171,13 +171,13 @@ _SHOWN = (
 
 
 def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
-    """Return how a run stands to the runs of its key in a history that began before it; all of it JSON without NaN.
+    """Return how a run compares with earlier runs of its key in a history; all of it JSON without NaN.
 
     ``key``; ``runs``, this one and up to 20 earlier ones in the order of their start, each with run_id, started_at,
     verdict, failure and its metrics; ``comparison``, by metric the fields of `Change` against the last 20 runs that
-    passed; ``last_good``, the last run that passed (None without one), and ``environment``, what has changed since then
-    (`history_row.changes`). ``not_looked_at`` says that there may be older runs, ``notes`` which files of the
-    history were left out.
+    passed; ``last_good``, the last run that passed (None without one), and ``environment``, the changes since then
+    (`history_row.changes`). ``not_looked_at`` means that there may be older runs; ``notes`` lists the files of the
+    history that were left out.
     """
     left_out: list[Path] = []
     found = latest_rows(folder, row["framework"], row["key"], row["started_at"], row["run_id"], left_out)
@@ -202,7 +202,7 @@ def history_of(row: Row, folder: str | Path) -> dict[str, t.Any]:
 
 
 def charts_of(history: Mapping[str, t.Any]) -> dict[str, Markup]:
-    """Return the charts of the section on the page, by metric: throughput, or step time where there is none."""
+    """Return the charts of the page's section, by metric: throughput, or without throughput step time."""
     if len(history["runs"]) < 2:
         return {}
     for metric in reversed(_ALWAYS):
@@ -219,12 +219,12 @@ _TOKENS = "tokens_per_sec_per_gpu"
 
 
 def scaling_of(history: pd.DataFrame, row: Row) -> dict[str, list[dict[str, t.Any]]]:
-    """Return the scaling curves that a run lies on, by kind; one with a single node count is none.
+    """Return the scaling curves that a run lies on, by kind; a curve needs at least two node counts.
 
     In ``weak`` scaling each GPU keeps its share of the global batch, in ``strong`` scaling the global batch stays. The
-    runs are those of the history that passed and differ from this one in nothing else; a run whose nodes or batch are
-    not known, as of logs without a config, is on none. A point has ``nnodes``, ``runs``, ``value`` (tokens/s per GPU,
-    the median of the runs) and ``efficiency``, value over that of the fewest nodes.
+    runs are passed runs of the history that differ from this one in nothing else. A run whose nodes or batch are
+    unknown, as with logs without a config, is on no curve. A point has ``nnodes``, ``runs``, ``value`` (tokens/s per
+    GPU, the median of the runs) and ``efficiency`` (the value relative to the fewest nodes').
     """
     if not row["nnodes"] or not row["gpus_per_node"] or not row["global_batch_size"]:
         return {}

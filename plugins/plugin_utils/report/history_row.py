@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A finished run as one row of the history, with what its nodes were given."""
+"""A finished run as one row of the history, with its nodes' environment."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..text.comparison import comparison_finding
 
 Environment = dict[str, t.Any]
 
-# What only distinguishes one run or one node from another.
+# Variables that only identify a run or a node.
 _LABELS = {"TRAINOPS_RUN_ID", "TRAINOPS_NODE", "NODE_RANK"}
 
 
 def environment_of(plan: Plan, statuses: Sequence[Status]) -> Environment:
-    """Return what the nodes of a plan were given, without secrets; ``statuses`` are those of its nodes, in its order.
+    """Return the environment of a plan's nodes, without secrets; ``statuses`` are its nodes' statuses, in its order.
 
-    The run's own folder and the files of its secrets have a name of each run, and are written ``{run_folder}`` and
-    ``{secret}``.
+    The run's own folder and the files of its secrets have another name in each run, so they are written as
+    ``{run_folder}`` and ``{secret}``.
     """
     images = (status["machine"]["image_id"] for status in statuses)
     nodes = [_of_node(node, image_id) for node, image_id in zip(plan["nodes"], images, strict=True)]
@@ -33,7 +33,7 @@ def environment_of(plan: Plan, statuses: Sequence[Status]) -> Environment:
 
 def _of_node(node: Mapping[str, t.Any], image_id: str | None) -> dict[str, str]:
     env = node.get("env", {})
-    # The argument KEY=VALUE says what the variable says.
+    # The argument KEY=VALUE repeats the variable.
     assignments = {f"{name}={value}" for name, value in env.items()}
     given: dict[str, t.Any] = {
         "image": node.get("image"),
@@ -65,11 +65,11 @@ def _folded(values: list[str | None]) -> str | list[str | None] | None:
 
 
 def changes(before: Environment, after: Environment) -> list[dict[str, t.Any]]:
-    """Return what was added, removed or changed from one environment to another, by name.
+    """Return the additions, removals and changes from one environment to another, by name.
 
     Each change has ``name``, ``kind`` (``added``, ``removed`` or ``changed``), ``before`` and ``after`` (None: not
-    set), and ``places``, the places in rank order that it holds for, or None where it holds for all nodes. Places that
-    changed alike are one change. Where the number of nodes is another, only what all nodes share is compared with it.
+    set), and ``places``, the places in rank order with this change, or None for all nodes. Places that changed alike
+    are one change. If the numbers of nodes differ, only the settings that all nodes share are compared.
     """
     found = []
     for name in sorted({*before, *after}):
@@ -130,14 +130,14 @@ NUMBERS = (
     "loss_step",
 )
 MEASURED = (*METRICS, "mfu")
-# No measurement is this large, and the square of such a number, as in a standard deviation, may overflow.
+# No measurement is this large, and its square, in a standard deviation, could overflow.
 _ENDLESS = 1e100
 
-# These change what is measured in no way, or only for how long.
+# These do not change the measurement, or only its length.
 _NO_IDENTITY = {"iterations", "nic_type", "device"}
-# What grows with the number of nodes. The global batch size may, or may not.
+# Sizes that grow with the number of nodes. The global batch size may or may not.
 _OF_SCALE = {"nnodes", "data_parallelism", "global_batch_size"}
-# Keys of configs whose values the parameters have: the override of one says nothing more.
+# Config keys whose values are among the parameters: their overrides add nothing.
 _TOLD_BY_PARAMETERS = {
     *("training_iterations", "training_steps", "max_steps"),
     *("nnodes", "num_nodes"),
@@ -146,14 +146,14 @@ _TOLD_BY_PARAMETERS = {
 
 
 def row_of(summary: Summary, plan: Plan, statuses: Sequence[Status]) -> Row:
-    """Return the row of a judged run; ``statuses`` are those of the plan's nodes, in its order.
+    """Return the row of a judged run; ``statuses`` are the plan's nodes' statuses, in its order.
 
-    ``identity`` (JSON) is all that makes two runs the same measurement: framework, model, GPU, nodes, image digest,
-    precision, batch and the other parameters, and what else overrides the config. ``key`` is its hash, and
-    ``scaling_key`` that of the identity without what grows with the number of nodes. ``environment`` (JSON) is what the
-    nodes were given; of a run that was judged from its logs alone there is none. Of a metric there is its value in the
-    summary, and ``_low`` and ``_high``, the bounds of its interval there; what is NaN, infinite or absurd is None.
-    ``loss_step`` is the step of the loss, which older rows do not have.
+    ``identity`` (JSON) is everything that makes two runs the same measurement: framework, model, GPU, nodes, image
+    digest, precision, batch and the other parameters, and any other overrides of the config. ``key`` is its hash, and
+    ``scaling_key`` the hash without the sizes that grow with the number of nodes. ``environment`` (JSON) is the nodes'
+    environment; it is missing if the run was judged from its logs alone. Each metric has its value from the summary,
+    and ``_low`` and ``_high``, the bounds of its interval there; NaN, infinite and absurd values are None.
+    ``loss_step`` is the step of the loss, which older rows lack.
     """
     identity = _identity(plan, statuses)
     parameters, loss = plan["parameters"], summary["metrics"].get("loss")
@@ -196,7 +196,7 @@ def _identity(plan: Plan, statuses: Sequence[Status]) -> dict[str, t.Any]:
     return {
         **parameters,
         **{name: plan[name] for name in ("framework", "mode", "model", "gpu")},
-        # A run that never came to its image is known by the image's name.
+        # A run that never started its image is identified by the image's name.
         "image_digest": ", ".join(digests) or plan["nodes"][0].get("image"),
         "overrides": {
             key: value
@@ -208,15 +208,15 @@ def _identity(plan: Plan, statuses: Sequence[Status]) -> dict[str, t.Any]:
 
 def _without_scale(identity: Mapping[str, t.Any]) -> dict[str, t.Any]:
     same = {name: value for name, value in identity.items() if name not in _OF_SCALE}
-    # On one node a job of its own and a job over all nodes are the same.
+    # On one node, single-node and multi-node jobs are the same.
     return {**same, "mode": "multi_node"} if identity.get("nnodes") == 1 else same
 
 
 def comparable(metric: str, row: Mapping[str, t.Any], other: Mapping[str, t.Any]) -> bool:
-    """Return whether two runs' values of a metric can be compared: losses only where they stem from the same step."""
+    """Return whether two runs' values of a metric can be compared: losses only from the same step."""
     return metric != "loss" or (row["loss_step"] is not None and row["loss_step"] == other["loss_step"])
 
 
 def hashed(identity: Mapping[str, t.Any]) -> str:
-    """Return 12 hexadecimal digits that stand for an identity."""
+    """Return a hash of an identity: 12 hexadecimal digits."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

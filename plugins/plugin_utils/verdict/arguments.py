@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a trainer prints of its arguments in words, against the plan: one row for each argument."""
+"""Compare the arguments that a trainer prints as text with the plan: one row for each argument."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KNOWN_FORMATS = frozenset(("fp8", "bf16", "fp16", "fp32"))
 
 
 class Argument(t.NamedTuple):
-    """An argument that a plan decides and a log prints; both functions return None for what is not said.
+    """An argument that a plan sets and a log prints. Both functions return None if the value is not stated.
 
-    ``names`` are those under which a log prints it. ``same`` compares the printed with the planned value.
+    ``names`` are the argument's names in logs. ``same`` compares the printed value with the planned one.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Argument(t.NamedTuple):
 
 
 def judge_arguments(plan: Plan, node: str, texts: Texts, agrees: list[str], reasons: Reasons) -> None:
-    """Note each argument in the log of a node that the plan has otherwise, and add to ``agrees`` what it has too."""
+    """Note each argument in a node's log that differs from the plan; add those that agree to ``agrees``."""
     compared = {name for argument in ARGUMENTS for name in argument.names}
     for name, values in texts.items():
         if len(values) > 1 and name in compared:
@@ -73,7 +73,7 @@ def _planned_precision(plan: Plan) -> str | None:
 
 def _recompute_of(texts: Texts) -> str | None:
     granularity = texts.get("recompute_granularity", [None])[0]
-    # A selective one is what scripts turn on by themselves.
+    # Scripts turn on selective recomputation by themselves.
     return None if granularity in (None, "selective") else "off" if granularity in _OFF else "on"
 
 
@@ -88,7 +88,7 @@ def _tokenizer_of(texts: Texts) -> str | None:
 
 
 def _same_tokenizer(printed: str, planned: str) -> bool:
-    """Compare by the last part of the name: a node may hold a local copy."""
+    """Compare the last part of the name only: a node may have a local copy."""
     return printed.rstrip("/").rpartition("/")[2].lower() == planned.rstrip("/").rpartition("/")[2].lower()
 
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The checks of a verdict, one row each: its evidence, its effects, and the real case that it was made for.
 
-Evidence has ranks, and a lower rank does not overrule a higher one:
+Evidence has four levels, and a lower level does not overrule a higher one:
 
 1. facts of the run: an exit status that the collection itself saw, the last planned step with finite values, and the
    end that the trainer owes;
 2. facts of the machine, measured on the node;
 3. lines of a known class that the program did not call a warning;
-4. lines that sound like a failure, which are shown and decide nothing.
+4. lines that sound like a failure: they are shown, but decide nothing.
 
-A run for which 1 is complete has shown that it trained. What a check of its log says against it (``outranked``) is then
-a note. Where 1 is not complete, as for logs that nobody followed, the same check leaves the verdict open.
+If level 1 is complete, the run has shown that it trained, and a log check that disagrees (``outranked``) is only a
+note. If level 1 is incomplete, as for logs that nobody followed, the same check leaves the verdict open.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ INCONCLUSIVE: t.Final = "INCONCLUSIVE"
 class Check(t.NamedTuple):
     """A check of the verdict.
 
-    ``effects`` are the verdicts that it may argue for; none makes it a note. ``row`` is its row in the ledger.
-    ``outranked`` tells that it is a note where the facts of the run are complete. ``made_for`` is the real log, thread
-    or tool that shows the need.
+    ``effects`` are the verdicts that it may argue for; a check without effects is a note. ``row`` is its row in the
+    ledger. ``outranked`` makes it a note if the facts of the run are complete. ``made_for`` is the real log, thread or
+    tool that shows why the check is needed.
     """
 
     code: str

@@ -18,9 +18,9 @@ if t.TYPE_CHECKING:
 def is_complete(seen: Seen) -> bool:
     """Return whether the facts of the run show that it trained to its end.
 
-    They are exit status 0 on every node, as the collection itself saw it, the last planned step, and the line with
-    which the trainer ends. An exit status that a user told is no fact: he knows it of a script, mostly. Of one that a
-    script returns from behind ``tee`` the trainer's line tells that it is the trainer's.
+    These facts are: exit status 0 on every node, seen by the collection itself; the last planned step; and the
+    trainer's closing line. An exit status passed by the user does not count, because it is usually a script's. If a
+    script ends in ``tee``, the closing line shows that the trainer really finished.
     """
     if seen.plan.get("logs") or not seen.reached.finished:
         return False
@@ -28,7 +28,7 @@ def is_complete(seen: Seen) -> bool:
 
 
 def without_end(seen: Seen) -> list[str]:
-    """Return the nodes whose job does not show the line with which its trainer ends, if its trainer has one.
+    """Return the nodes whose job lacks its trainer's closing line, if its trainer prints one.
 
     One rank of a job prints it.
     """
@@ -39,7 +39,7 @@ def without_end(seen: Seen) -> list[str]:
 
 
 def judge_end(seen: Seen, reasons: Reasons) -> None:
-    """Note where nothing but an exit status says that the training came to its end: it may be that of a script."""
+    """Note where only an exit status says that the training finished: it may be a script's exit status."""
     exited = {status["node"] for status in seen.statuses if ended_well(status)}
     silent = [node for node in without_end(seen) if node in exited]
     if not silent or not seen.reached.finished:
@@ -55,13 +55,13 @@ def judge_end(seen: Seen, reasons: Reasons) -> None:
 def trains_on_cpus(plan: Plan) -> bool:
     """Return whether a training was planned for CPUs: a rehearsal, or a config whose accelerator is ``cpu``.
 
-    It tries the launch, not the model, and NCCL, whose variables the plan sets, takes no part in it. That nodes have no
-    accelerator excuses no other training.
+    Such a run tests the launch, not the model, and does not use NCCL, although the plan sets its variables. Any other
+    training needs accelerators: their absence is no excuse.
     """
     return bool(plan.get("rehearsal")) or (plan["gpu"] or "").casefold() == "cpu"
 
 
-# By what became of a node: the verdict that it argues for, that of a failure where it is None, and its code.
+# By the state of a node: the verdict that it argues for (None: the verdict of its failure), and its code.
 _ENDS: dict[str, tuple[Verdict | None, str]] = {
     "not_started": (ERROR, "node_not_started"),
     "staged": (ERROR, "node_not_started"),
@@ -74,14 +74,14 @@ _ENDS: dict[str, tuple[Verdict | None, str]] = {
     "running": (ERROR, "node_running"),
     "stopped": (ERROR, "node_stopped"),
 }
-# Codes whose findings say no more than that.
+# Codes whose findings give no cause.
 _UNEXPLAINED = frozenset({"node_failed", "node_killed", "node_running"})
 
 
 def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     """Note which nodes did not take part until the end, and why.
 
-    After somebody interrupted a multi-node run, what the other nodes did is no failure of the training.
+    After somebody interrupts a multi-node run, the other nodes' ends are not failures of the training.
     """
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
@@ -111,7 +111,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
 
 
 def note_taken_up(seen: Seen, reasons: Reasons) -> None:
-    """Note that the training was not started by the command that followed it last."""
+    """Note that another command than the last one to follow the training started it."""
     if not any(status["following"]["taken_up"] for status in seen.statuses):
         return
     ended_at = max(filter(None, (status["process"]["ended_at"] for status in seen.statuses)), default=None)
@@ -205,7 +205,7 @@ def judge_lacks(plan: Plan, reasons: Reasons) -> None:
 def judge_logs(seen: Seen, reasons: Reasons) -> None:
     """Note whether each node's log belongs to this run: the launch script writes the run's name on its first line.
 
-    Logs that a user names to be judged are taken as named.
+    Logs that a user passes for judging are accepted as they are.
     """
     if seen.plan.get("logs"):
         return

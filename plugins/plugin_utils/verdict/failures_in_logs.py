@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Failures in the logs of a run although no node is known to have failed, and what a run lived through."""
+"""Failures in the logs of a run although no node is known to have failed, and faults that the run survived."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from .seen import Seen
 
 
-# Of the reasons, those that report values that are no numbers.
+# The reasons that report NaN or infinite values.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
 _OF_THE_MODEL = frozenset({"loss", "grad_norm", "nan_iterations"})
 
@@ -28,10 +28,10 @@ _OF_THE_MODEL = frozenset({"loss", "grad_norm", "nan_iterations"})
 def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
     """Note that the node of the first failure ended with exit status 0, though its log reports that failure.
 
-    Before any step was printed nothing else says that the training failed.
+    If no step was printed, nothing else shows that the training failed.
     """
     first = seen.first
-    # Of a bare exit status the log says nothing.
+    # A bare exit status does not come from the log.
     if first is None or first["class"] == "exit_status":
         return
     status = next(status for status in seen.statuses if status["node"] == first["node"])
@@ -39,7 +39,7 @@ def judge_hidden_failure(seen: Seen, reasons: Reasons) -> None:
         reasons.argue(FAIL, "failure_in_log", first["node"], case="exit_zero", **{"class": first["class"]})
 
 
-# What a run that trained to its end has lost all the same: a process, a device, a file system, or what it was to save.
+# Losses that count even if the run trained to its end: a process, a device, a file system, or a checkpoint.
 _LOSSES = frozenset(
     (
         *("host_memory", "killed", "node_failure", "gpu_ecc", "gpu_error", "gpu_hang", "gpu_memory_fault"),
@@ -52,7 +52,7 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     """Note failures of a known class after the last step, if no node is known to have failed.
 
     A failure before the last step was survived, as the later steps show. On a node without steps, a failure counts if
-    no sign of training follows it. After somebody stopped the run, only a loss counts: the rest is the stop's work.
+    no sign of training follows it. After somebody stopped the run, only a loss counts: the stop itself causes the rest.
     """
     for status in seen.statuses if seen.first is None else ():
         node, failures = status["node"], status["log"]["failures_at_end"] or []
@@ -71,10 +71,10 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
 def failure_in_logs(
     statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
 ) -> FirstFailure | None:
-    """Return the first cause among the failures that no later step shows to be survived, as `first_failure`, or None.
+    """Return the first cause among the failures that no later step shows to be survived, like `first_failure`, or None.
 
-    These are failures of the node itself before its last few steps, failures of any class after the last step, and
-    NaN or infinite values among the ``reasons``. This names a failure and does not change the verdict.
+    These are failures of the node itself before its last few steps, failures of any class after the last step, and NaN
+    or infinite values among the ``reasons``. The result reports a failure and does not change the verdict.
     """
     found: list[Status] = []
     for status in statuses:
@@ -131,7 +131,7 @@ def _nan(reason: Reason) -> EndedBy:
     }
 
 
-# Before the first step a trainer tries what it may do without: a library, an address, a device.
+# Before the first step, a trainer tries optional things: a library, an address, a device.
 _OF_THE_MACHINE = frozenset(
     (
         "gpu_hang",

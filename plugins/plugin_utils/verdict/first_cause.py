@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first cause of a failed run: which node failed first, and how, among all that failed after it.
+"""The first cause of a failed run: which node failed first, and how.
 
 Failures in logs have a blame on the scale of the log signatures: below 50 a cause on the node itself (GPU or host
 fault, out of memory, NaN, the program), from 50 the network, which also fails on healthy nodes when a peer goes away,
@@ -10,10 +10,10 @@ then echoes. The nodes are ordered like this:
 2. nodes that failed otherwise, by time: a bare exit status here may cause a network error elsewhere,
 3. nodes whose log says that they waited for a peer, by time.
 
-Within 2. and 3. a node with a link that went down during the run comes first. A bare exit status 0 is never named if
-another node has a nonzero one.
+Within 2. and 3. a node with a link that went down during the run comes first. A bare exit status 0 is never the first
+cause if another node has a nonzero one.
 
-A node that we stopped is not to blame, but its log may hold the cause: a launcher takes time to end after a rank has
+A node that we stopped is not to blame, but its log may contain the cause: a launcher takes time to end after a rank has
 failed, and other nodes may end before it. If somebody interrupted the run, the failures of 2. and 3. are consequences.
 """
 
@@ -125,13 +125,13 @@ def _gone(failure: Mapping[str, t.Any], statuses: Iterable[Status], ranks_per_no
 
 
 def echo_of(failure: Mapping[str, t.Any]) -> Echo:
-    """Return what is kept of a failure that follows from another one."""
+    """Return the fields to keep of a failure that follows from another one."""
     kept = ("node", "class", "message", "line", "case", "values")
     return t.cast("Echo", {name: failure[name] for name in kept if failure.get(name) is not None})
 
 
 def _unfit(statuses: list[Status]) -> FirstFailure | None:
-    """Return the failure of nodes on which the run could not begin although it could on others: the config is fine."""
+    """Return the failure of nodes that could not start although others could, so that the config is fine; else None."""
     unfit = [status for status in statuses if status["unfit"]]
     if not unfit or len(unfit) == len(statuses):
         return None
@@ -166,7 +166,7 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
     process, log, machine = status["process"], status["log"], status["machine"]
     texts = texts_of(log, machine)
     if not failed:
-        # What ended well has no failure, whatever its log says; of what we stopped, only its own causes count.
+        # A node that ended well has no failure, whatever its log says; a node that we stopped only has its own causes.
         texts = [text for text in texts if status["status"] != "exited" and is_own(text)]
     end = end_of_node(status, last) if failed else None
     found_in: list[EndedBy] = [*t.cast("list[EndedBy]", texts), *([end] if end else [])]
@@ -202,12 +202,12 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
 
 
 def texts_of(log: NodeLog, machine: Machine) -> list[Failure]:
-    """Return the failures that may be the cause: of the log and the kernel, else what the log warns of or ends with."""
+    """Return the possible causes: failures in the log and the kernel log, else the log's warnings and last lines."""
     changes = machine["changes"]
     known = [*log["failures"], *(changes["kernel_failures"] if changes else [])]
     errors = [failure for failure in known if not is_warning(failure)]
     last = [*(log["failures_at_end"] or []), *log["unusual_at_end"]]
-    # That a launcher stops its processes follows from a cause, which another line may suggest.
+    # A launcher stops its processes for a reason, which another line may show.
     says_more = any(failure["class"] != "sigterm" for failure in known)
     return errors or (known if says_more else [*known, *last])
 
@@ -218,7 +218,7 @@ def is_own(failure: Failure) -> bool:
 
 
 def _nearness(failure: Failure) -> tuple[bool, bool, int]:
-    """Order the failures of one node: its own causes, then those of a peer, then that one of its processes failed."""
+    """Order the failures of one node: its own causes, then a peer's, then the failure of one of its processes."""
     return failure["echo"], failure["class"] not in _OF_A_PEER, failure["blame"]
 
 
@@ -230,7 +230,7 @@ def _rank_in_words(rank: RankSeen) -> str:
 
 
 def _watched(late: Late, statuses: Iterable[Status]) -> dict[str, t.Any]:
-    """Return what is known of a hang that a watchdog ended: of the ranks that waited, none is to blame."""
+    """Return the known facts of a hang that a watchdog ended: no rank that waited is to blame."""
     status = next(status for status in statuses if status["node"] == late.node)
     case, values = held_up(late)
     return {

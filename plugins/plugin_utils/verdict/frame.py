@@ -17,14 +17,14 @@ if t.TYPE_CHECKING:
     from ...module_utils.logs.rows import StepBlock
 
 
-# A count up to here is the same as a whole number and as a float.
+# Up to here, a float represents every whole number exactly.
 LARGEST_COUNT = 2**53
-# More than any sensor says, in any unit.
+# More than any sensor reads, in any unit.
 _LARGEST_READING = 1e18
 
 
 def without_extremes(statuses: Iterable[Status]) -> list[Status]:
-    """Return what is known of nodes without the settings that are larger than any count, or no number."""
+    """Return the statuses without settings that are not numbers or are larger than any count."""
     return [
         {
             **status,
@@ -41,7 +41,7 @@ def without_extremes(statuses: Iterable[Status]) -> list[Status]:
 
 
 def plain_samples(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield samples in which a reading that no sensor gives is not known."""
+    """Yield the samples with each impossible reading replaced by None."""
     for sample in samples:
         yield {**sample, "accelerators": [t.cast("t.Any", _plain(reading)) for reading in sample["accelerators"]]}
 
@@ -53,7 +53,7 @@ def _plain(reading: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-# Trainers compute what they print in no wider format.
+# Trainers print nothing that they computed in a wider format.
 _LARGEST = float(np.finfo(np.float32).max)
 # Seconds since 1970, until the year 2286.
 _LARGEST_OF = {"clock": 1e10}
@@ -63,8 +63,8 @@ _LARGEST_OF = {"clock": 1e10}
 class StepColumns:
     """Steps in their order, one row per attempt and step, as arrays of the same length.
 
-    ``left_out`` is the reason of the row's own not to count, else empty. ``printed`` tells which rows have a metric;
-    its value in ``metrics`` is NaN where they have not, and where NaN was printed.
+    ``left_out`` is the row's own reason not to count, else empty. ``printed`` tells which rows have a metric; its value
+    in ``metrics`` is NaN if the row lacks it, or if the log printed NaN.
     """
 
     attempt: np.ndarray
@@ -79,10 +79,10 @@ class StepColumns:
 
 
 def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
-    """Return the steps of step blocks. A value that float32 cannot hold is infinite, and a time that no calendar knows.
+    """Return the steps of step blocks. A value beyond float32 becomes infinite, as does an impossible time.
 
-    A step is read twice where the log repeats it, or where the run was followed again. Its later values count, but one
-    that the later row lacks, as its line was torn, is not lost.
+    A step is read twice where the log repeats it, or where the run was followed again. The later values count; a value
+    that only the earlier row has, because the later line was torn, is kept.
     """
     kept = list(blocks)
     sizes = [len(block["steps"]) for block in kept]
@@ -91,7 +91,7 @@ def columns_of(blocks: Iterable[StepBlock]) -> StepColumns:
     reason = np.repeat(np.array([block.get("left_out", "") for block in kept], dtype=object), sizes)
     order = np.lexsort((step, attempt))
     changes = (np.diff(attempt[order]) != 0) | (np.diff(step[order]) != 0)
-    # The row that each line becomes. Of lines that become the same one, what is assigned last stays.
+    # The row that each line becomes. If several lines become the same row, the last value stays.
     row = np.empty(step.size, dtype=np.int64)
     row[order] = np.cumsum(np.concatenate(([False], changes)))[: step.size]
     size = int(row.max()) + 1 if step.size else 0
@@ -138,9 +138,9 @@ def steps_frame(nodes: Iterable[NodePlan], steps: Steps, warmup_steps: int) -> p
     """Return one row per node, attempt and step: `STEP_COLUMNS`, and a float column per metric that was printed, and
     per name of `EVIDENCE`.
 
-    ``nodes`` are those of the plan, ``steps`` the steps by node name. A step is ``counted`` when it belongs to the
-    last attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its
-    own to be left out. ``left_out`` is the reason where it is not counted, else empty.
+    ``nodes`` are the plan's nodes, ``steps`` the steps by node name. A step is ``counted`` when it belongs to the last
+    attempt of its node, at least ``warmup_steps`` of that attempt came before it, and its row has no reason of its own
+    not to count. ``left_out`` is the reason if it is not counted, else empty.
     """
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     found = {metric for _node, own in with_steps for metric in own.metrics}
@@ -172,14 +172,14 @@ def _joined(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _left_out(own: StepColumns, warmup_steps: int) -> np.ndarray:
-    """Return why each row of a node is not counted, empty where it is."""
+    """Return why each row of a node is not counted, or an empty text if it is."""
     last = own.attempt == own.attempt[-1:]
     reasons = np.where(own.left_out == "", np.where(np.cumsum(last) <= warmup_steps, WARM_UP, ""), own.left_out)
     return np.where(last, reasons, EARLIER_ATTEMPT).astype(object)
 
 
 def rows_of_nodes(steps: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Return the places of each node's rows in a frame, in their order; nodes in the order in which they appear."""
+    """Return the positions of each node's rows in a frame, in order; nodes in order of appearance."""
     codes, nodes = pd.factorize(steps["node"])
     ends = np.cumsum(np.bincount(codes, minlength=len(nodes)))[:-1]
     return dict(zip(map(str, nodes), np.split(np.argsort(codes, kind="stable"), ends), strict=False))
@@ -207,8 +207,8 @@ def left_out_of(steps: pd.DataFrame) -> list[LeftOutSteps]:
 def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps, warmup_steps: int = 0) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite.
 
-    ``counted`` is that of the step in `steps_frame`, ``clock`` when the log says that the step ended, in seconds of its
-    own clock, and NaN where it does not.
+    ``counted`` is as in `steps_frame`. ``clock`` is the time at which the step ended, in seconds of the log's own
+    clock; NaN if the log does not show it.
     """
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     measured = [_measured(own, warmup_steps) for _node, own in with_steps]
@@ -223,7 +223,7 @@ def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps, warmup_s
 
 
 def _measured(own: StepColumns, warmup_steps: int) -> dict[str, np.ndarray]:
-    """Return what a node measured, step by step."""
+    """Return a node's measurements, step by step."""
     names = [name for name in own.metrics if name in METRICS]
     printed, values = (
         np.stack([columns[name] for name in names], axis=1) if names else np.empty((0, 0))

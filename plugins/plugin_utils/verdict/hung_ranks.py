@@ -12,17 +12,17 @@ from ...module_utils.node.contracts import RankSeen
 from ..contracts import Hang, Status
 from .missing_ranks import Late
 
-# proc(5); what sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
+# proc(5); a process that sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
 _HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
 _IN_KERNEL = {"D": "waits in the kernel"}
 _BUSY = 0.5
 _COMPARED_FRAMES = 3
-# Nodes of one job take each step together; a log may hold back what fits a buffer.
+# Nodes of one job take each step together; a log may lag by one buffer.
 _MOST_AHEAD = 1000
 
 
 class Lagging(t.NamedTuple):
-    """The node, its rank where that is known, and the evidence as a sentence."""
+    """The node, its rank if known, and the evidence as a sentence."""
 
     node: str
     rank: int | None
@@ -35,7 +35,7 @@ class _Seen(t.NamedTuple):
 
 
 def lagging(statuses: Iterable[Status], goal: int | None = None) -> Lagging | None:
-    """Return which rank or node holds up the others, or None if what was seen of the nodes does not show it.
+    """Return which rank or node holds up the others, or None if the nodes' statuses do not show it.
 
     ``goal`` is the last step of the run, None if unknown.
     """
@@ -51,9 +51,9 @@ def lagging(statuses: Iterable[Status], goal: int | None = None) -> Lagging | No
 
 
 def _behind(statuses: Sequence[Status], goal: int | None) -> Lagging | None:
-    """Return the node whose log is steps behind those of all others, where each node prints steps.
+    """Return the node whose log is steps behind all other logs, if each node prints steps.
 
-    What a log says of steps that cannot have been taken shows nothing.
+    Impossible step numbers in a log show nothing.
     """
     steps = {status["node"]: status["steps"]["last_step"] for status in statuses}
     known = {node: step for node, step in steps.items() if step is not None and (goal is None or step <= goal)}
@@ -76,7 +76,7 @@ def _odd_state(seen: Sequence[_Seen], states: Mapping[str, str]) -> Lagging | No
 
 def _odd_stack(seen: Sequence[_Seen]) -> Lagging | None:
     known = [one for one in seen if one.rank["stack"]]
-    # Without their lines: ranks that wait in one loop may be on different lines of it.
+    # Without line numbers: ranks that wait in one loop may be on different lines of it.
     odd, most = _minority(
         known, lambda one: tuple(frame.rpartition(":")[0] for frame in _frames(one)[:_COMPARED_FRAMES])
     )
@@ -121,7 +121,7 @@ _PREFIX = "NCCL RAS: "
 def unresponsive(hangs: Iterable[Hang], nodes: Mapping[str, str]) -> tuple[Late | None, list[str]]:
     """Return the process that does not answer, if all that do not are on one node, and the report as evidence.
 
-    ``nodes`` are the names of nodes by their addresses; of other addresses nothing is known.
+    ``nodes`` are the names of nodes by their addresses; other addresses are ignored.
     """
     report = next((hang["ras"] for hang in hangs if hang["ras"]), [])
     found: dict[str, set[str]] = {}

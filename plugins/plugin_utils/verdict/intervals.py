@@ -16,7 +16,7 @@ _MOST = 0.97
 
 
 class Noise(t.NamedTuple):
-    """The autocorrelation of neighbours and the standard deviation of noise around what is smooth."""
+    """The autocorrelation of neighbours and the standard deviation of the noise around a smooth curve."""
 
     rho: float
     deviation: float
@@ -25,8 +25,8 @@ class Noise(t.NamedTuple):
 def noise_of(values: np.ndarray, degree: int) -> Noise:
     """Return the noise of values around the polynomial of a degree that fits them best.
 
-    The estimate of ``rho`` from few values is too small (Marriott and Pope 1954, Kendall 1954): what it lacks is added,
-    (1 + 3 rho) / n for a level, and as much again for each degree. Negative ones are taken for none.
+    The estimate of ``rho`` from few values is too small (Marriott and Pope 1954, Kendall 1954), so its bias is added:
+    (1 + 3 rho) / n for a level, and as much again for each degree. A negative estimate counts as 0.
     """
     size = values.size
     place = np.linspace(-1.0, 1.0, size)
@@ -37,7 +37,7 @@ def noise_of(values: np.ndarray, degree: int) -> Noise:
     lag = float(residual[1:] @ residual[:-1]) / power
     bias = (degree + 1) / size
     rho = min(_MOST, max(0.0, (lag + bias) / max(1.0 - 3.0 * bias, 0.1)))
-    # The fit takes with it what is slow in the noise; what is new in each value it leaves.
+    # The fit absorbs the slow part of the noise, and leaves the new part of each value.
     new = residual[1:] - rho * residual[:-1]
     innovation = float(new @ new) / max(1, size - degree - 2)
     return Noise(rho, float(np.sqrt(innovation / (1.0 - rho**2))))
@@ -46,8 +46,8 @@ def noise_of(values: np.ndarray, degree: int) -> Noise:
 def correlation_of_neighbours(values: np.ndarray) -> float:
     """Return the autocorrelation of neighbours, estimated from their ranks so that a few outliers do not change it.
 
-    The bias of few values is corrected as in `noise_of`; a negative correlation counts as none. Of normal values, ranks
-    correlate with r = 6 / π × arcsin(rho / 2).
+    The bias of few values is corrected as in `noise_of`; a negative correlation counts as none. The ranks of normal
+    values correlate with r = 6 / π × arcsin(rho / 2).
     """
     size = values.size
     _unique, place, times = np.unique(values, return_inverse=True, return_counts=True)
@@ -76,7 +76,8 @@ def effective_size(size: int, rho: float) -> float:
 def effective_size_of_median(size: int, rho: float) -> float:
     """Return how many independent values say as much about a median as these correlated ones: at least 1.
 
-    On which side of the median neighbours lie correlates less than they do: 2 / π × arcsin(rho) for normal values.
+    The sides of the median on which neighbours lie correlate less than their values: 2 / π × arcsin(rho) for normal
+    values.
     """
     return _effective_size(size, lambda lags: 2.0 / np.pi * np.arcsin(rho**lags)) if rho > 0.0 else float(size)
 
@@ -102,10 +103,10 @@ METHOD = (
     "steps correlate by 0 to 0.3, 89 to 96 % if they correlate by 0.5, and fewer beyond (benchmarks/coverage.py)"
 )
 
-# The median absolute deviation of normal values is so much of their standard deviation.
+# The ratio of the median absolute deviation to the standard deviation, for normal values.
 _MAD_OF_NORMAL = 0.6744897501960817
 
-# The true median is no further from that of so many values, or more, than so many of their robust deviations.
+# From so many values on, the true median is within so many robust deviations of their median.
 _MIN_OF_OUTLIERS, _FAR = 8, 8.0
 
 
@@ -117,8 +118,8 @@ def robust_deviation(values: np.ndarray) -> float:
 def median_interval(values: np.ndarray) -> Interval | None:
     """Return ``low`` and ``high`` end of the interval of the median of finite values in their order; None for < 5.
 
-    It is that of `sign_interval`, except that a few outliers far from all other values do not become an end, unless
-    they make a second level.
+    It is the interval of `sign_interval`, except that a few outliers far from all other values do not become an end,
+    unless they form a second level.
     """
     interval = sign_interval(values, CONFIDENCE)
     if interval is None or values.size < _MIN_OF_OUTLIERS:
@@ -133,8 +134,8 @@ def sign_interval(values: np.ndarray, confidence: float) -> Interval | None:
     """Return the interval of the median of finite values in their order by the sign test; None for fewer than 5.
 
     The ends are order statistics: for n independent values, how many are below the true median has a binomial
-    distribution, whatever the distribution of the values (Thompson 1936). Of correlated values as many are taken as say
-    the same about the median, and the places in the sample are scaled.
+    distribution, whatever the distribution of the values (Thompson 1936). Correlated values count as the number of
+    independent values that say as much about the median, and the places in the sample are scaled accordingly.
     """
     size = values.size
     if size < MIN_OF_INTERVAL:
@@ -154,7 +155,7 @@ def mean_interval(values: np.ndarray) -> Interval | None:
     # Few values that rise by chance look fully correlated.
     rho = min(correlation_of_neighbours(values), 1.0 - 2.0 / size)
     worth = effective_size(size, rho)
-    # What varies slowly moves the mean of the sample along with its values: they deviate less from it.
+    # Slow variation moves the sample's mean along with its values, so they deviate less from it.
     variance = float(values.var()) / max(1.0 - 1.0 / worth, 0.1)
     half = float(stdtrit(max(1.0, worth - 1.0), (1.0 + CONFIDENCE) / 2.0)) * float(np.sqrt(variance / worth))
     mean = float(values.mean())
@@ -164,8 +165,8 @@ def mean_interval(values: np.ndarray) -> Interval | None:
 def _depth(worth: float, outside: float) -> float:
     """Return the place, from 1 on and between two values, of what is above the true median with this chance.
 
-    A place below 1 means that so few independent values have none. Between two places the interpolation is that of
-    Hettmansperger and Sheather (1986), as linear interpolation makes intervals too wide.
+    A place below 1 means that there are too few independent values. Between two places, the interpolation follows
+    Hettmansperger and Sheather (1986), because linear interpolation makes intervals too wide.
     """
 
     def above(place: float) -> float:
@@ -174,7 +175,7 @@ def _depth(worth: float, outside: float) -> float:
     middle = (worth + 1.0) / 2.0
     if above(middle) <= outside:
         return middle
-    # Halved until a double has no more digits: to import scipy.optimize takes longer than judging a run.
+    # Bisect to the precision of a double: importing scipy.optimize takes longer than judging a run.
     low, place = 0.0, middle
     while low < (half := (low + place) / 2.0) < place:
         low, place = (half, place) if above(half) <= outside else (low, half)

@@ -18,13 +18,13 @@ if t.TYPE_CHECKING:
 
     from .seen import Seen
 
-# More than this part of the steps is no torn line any more.
+# If more than this fraction of the steps is missing, torn lines are not the cause.
 _TORN = 0.005
-# Some rates are printed from the third step on, or not where a checkpoint is written, which is every so many steps.
+# Some trainers print rates from the third step on, or not when they write a checkpoint, which is every so many steps.
 _MOST_MISSING, _LEAST_APART = 0.1, 8
-# What every process of a job prints in its lines, or none.
+# Either every process of a job prints these in its lines, or none does.
 _OF_EACH_NODE = ("step_time_ms", "tflops_per_gpu", "tokens_per_sec_per_gpu", "tokens_with_loss", "clock")
-# What a trainer prints in each line or in none.
+# A trainer prints these in each line or in none.
 _NOT_IN_EACH = ("loss", "skipped_iterations", "sequences_per_sec", OTHER_FIELDS)
 _OF_EACH_STEP = tuple(name for name in (*METRICS, *EVIDENCE) if name not in _NOT_IN_EACH)
 
@@ -32,8 +32,8 @@ _OF_EACH_STEP = tuple(name for name in (*METRICS, *EVIDENCE) if name not in _NOT
 def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     """Note steps of the last attempt that are missing in a log, and steps without a loss or a judged metric.
 
-    A training that resumed from a checkpoint, or restarted, begins at that step. A NaN loss is not missing, and
-    skipped iterations have none.
+    A training that resumed from a checkpoint, or restarted, begins at that step. A NaN loss is not missing, and skipped
+    iterations have no loss.
     """
     plan, grammar = seen.plan, seen.grammar
     nan = seen.records.loc[seen.records["value"].isna(), ["node", "metric", "step"]]
@@ -67,7 +67,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         counting = rows["counted"].to_numpy() & ~skipped
         for metric in looked_at:
             absent = np.isnan(_column(rows, metric)[counting])
-            # The clock of bars is that of the first epoch.
+            # Progress bars show the clock of the first epoch only.
             if absent.all() or not absent.any() or (metric == "clock" and grammar.bars):
                 continue
             absent &= ~np.isin(found[counting], _steps_of(nan_steps, node, metric))
@@ -77,7 +77,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note values that no step line of one node of a job shows although those of another node do."""
+    """Note values that another node's step lines show, but none of this node's."""
     for metric in _OF_EACH_NODE:
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
         first = next((node for node, says in said.items() if says), None)
@@ -86,7 +86,7 @@ def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons
 
 
 def _column(rows: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the values of a metric, all NaN where no row has it. Of many nodes a frame each takes 10 times as long."""
+    """Return the values of a metric, all NaN if no row has it; for many nodes, a frame each takes 10 times as long."""
     return rows[name].to_numpy() if name in rows else np.full(len(rows), np.nan)
 
 
@@ -120,7 +120,7 @@ def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -
 
 def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reasons: Reasons) -> None:
     """Note a log whose only training begins before the checkpoint from which it resumed."""
-    # Checkpoints of trainers that count from 0 may have the number of the next step.
+    # Trainers that count from 0 may number a checkpoint by the next step.
     if due is not None and begun < due - 1 + first_step:
         case = "before_checkpoint"
         reasons.argue(INCONCLUSIVE, "other_log", node, case=case, resumed=due - 1, first_step=begun)

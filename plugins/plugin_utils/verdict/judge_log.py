@@ -23,12 +23,12 @@ if t.TYPE_CHECKING:
 
 # Clocks are set now and then, by less than this.
 _CLOCK_IS_SET = 2.0
-# No place on earth is further from the controller's time than this, nor is a log written longer after.
+# No time zone is further from the controller's than this, and no log is written later than this.
 _ZONES = 14 * 3600.0 + 600.0
 _FIRST_ABSOLUTE = seconds_of(b"%d-01-01 00:00:00" % (NO_YEAR + 1))
 # Stamps without a year jump further at New Year.
 _NEW_YEAR = 300 * 86400.0
-# Processes of one job print a step within so many seconds, but for a few of them.
+# Processes of one job print a step within so many seconds of each other, except for this share of steps.
 _TOGETHER, _MOST_APART = 60.0, 0.05
 # Time zones are whole quarters of an hour apart.
 _ZONE = 900.0
@@ -101,7 +101,7 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
 def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
     """Note nodes that were in a different job: in another communicator of all ranks, or at another time."""
     ranks = seen.workload["gpus"] if seen.workload else 0
-    # That of all ranks is made first.
+    # The communicator of all ranks is created first.
     named = {
         status["node"]: found for status in seen.statuses if (found := next(communicators(status["trainer"]), None))
     }
@@ -144,7 +144,7 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
 
 
 def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reasons: Reasons) -> None:
-    """Note a log whose rank says the date of another day than the steps of its job were taken at."""
+    """Note a log with a date of another day than the job's steps."""
     first = min((float(clock.min()) for clock in stamped.values() if len(clock)), default=0.0)
     last = max((float(clock.max()) for clock in stamped.values() if len(clock)), default=0.0)
     if first < _FIRST_ABSOLUTE:
@@ -172,13 +172,13 @@ def _judge_same_checkpoint(statuses: list[Status], reasons: Reasons) -> None:
 
 
 def communicators(trainer: Trainer) -> Iterator[tuple[int, str]]:
-    """Yield the size and the name of each communicator of NCCL in the log of a node, in their order."""
+    """Yield the size and the name of each NCCL communicator in a node's log, in order."""
     found = (re.fullmatch(r"NCCL rank \d+ of (\d+) of (\w+)", text) for text in trainer["ranks"])
     return ((int(match[1]), match[2]) for match in found if match)
 
 
 def _chance_of(rows: pd.DataFrame) -> float:
-    """Return how likely another node has the same times by chance, drawing each as often as it occurs.
+    """Return the chance that another node has the same times, drawing each time as often as it occurs.
 
     Timestamps with fractions of a second identify one process.
     """
@@ -189,7 +189,7 @@ def _chance_of(rows: pd.DataFrame) -> float:
 
 
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, ranks: str, reasons: Reasons) -> None:
-    """Note a node that shares with another one its ``ranks``, or else its steps."""
+    """Note a node that shares its ``ranks``, or else its steps, with another node."""
     first = owner.setdefault(what, node)
     if first != node and ranks:
         reasons.argue(INCONCLUSIVE, "same_log", node, case="ranks", other=first, ranks=ranks)
@@ -198,7 +198,7 @@ def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, ranks: str, rea
 
 
 def judge_one_run(seen: Seen, reasons: Reasons) -> None:
-    """Note logs that hold more than one run, or lines that are out of order."""
+    """Note logs that contain more than one run, or lines that are out of order."""
     for status in seen.statuses:
         node, conflicts = status["node"], status["steps"]["conflicts"]
         if conflicts:
@@ -231,9 +231,9 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
     clock, before = (_stamps(one) for one in (rows, earlier))
     if before.size and clock.size:
         clock = np.concatenate(([before.max()], clock))
-    # Behind the latest stamp before, as many small steps back are a large one.
+    # Compare with the latest earlier stamp, because many small steps back add up to a large one.
     worst = float((clock - np.maximum.accumulate(clock)).min()) if clock.size else 0.0
-    # Stamps without a year go back far at New Year.
+    # Stamps without a year jump far back at New Year.
     tells_year = bool(clock.size) and clock[0] > _FIRST_ABSOLUTE
     if worst < -_CLOCK_IS_SET and (tells_year or worst > -_NEW_YEAR):
         reasons.argue(INCONCLUSIVE, "clock_back", node, seconds=-worst)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened to the machines of a run, as measured on them: the second rank of evidence.
+"""Faults of a run's machines, measured on them: the second level of evidence.
 
-Nothing that a log says is looked at here. What ended a rank or takes a node out of service fails the run, even if it
-trained to its end; what was contained, corrected or recovered is a note for the owner of the node. Which is which is a
-table: `module_utils.node.machine_facts` for what the kernel says, `MEASURED` for counters, links and sensors.
+These checks do not read the training logs. A fault that ended a rank or takes a node out of service fails the run, even
+if the run trained to its end. A fault that was contained, corrected or recovered is a note for the owner of the node.
+Two tables tell them apart: `module_utils.node.machine_facts` for kernel messages, `MEASURED` for counters, links and
+sensors.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Details = list[dict[str, t.Any]]
 
 
 class Measured(t.NamedTuple):
-    """Something that is measured on a node: its effect, and the source that says so; `text.machine` has its words."""
+    """A measurement on a node: its effect, and the source for that effect; `text.machine` has its words."""
 
     effect: str
     source: str
@@ -49,17 +50,17 @@ MEASURED = {
     "thermal": Measured("note", "NVML, nvmlClocksEventReasons: HW and SW thermal slowdown"),
     "power_brake": Measured("note", "NVML, nvmlClocksEventReasons: HW power brake slowdown"),
 }
-# What corrupts or loses packets. Congestion (ECN, CNP, discards, waits) is on the page alone: it is how networks work.
+# Counters of corrupt or lost packets. Congestion (ECN, CNP, discards, waits) is normal, and only shown on the page.
 _ERRORS = re.compile(
     "symbol_error|link_integrity|port_rcv_errors|phy_errors|crc_errors|retry_exc|max_retry_exceeded|unrecoverable_err"
 )
-# Of the reasons that samples give for a lower clock.
+# The reasons for a lower clock that count as faults.
 _SLOWED = {"thermal": "thermal", "power brake": "power_brake"}
 _NAMED = 4
 
 
 def judge_machine(seen: Seen, reasons: Reasons) -> None:
-    """Note what happened to the machines: a reason for what fails a run, one for each node, and notes for the rest."""
+    """Note the machines' faults: a reason for each node with a fault that fails the run, and notes for the rest."""
     notes: dict[str, dict[str, Details]] = {}
     for status in seen.statuses:
         node = status["node"]
@@ -74,9 +75,9 @@ def judge_machine(seen: Seen, reasons: Reasons) -> None:
 
 
 def first_of_machine(seen: Seen) -> FirstFailure | None:
-    """Return the first machine that failed, in the form of `first_failure`, or None where none did.
+    """Return the first machine that failed, in the form of `first_failure`, or None if none did.
 
-    What was measured comes after what the kernel said, as nobody knows when it happened.
+    Measured faults come after kernel messages, because their time is unknown.
     """
     failed = [(math.inf, _measured_failure(node, name, details)) for node, name, details in _failed_by_measure(seen)]
     said = [
@@ -131,7 +132,7 @@ def _facts_of(machine: Machine) -> list[MachineFact]:
 
 
 def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
-    """Yield name, effect and details of each fact of a node's kernel log: a fact of two devices comes twice."""
+    """Yield name, effect and details of each fact in a node's kernel log; a fact about two devices comes twice."""
     for fact in _facts_of(status["machine"]):
         detail = {
             "device": fact["device"],
@@ -144,7 +145,7 @@ def _kernel_facts(seen: Seen, status: Status) -> Iterable[tuple[str, str, Detail
 
 
 def _measured(seen: Seen, status: Status) -> Iterable[tuple[str, str, Details]]:
-    """Yield name, effect and details of what was measured on a node."""
+    """Yield name, effect and details of each fault measured on a node."""
     node, machine = status["node"], status["machine"]
     found = {**_of_network(seen, node, machine), **_of_accelerators(seen.accelerators.get(node))}
     changes = machine["changes"]
@@ -187,7 +188,7 @@ def _of_accelerators(seen: AcceleratorsSeen | None) -> dict[str, Details]:
 
 
 def _note(seen: Seen, name: str, by_node: Mapping[str, Details], reasons: Reasons) -> None:
-    """Note what happened to some nodes: of one with its details, of several with their names alone."""
+    """Note a fault of some nodes: with details for one node, with the names alone for several."""
     if len(by_node) == 1:
         ((node, details),) = by_node.items()
         lines = next((_lines(status["machine"], name) for status in seen.statuses if status["node"] == node), [])

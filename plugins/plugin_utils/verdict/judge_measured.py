@@ -22,17 +22,17 @@ if t.TYPE_CHECKING:
 
     from .seen import Seen
 
-# The largest vocabulary in use, for logs that do not say theirs.
+# The largest vocabulary in use, for logs that do not print theirs.
 _VOCABULARY = 300_000.0
 # A model that has learned nothing guesses: the logarithm of the vocabulary, and somewhat more as it is initialized.
 _WORSE_THAN_GUESSING = 2.0
-# A loss so many times that of its neighbours is a spike, and so many times its lowest has diverged.
+# A loss of so many times its neighbours is a spike; a loss of so many times its lowest value has diverged.
 _SPIKE, _NEIGHBOURS = 1.5, 7
-# The last loss, which none after it shows to have come back, has jumped where it is so many times those of the fifth
-# before it, and above all of them by so many times what they are apart. Small losses are made of few digits.
+# No later loss shows whether the last one recovers. It has jumped if it is so many times the losses of the fifth before
+# it, and above all of them by so many times their range. Small losses have few digits.
 _LAST_JUMP, _TIMES_APART, _LEAST_JUMP = 1.2, 3.0, 0.2
 _DIVERGED = 1.5
-# No accelerator has so many TFLOP/s, in whatever precision.
+# No accelerator has so many TFLOP/s, whatever the precision.
 _PEAK_OF_NONE = 20_000.0
 # TFLOP/s may have one decimal: below this, 0.0 may be one of them.
 _ROUNDED_TO_NONE = 1.0
@@ -58,8 +58,8 @@ def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, LossTrend]:
 def judge_loss(seen: Seen, reasons: Reasons) -> None:
     """Note how the loss ends: once for one job, and for each of several.
 
-    A rising loss fails. A flat loss leaves open whether anything was learned, in a training of 20 steps or more from
-    the start; in a shorter training, and in one that resumed from a checkpoint, it is only reported.
+    A rising loss fails. In a training of 20 steps or more from the start, a flat loss leaves open whether anything was
+    learned. In a shorter training, or one that resumed from a checkpoint, it is only reported.
     """
     attempts, trends = seen.attempts, seen.trends
     chosen = list(trends)
@@ -93,7 +93,7 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
 
 
 def _change_of(trend: LossTrend) -> dict[str, t.Any]:
-    """Return by how much the last fifth differs from what it is compared with, as exact as its interval supports."""
+    """Return the difference of the last fifth from its reference, with as many digits as its interval supports."""
     change, interval = trend["change"], trend["interval"]
     if change is None or interval is None:
         return {}
@@ -130,7 +130,7 @@ def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary:
     elif _jumps_at_end(values):
         last = {"step": int(steps[-1]), "loss": float(values[-1])}
         reasons.argue(INCONCLUSIVE, "loss_spike", node, case="last_step", **last)
-    # As many losses as at the end: with small batches a single one is far below its neighbours.
+    # A window as long as the end: with small batches a single loss may be far below its neighbours.
     lowest = float(np.median(np.lib.stride_tricks.sliding_window_view(values, fifth), axis=1).min())
     if trend["direction"] != RISING and end > _DIVERGED * lowest and end - lowest > _DIVERGED - 1:
         reasons.argue(FAIL, "loss_rises", node, case="diverged", end=end, lowest=lowest, trend=trend)
@@ -168,7 +168,7 @@ def _jumps_at_end(values: np.ndarray) -> bool:
 
 
 def _judge_agreement(name: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes of one job that print different numbers for a step, although these are of the whole batch."""
+    """Note nodes of one job that print different numbers for a step, although the numbers describe the whole batch."""
     first, *others = printing or [""]
     for node in others:
         steps, own, its = np.intersect1d(
@@ -186,7 +186,7 @@ def _judge_agreement(name: str, printing: Mapping[str, pd.DataFrame], reasons: R
 
 
 def judge_physics(seen: Seen, reasons: Reasons) -> None:
-    """Note where the median of a node exceeds the peak of its accelerators, or of any if theirs is unknown."""
+    """Note each node whose median exceeds its accelerators' peak, or if that is unknown, any accelerator's peak."""
     workload = seen.workload
     peak = workload and workload["peak_tflops_per_gpu"]
     for node, found in seen.by_node.items():

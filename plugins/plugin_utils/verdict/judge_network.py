@@ -24,18 +24,19 @@ if t.TYPE_CHECKING:
     from ..contracts import Statistics
 
 _TCP = "NET/Socket"
-# Trainers print TFLOP/s for the ranks that they see, so that a node alone shows as many times more as there are nodes.
-# They count FLOPs in ways that differ by less than this.
+# Trainers print TFLOP/s for the ranks that they see, so a node that trains alone prints the true value times the number
+# of nodes. Their ways of counting FLOPs differ by less than this factor.
 _SURELY_MORE = 1.6
-# A device that sent less than this share of the median of a node's devices.
+# A device is idle if it sent less than this share of the median of the node's devices.
 _IDLE = 0.5
 
 
 def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
     """Note whether a job that is planned with RDMA used it.
 
-    Two sources say so: the counters of the RDMA ports, which hold at least what the training has to exchange, and NCCL
-    in the log. TCP in the log of a node fails the run; a node of which neither source says anything leaves it open.
+    There are two sources: the counters of the RDMA ports, which must show at least the traffic that the training needs,
+    and NCCL's lines in the log. TCP in a node's log fails the run; a node without either source leaves the verdict
+    open.
     """
     if not is_asked(plan):
         return
@@ -84,7 +85,7 @@ def _judge_unproven(
     traffic_of: Mapping[str, RdmaTraffic],
     reasons: Reasons,
 ) -> None:
-    """Note the nodes of which no source says that they used RDMA."""
+    """Note the nodes for which no source shows that they used RDMA."""
     nodes = [status["node"] for status in statuses]
     proven = [node for node in nodes if node in networks_of or (node in traffic_of and traffic_of[node].suffices)]
     unproven = [node for node in nodes if node not in proven]
@@ -120,7 +121,7 @@ def is_asked(plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class RdmaTraffic:
-    """What the RDMA devices that the plan names sent on a node during a run, in bytes, and what they had to at least.
+    """The bytes that a node's planned RDMA devices sent during a run, and the least that they had to send.
 
     ``idle`` are the devices that sent less than half of the median.
     """
@@ -130,12 +131,12 @@ class RdmaTraffic:
 
     @property
     def sent(self) -> int:
-        """Return what all of them sent."""
+        """Return the bytes that all devices sent."""
         return sum(self.by_device.values())
 
     @property
     def suffices(self) -> bool:
-        """Return whether that is at least what the training has to exchange."""
+        """Return whether the devices sent at least the bytes that the training has to exchange."""
         return self.sent >= self.least > 0
 
     @property
@@ -148,10 +149,10 @@ class RdmaTraffic:
 def rdma_traffic(
     plan: Plan, node: str, traffic: Mapping[str, Traffic], attempts: Mapping[str, pd.DataFrame]
 ) -> RdmaTraffic | None:
-    """Return what the RDMA devices of a node sent; None if they have no counters, or no step is known.
+    """Return the traffic of a node's RDMA devices; None if they have no counters, or no step is known.
 
-    ``traffic`` is by port. ``attempts`` are the steps of the nodes' last attempts: what was sent in earlier
-    ones comes on top.
+    ``traffic`` is by port. ``attempts`` are the steps of the nodes' last attempts: the counters also include earlier
+    attempts.
     """
     wanted = next((devices_of(one) for one in plan["nodes"] if one["node"] == node), device_names(None))
     by_device: dict[str, int] = {}
@@ -177,7 +178,7 @@ def judge_world(
 ) -> None:
     """Note where nodes of one job trained alone: each sees fewer ranks than the job has.
 
-    If no trainer says how many ranks it sees, steps on several nodes show it, if only the last rank prints steps.
+    If no trainer prints its number of ranks, steps on several nodes show it for trainers whose last rank alone prints.
     """
     nodes, workload = len(plan["nodes"]), plan.get("workload")
     if plan["mode"] != "multi_node" or nodes < 2 or not workload:
@@ -199,7 +200,7 @@ def judge_world(
 
 
 def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
-    """Note a node whose first communicator of NCCL has more ranks than the job: parts of a job have fewer."""
+    """Note a node whose first NCCL communicator has more ranks than the job; parts of a job have fewer."""
     for size, _name in communicators(status["trainer"]):
         if size > ranks:
             reasons.argue(FAIL, "world_size", status["node"], case="nccl", world_size=size, ranks=ranks)

@@ -18,18 +18,18 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
 
-# Models are counted with one embedding table or two, and with their vocabulary padded or not.
+# Trainers count one embedding table or two, and the vocabulary with or without padding.
 _MODEL_COUNTED_OTHERWISE = 1.5
-# Trainers print billions of parameters and TFLOPs of a step with two digits behind the point.
+# Trainers print billions of parameters and TFLOPs of a step with two decimals.
 _LEAST_BILLIONS, _LEAST_TFLOPS = 0.05, 1.0
-# Printed rates and times are rounded, and each is taken at another moment.
+# Printed rates and times are rounded, and measured at different moments.
 _RATE_TOLERANCE = 0.05
 _PARALLEL = ("tensor_parallelism", "pipeline_parallelism", "data_parallelism", "context_parallelism")
 _SPLIT_BY = ("tensor_parallelism", "pipeline_parallelism", "expert_parallelism")
 
 
 def judge_parameters(plan: Plan, node: str, trainer: Trainer, agrees: list[str], reasons: Reasons) -> None:
-    """Note a model whose size is not the planned one, which CPUs could not train."""
+    """Note a model of another size than planned, unless CPUs train: they could not train the planned one."""
     workload, settings = plan.get("workload"), trainer["settings"]
     planned = (workload.get("parameters") or 0) / 1e9 if workload else 0.0
     if plan.get("rehearsal") or planned < _LEAST_BILLIONS:
@@ -76,21 +76,21 @@ def judge_flops_of_step(node: str, trainer: Trainer, rows: pd.DataFrame, agrees:
         agrees.append(f"{made:.6g} TFLOPs in a step")
 
 
-# Of fewer steps no rate is usual; TFLOP/s may have one decimal.
+# Fewer steps do not show the usual rate; TFLOP/s may have one decimal.
 _MIN_OF_RATES, _DIGIT_OF_FLOPS = 5, 0.1
-# FLOPs of causal attention, for each layer, hidden size and token of a sequence; and how far trainers' counts differ.
+# FLOPs of causal attention per layer, hidden size and token of a sequence; and how far trainers' counts differ.
 _ATTENTION, _COUNTED_OTHERWISE = 6.0, 1.25
-# Bars show three digits of the consumed samples, which a training goes on to count where it resumed.
+# Bars show three digits of the consumed samples, and a resumed training continues the earlier count.
 _LEAST_GROWTH = 0.2
-# NxDT's throughput is a mean of 10 steps, at first with the compilation: of so many rows most are without it.
+# NxDT's throughput is a mean of 10 steps, and the first means include the compilation: most of so many rows do not.
 _ROWS_AFTER_START = 25
 _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
-# Time stamps may be whole seconds, which the median of overlapping stretches evens out.
+# Time stamps may be whole seconds: the median of overlapping stretches evens that out.
 _STRETCH_SECONDS, _LEAST_STRETCH_SECONDS, _STRETCHES, _TOO_LONG = 10.0, 4.0, 4, 1.25
 
 
 def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
-    """Compare tokens/s × step time with the tokens of a GPU in a step; what agrees goes to ``agrees``, in words."""
+    """Compare tokens/s × step time with the tokens per GPU and step; add a match to ``agrees``, in words."""
     if not {"tokens_per_sec_per_gpu", "step_time_ms"} <= set(rows.columns):
         return
     products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]].dropna().to_numpy()
@@ -107,7 +107,7 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
 
 
 def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
-    """Note TFLOP/s that do not fit the step times, as each sequence takes the same FLOPs, or a known model."""
+    """Note TFLOP/s that do not fit the step times (each sequence takes the same FLOPs) or a known model."""
     flops, digit = _flops_of_steps(rows)
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
@@ -149,7 +149,7 @@ def _judge_model_flops(
 ) -> None:
     """Note TFLOP/s that do not fit the planned model.
 
-    Trainers count attention as causal, as the plan does, or over the whole matrix, which doubles it.
+    Trainers count either causal attention, like the plan, or the whole matrix, which doubles it.
     """
     least, tokens = workload["model_flops_per_token"], workload["tokens_per_step"]
     if least and tokens:
@@ -194,7 +194,7 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
 
 
 def _samples_of_step(rows: pd.DataFrame) -> float | None:
-    """Return how many samples a step consumes by the growth of the samples, None if too few of their digits change."""
+    """Return how many samples a step consumes, from the growth of their count; None if too few digits change."""
     if "consumed_samples" not in rows:
         return None
     counting = rows[["step", "consumed_samples"]].dropna().to_numpy(float)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the steps have numbers that a training can have, updated the weights, and are enough."""
+"""Whether the steps have plausible numbers, updated the weights, and are enough."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if t.TYPE_CHECKING:
     from .seen import Seen
 
 
-# What each has to be above. A loss scale below the smallest half-precision number scales no loss that is one.
+# Lower bounds. A loss scale below the smallest half-precision number scales every loss to zero.
 _ABOVE = {"loss_scale": 2.0**-24, "parameter_norm": 0.0, "tokens_with_loss": 0.0}
-# With a larger one the weights are forgotten in a step.
+# A larger one overwrites the weights in a single step.
 _LARGEST_LEARNING_RATE = 1.0
 
 
 def judge_finite(seen: Seen, reasons: Reasons) -> None:
-    """Note NaN and infinite values of the last attempt, except in skipped iterations, and what it counts as NaN."""
+    """Note NaN and infinite values of the last attempt, except in skipped iterations, and its NaN iterations."""
     steps, records = seen.steps, seen.records
     last_attempts = steps.groupby("node", sort=False)["attempt"].max()
     last = records[records["attempt"] == records["node"].map(last_attempts)]
@@ -70,7 +70,7 @@ def _without_skipped(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def _groups(rows: pd.DataFrame, *by: str) -> Iterable[tuple[tuple[t.Any, ...], pd.DataFrame]]:
-    """Return the groups of rows, in the order of the rows; mostly there are none, which pandas takes long to say."""
+    """Return the groups of rows, in the order of the rows; avoids pandas if there are none, because it is slow."""
     return () if rows.empty else rows.groupby(list(by), sort=False)
 
 
@@ -151,11 +151,11 @@ def _judge_warm_up(seen: Seen, reasons: Reasons) -> None:
     reasons.argue(INCONCLUSIVE, "long_warm_up", case=case, warm_up=warm_up.steps, steps=most, apart=warm_up.apart)
 
 
-# The lines of several ranks in one log tear some.
+# If several ranks write to one log, some lines are torn.
 _TORN = 0.005
 # A schedule may begin and end with a learning rate of 0, for so many of the steps at most.
 _MOST_IDLE = 0.1
-# Less than this moves no weight: float32 has seven digits.
+# A smaller update moves no weight: float32 has seven digits.
 _NOTHING = 1e-12
 _NEEDED = ("learning_rate", "grad_norm")
 # A search for a loss scale skips few of the steps after the warm-up.
@@ -163,11 +163,11 @@ _MOST_SEARCHED = 0.05
 
 
 def judge_skipped(seen: Seen, reasons: Reasons) -> None:
-    """Note iterations that were skipped after the warm-up, unless they search a loss scale, and a skipped last one.
+    """Note iterations skipped after the warm-up, unless they search a loss scale, and a skipped last iteration.
 
-    A line that should say how many were skipped but does not leaves that open. A search shows in a lower loss scale
-    after the skipped iteration, or after the next one. Before the first loss it is a warm-up, however long: FP16 begins
-    with a scale of 2^32, and mostly takes some 16 skips. Steps that moved no weight are noted as well.
+    A line without the expected count of skipped iterations leaves the verdict open. A search shows as a lower loss
+    scale after the skipped iteration, or after the next one. Before the first loss, a search counts as warm-up, however
+    long: FP16 begins with a scale of 2^32, and mostly takes some 16 skips. Steps that moved no weight are noted, too.
     """
     allowed = seen.plan.get("max_skipped", 0)
     always_printed = "skipped_iterations" in seen.grammar.each_line
@@ -212,7 +212,7 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     updates = counting["updates"].to_numpy()
     steps = int(np.ptp(counting["step"])) if len(counting) > 1 else 0
     done = float(updates[-1] - updates[0]) if steps and np.isfinite(updates).all() else math.nan
-    # Bars show three digits, of the step before now and then.
+    # Bars show three digits, and now and then still those of the previous step.
     allowed = 2.0 + 0.01 * float(updates[-1]) if steps else 0.0
     if steps and not done >= (1 - _MOST_IDLE) * steps - allowed:
         values = {"metric": "updates", "steps": steps, "updates": done}
@@ -223,7 +223,7 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
 
 
 def _skipped(rows: pd.DataFrame) -> np.ndarray:
-    """Return how many iterations each row skipped; judge_finite reports what is no number."""
+    """Return how many iterations each row skipped; `judge_finite` reports counts that are not numbers."""
     if "skipped_iterations" not in rows:
         return np.zeros(len(rows))
     skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()

@@ -21,14 +21,14 @@ if t.TYPE_CHECKING:
     from .seen import Seen
 
 
-# What the mean may be off the median by.
+# How far the mean may be from the median.
 _OFF = 0.1
-# A last fifth that is slower than the rest by more is no noise, where it has three steps.
+# A last fifth of at least three steps that is slower than the rest by more than this is not noise.
 _SLOWER, _LEAST_STEPS = 0.25, 15
 # No checkpoint or evaluation of a run takes longer than this and longer than all its steps. Clocks that are set forward
 # in spring skip an hour.
 _HOLE_SECONDS = 5400.0
-# What the sum of printed step times may be above the time that the node measured: they are rounded.
+# How far the sum of printed (rounded) step times may exceed the time that the node measured.
 _ROUNDED, _LEAST_LONGER = 0.02, 0.5
 _TIME = "step_time_ms"
 _RATES = ("tflops_per_gpu", "tokens_per_sec_per_gpu")
@@ -37,8 +37,9 @@ _RATES = ("tflops_per_gpu", "tokens_per_sec_per_gpu")
 def judge_time(seen: Seen, reasons: Reasons) -> None:
     """Note where the mean or the wall clock is above the judged median, unless the thresholds hold for it as well.
 
-    The same goes for a last fifth of the steps that is slower than the rest, which is also noted without thresholds,
-    except in a rehearsal, whose machine does other work; and a pause that is longer than all steps together.
+    The same goes for a pause that is longer than all steps together, and for a last fifth of the steps that is slower
+    than the rest. A slower last fifth is also noted without thresholds, except in a rehearsal, whose machine does other
+    work.
     """
     for node, time in seen.times.items():
         steps = samples_of(seen.by_node.get(node, {}))
@@ -64,8 +65,8 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
 def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
     """Note a node whose counted steps took longer, by their own times, than its training ran by the node's clock.
 
-    The launch script reads that clock, which nobody sets, so neither the step times of such a log nor its rates are
-    those of this run. Logs that nobody followed have no such record.
+    The launch script reads a clock that nobody sets, so the step times and rates of such a log are not from this run.
+    Logs that nobody followed have no such record.
     """
     for status in seen.statuses:
         rows, ran = seen.attempts.get(status["node"]), status["process"]["ran_seconds"]
@@ -79,7 +80,7 @@ def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
 
 
 def _note_levels(seen: Seen, reasons: Reasons) -> None:
-    """Note once which nodes have step times of two levels; in one job all have the same."""
+    """Note once which nodes have step times at two levels; in one job all nodes have the same levels."""
     found = {node: time["levels"] for node, time in seen.times.items() if time["levels"]}
     if not found:
         return
@@ -116,7 +117,7 @@ _STAMP_SECONDS = 1.0
 
 
 def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:
-    """Return the time that was spent, by node that says so; bars tell a mean already."""
+    """Return the time spent, by each node whose log shows it; progress bars already show a mean."""
     found: dict[str, TimeSpent] = {}
     for node, rows in attempts.items():
         if "step_time_ms" not in rows:
@@ -144,7 +145,7 @@ def _levels(times: np.ndarray) -> list[StepLevel]:
 
 
 def _longest_pause(counted: pd.DataFrame) -> Pause | None:
-    """Return the longest time between two stamped lines in a row beyond that of their steps."""
+    """Return the longest time between two consecutive stamped lines, less their step time."""
     if "clock" not in counted:
         return None
     stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock", "step_time_ms"]].drop_duplicates("step")
@@ -178,5 +179,5 @@ def _wall_clock(counted: pd.DataFrame) -> float | None:
     stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]]
     taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
     span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
-    # Stamps are of whole seconds: a short span says nothing.
+    # Stamps are whole seconds, so a short span proves nothing.
     return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None

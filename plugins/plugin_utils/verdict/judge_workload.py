@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the logs are from the planned workload: the numbers of another one give it away."""
+"""Whether the logs are from the planned workload: different numbers reveal another one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if t.TYPE_CHECKING:
 _SAMPLES = 0.5
 # The batch of a device may be a fraction.
 _TOKEN_TOLERANCE = 0.05
-# Of a batch that is mostly padding some tokens are left.
+# Even a batch that is mostly padding has some tokens with a loss.
 _LEAST_WITH_LOSS = 1e-3
 _SETTINGS = (
     "sequence_length",
@@ -55,7 +55,7 @@ _SETTINGS = (
 def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
     """Note each number of a log that differs from the plan or the other nodes, or contradicts another number.
 
-    Returns by node what agrees, in words.
+    Returns the numbers that agree, in words and by node.
     """
     plan, attempts, grammar = seen.plan, seen.attempts, seen.grammar
     planned = _planned(plan)
@@ -78,13 +78,13 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
             _judge_last_step(node, int(attempts[node]["step"].max()), plan, reasons)
         total = status["steps"]["steps_total"]
         if node in attempts and total is not None:
-            # Of the step lines; without a plan it has to be that of the settings.
+            # The step lines' goal; without a plan it has to match the settings.
             compared.with_plan("iterations", total, planned.get("iterations"))
             if "iterations" not in planned:
                 compared.with_others("iterations", total)
         judge_parallelism(node, trainer, reasons)
         judge_parameters(plan, node, trainer, agrees[node], reasons)
-    # Nodes that trained alone print TFLOP/s of fewer ranks; that is said of them together.
+    # Nodes that trained alone print TFLOP/s of fewer ranks; another check notes that once for all of them.
     alone = seen.together and grammar.printed_by == LAST_RANK and len(attempts) > 1
     workload = None if alone else seen.workload
     of_all = [status["trainer"] for status in seen.statuses]
@@ -93,7 +93,7 @@ def judge_workload(seen: Seen, reasons: Reasons) -> dict[str, list[str]]:
         settings = trainer["settings"]
         if node in attempts:
             rows = attempts[node]
-            # Of steps that print their batch, it may grow up to the one that the configuration says.
+            # If the steps print their batch, it may grow up to the configured one.
             said = settings.get("global_batch_size", []) if grammar.bars else []
             batch = planned.get("global_batch_size") or (said[0] if len(said) == 1 else None)
             compared = _Compared(node, agrees[node], None, reasons)
@@ -123,9 +123,9 @@ def _planned(plan: Plan) -> dict[str, float]:
 
 
 class _Compared(t.NamedTuple):
-    """What the log of a node is compared with, and in words what agrees with the plan.
+    """The numbers that a node's log is compared with, and in words those that agree with the plan.
 
-    ``of_job`` are the numbers of its job, and which node said each first; None where it is a job of its own.
+    ``of_job`` has each number of its job and the node that printed it first; None if the node is a job of its own.
     """
 
     node: str
@@ -144,7 +144,7 @@ class _Compared(t.NamedTuple):
         self.differs(case, setting=setting, found=found, planned=planned)
 
     def with_others(self, setting: str, found: float) -> None:
-        """Note a number that differs from another node's of the job, or from another line's."""
+        """Note a number that differs from another node of the job, or from another line."""
         if self.of_job is None:
             return
         first, value = self.of_job.setdefault(setting, (self.node, found))
@@ -161,7 +161,7 @@ class _Compared(t.NamedTuple):
 
 
 def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -> None:
-    """Compare the number of ranks with the plan's or other nodes', and the batch it makes with the one in the log."""
+    """Compare the number of ranks with the plan or other nodes, and the batch that results from it with the log."""
     ranks, settings = trainer["world_size"], trainer["settings"]
     if not ranks:
         return
@@ -173,7 +173,7 @@ def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -
     if len(each) == len(whole) == 1 and len(times) <= 1:
         accumulated = times[0] if times else 1.0
         made = ranks * each[0] * accumulated
-        # MaxText rounds the batch of a device times the devices.
+        # MaxText rounds the product of a device's batch and the devices.
         if abs(made - whole[0]) >= max(1.0, accumulated):
             values = {"ranks": ranks, "batch_per_device": each[0], "found": made, "other": whole[0]}
             compared.differs("batch_of_ranks", **values)
@@ -182,7 +182,7 @@ def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -
 def _judge_tokens_with_loss(
     compared: _Compared, plan: Plan, trainer: Trainer, rows: pd.DataFrame, tokens: float | None
 ) -> None:
-    """Note steps in which more tokens have a loss than their batch has, or hardly any."""
+    """Note steps in which more tokens have a loss than the batch contains, or hardly any."""
     batch = _tokens_of_batch(plan, trainer, tokens)
     if not batch or "tokens_with_loss" not in rows:
         return
@@ -196,7 +196,7 @@ def _judge_tokens_with_loss(
 
 
 def _tokens_of_batch(plan: Plan, trainer: Trainer, tokens: float | None) -> float | None:
-    """Return the tokens of a step: of all ranks, or where a log does not say these, of its batch."""
+    """Return the tokens of a step: of all ranks, or if a log does not show the ranks, of its batch."""
     workload, settings = plan.get("workload"), trainer["settings"]
     ranks = workload["gpus"] if workload else trainer["world_size"]
     if tokens and ranks:
@@ -230,10 +230,10 @@ def _judge_samples(
     steps, samples = counting["step"].to_numpy(float), counting["consumed_samples"].to_numpy(float)
     if samples.size < 2:
         return
-    with np.errstate(invalid="ignore"):  # infinite ones are off below
+    with np.errstate(invalid="ignore"):  # infinite values fail the comparison below
         grown = np.diff(samples)
     if batch is None and "global_batch_size" in rows and not bars:
-        # A batch that grows is that of its own step.
+        # A batch that grows counts for its own step.
         printed = rows.loc[counting.index[1:], "global_batch_size"].to_numpy()
         wrong = (np.diff(steps) == 1) & (np.abs(grown - printed) > _SAMPLES)
         if wrong.any():
@@ -246,7 +246,7 @@ def _judge_samples(
     batch = batch or float(np.median(grown / np.diff(steps)))
     # Bars show three digits, of the step before now and then.
     allowed = 0.01 * np.abs(samples) + 2.0 * batch if bars else _SAMPLES
-    # From its first step on, a training has consumed nothing else.
+    # A training from step 1 has consumed nothing before.
     begin = batch * steps[0] if steps[0] == 1 and not resumed else samples[0]
     expected = begin + batch * (steps - steps[0])
     off = ~(np.abs(samples - expected) <= allowed) | ~np.isfinite(samples)
@@ -259,7 +259,7 @@ def _judge_samples(
 
 
 def _tokens_of_gpu(plan: Plan, trainer: Trainer) -> float | None:
-    """Return the tokens per GPU and step: the plan's, or those of the log's own settings."""
+    """Return the tokens per GPU and step, from the plan or else from the log's own settings."""
     workload, settings = plan.get("workload"), trainer["settings"]
     if workload and workload.get("tokens_per_step"):
         return float(t.cast(int, workload["tokens_per_step"])) / workload["gpus"]

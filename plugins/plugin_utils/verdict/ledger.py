@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The ledger of a run: for each node, the verdict of each row and its evidence.
 
-A PASS needs evidence in each row of each node. Missing evidence makes a run INCONCLUSIVE, evidence against a PASS is a
-reason of the verdict; both name the node and the row.
+A PASS needs evidence in each row of each node. Missing evidence makes a run INCONCLUSIVE; evidence against a PASS
+becomes a reason of the verdict. Both give the node and the row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_CHARACTERS = 100
 _OF_STEPS: tuple[LedgerRow, ...] = ("steps", "gaps", "numbers", "skipped", "loss", "workload", "time")
 
 
-# Rows whose evidence is in logs alone: none is asked for where the facts of the run are complete.
+# Rows whose evidence comes from logs alone: not required if the facts of the run are complete.
 _OUTRANKED: tuple[LedgerRow, ...] = ("sign of life", "failures")
 
 
@@ -48,9 +48,9 @@ def _proof(case: str = "", **values: t.Any) -> Proof:
 
 
 def ledger_of(seen: Seen, agrees: Mapping[str, list[str]], reasons: Reasons) -> list[LedgerOfNode]:
-    """Return the ledger; if nothing else keeps a run from a PASS, note each row without evidence.
+    """Return the ledger; if nothing else prevents a PASS, note each row without evidence.
 
-    ``agrees`` is what agrees with the planned workload, in words and by node.
+    ``agrees`` has the numbers that agree with the planned workload, in words and by node.
     """
     against, passes = reasons.of_rows(), reasons.verdict() == PASS
     failures, stopped = _failures_of(seen), _stopped(seen)
@@ -102,7 +102,7 @@ def _entry(row: LedgerRow, verdict: Verdict, proof: Proof) -> LedgerEntry:
 
 
 def _failures_of(seen: Seen) -> dict[str, Proof]:
-    """Return by node, with its class, what the first failure and its echoes found in logs and in the kernel's."""
+    """Return the first failure and its echoes by node, with class, from logs and kernel logs."""
     first = seen.first
     if not first:
         return {}
@@ -119,7 +119,7 @@ def _failures_of(seen: Seen) -> dict[str, Proof]:
 
 
 def _stopped(seen: Seen) -> dict[str, Proof]:
-    """Return by node that it was stopped, if another one failed first."""
+    """Return a proof for each node that was stopped because another one failed first."""
     first = seen.first
     if not first or not seen.together or nobody_is_blamed(first):
         return {}
@@ -138,7 +138,7 @@ def _printed_elsewhere(seen: Seen) -> Proof | None:
 
 
 def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
-    """Return by row what a node's end and its log prove, without its steps; None for no evidence."""
+    """Return by row the proofs in a node's end and log, without its steps; None for no evidence."""
     plan, signs, log = seen.plan, status["trainer"]["signs"], status["log"]
     named = _proof(run_id=log["run_id"]) if log["run_id"] == plan["run_id"] else None
     sign_of_life = _proof("line", line=signs[0].strip()) if signs else None
@@ -154,7 +154,7 @@ def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
 
 
 def _network(seen: Seen, status: Status) -> Proof | None:
-    """Return which network a node used, by its counters and its log; None if that is not known and has to be."""
+    """Return which network a node used, by its counters and its log; None if it must be known but is not."""
     moved = rdma_traffic(seen.plan, status["node"], status["machine"]["traffic"], seen.attempts)
     transports = status["trainer"]["transports"]
     if moved and moved.suffices:
@@ -170,7 +170,7 @@ def _network(seen: Seen, status: Status) -> Proof | None:
 
 
 def _proofs_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, Proof | None]:
-    """Return by row what a node's steps prove; None for no evidence."""
+    """Return by row the proofs in a node's steps; None for no evidence."""
     first, last = int(rows["step"].iloc[0]), int(rows["step"].iloc[-1])
     values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
     skipped = _proof("not_reported")

@@ -10,11 +10,11 @@ import numpy as np
 from ..contracts import LossTrend
 from .intervals import Noise, deviation_of_weighted_sum, noise_of
 
-# With fewer, three losses are more than a seventh of all: too few are left to know the noise.
+# With fewer losses, three are more than a seventh of all, and too few are left to estimate the noise.
 _MIN_LOSSES = 20
 _PARTS = 5
 _FEWEST = 3
-# Around so much of a curve is noise looked for: a loss falls fast, then slowly.
+# The noise is measured around a curve of this degree: a loss falls fast, then slowly.
 _DEGREE = 2
 # Found with benchmarks/coverage.py.
 _CRITICAL_OF_CLIMB, _FOR_FEW_OF_CLIMB = 2.5, 20.0
@@ -22,7 +22,7 @@ _NEGLIGIBLE = 0.03
 
 
 class LateClimb(t.NamedTuple):
-    """How many last losses are above those before, the mean of these last ones and that of those before."""
+    """How many last losses are above the losses before them, and the means of both."""
 
     losses: int
     end: float
@@ -30,10 +30,10 @@ class LateClimb(t.NamedTuple):
 
 
 def late_climb(losses: np.ndarray) -> LateClimb | None:
-    """Return how the loss climbs at its end, or None; losses are in the order of the steps, and finite.
+    """Return how the loss climbs at its end, or None; losses are finite and in the order of the steps.
 
-    The last three losses, the last tenth and the last fifth are compared with the fifth before that, which a falling
-    loss is below. The noise is that of the steps between the first and the last fifth, without the climb.
+    The last three losses, the last tenth and the last fifth are compared with the fifth before; a falling loss is below
+    it. The noise is measured between the first and the last fifth, without the climb.
     """
     if losses.size < _MIN_LOSSES:
         return None
@@ -47,7 +47,7 @@ def late_climb(losses: np.ndarray) -> LateClimb | None:
         weights = np.zeros(2 * part)
         weights[:part], weights[-count:] = -1.0 / part, 1.0 / count
         climb = float(end.mean()) - level
-        # The median as well: one loss that is off is a spike, or noise.
+        # The median as well: a single outlier is a spike, or noise.
         least = min(climb, float(np.median(end)) - level)
         if climb > critical * deviation_of_weighted_sum(weights, noise) and least > _NEGLIGIBLE * abs(level):
             return LateClimb(count, float(end.mean()), level)
@@ -56,44 +56,46 @@ def late_climb(losses: np.ndarray) -> LateClimb | None:
 
 FALLING, RISING, FLAT, UNKNOWN = "falling", "rising", "flat", "unknown"
 
-# With fewer losses nothing is reported, with fewer than the next a flat loss is no reason: a smoke test is too short.
+# With fewer losses, nothing is reported. With fewer than the next number, a flat loss is not a reason, because a smoke
+# test is too short.
 MIN_LOSSES = 8
 MIN_LOSSES_OF_FLAT = 20
-# Significant changes smaller than this fraction of the loss are ignored: less for a fall, as the learning rate may
-# still warm up.
+# Significant changes smaller than this fraction of the loss are ignored. The limit is lower for a fall, because the
+# learning rate may still warm up.
 _NEGLIGIBLE_RISE = 0.01
 _NEGLIGIBLE_FALL = 0.001
-# What fell fast at first, and has risen again since by more than this part of its fall, does not fall.
+# A loss that fell fast at first, and has since risen by more than this part of its fall, does not fall.
 _REBOUND = 0.05
-# What ends below its first fifth by less than this part of what it moved has come back to where it began.
+# A loss that ends below its first fifth by less than this part of its range has returned to where it began.
 _RETURNED = 0.1
-# A loss that ends below this part of its first fifth has learned what there was.
+# A loss that ends below this part of its first fifth has nothing left to learn.
 _LEARNED = 0.1
 _EARLY = ("first_fifth", "second_fifth")
 _MOST_POINTS = 400
-# Critical values of a normal distribution, of one comparison and of one with each of four parts, both sides 5 %. From
-# few losses the noise is estimated too small; what is added for that was found with benchmarks/coverage.py.
+# Two-sided 5 % critical values of a normal distribution, for one comparison and for comparisons with each of four
+# parts. Few losses underestimate the noise; the supplement for that was found with benchmarks/coverage.py.
 _CRITICAL, _CRITICAL_OF_PARTS = 1.96, 2.5
 _FOR_FEW, _FOR_FEW_AT_END = 35.0, 60.0
 
 
 def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
-    """Return how the loss of one attempt ends; both arrays are in the order of the steps, of one length, and finite.
+    """Return how the loss of one attempt ends; both arrays are finite, of equal length, and in the order of the steps.
 
-    ``direction`` is ``falling``, ``rising``, ``flat`` or ``unknown``. ``change`` is how the mean of the last fifth of
-    the losses differs from that of those before, as a fraction of the latter's, with its 95 % ``interval`` (``low``
-    and ``high``). ``end`` is the mean of the last fifth and ``lowest`` that of the lowest fifth, ``samples`` how many
-    losses these rest on, ``first_step`` and ``last_step`` of which steps, ``first_loss`` and ``last_loss`` those there.
+    ``direction`` is ``falling``, ``rising``, ``flat`` or ``unknown``. ``change`` is the difference between the mean of
+    the last fifth of the losses and the mean of the losses before, as a fraction of the latter, with its 95 %
+    ``interval`` (``low`` and ``high``). ``end`` is the mean of the last fifth, ``lowest`` the mean of the lowest fifth,
+    and ``samples`` the number of losses. They come from ``first_step``, with ``first_loss``, to ``last_step``, with
+    ``last_loss``.
 
-    A loss rises if its last fifth is above any other fifth. It falls if its last fifth is below what came before, or,
-    with the noise of the last three fifths, below the second fifth: around a curve that falls fast and then slowly,
-    everything is noise. A loss that is almost zero, as when one batch is repeated, cannot fall further and is compared
-    with the first fifth. A loss that ends where it began has not fallen, whatever it did in between. ``against`` is
-    what it was compared with: ``rest``, ``first_fifth`` or ``second_fifth``. The intervals allow for correlated
+    A loss rises if its last fifth is above any other fifth. It falls if its last fifth is below the losses before, or,
+    with the noise of the last three fifths, below the second fifth: a curve that falls fast and then slowly would
+    otherwise count as noise. A loss that is almost zero (for example, if one batch is repeated) cannot fall further and
+    is compared with the first fifth. A loss that ends where it began has not fallen, whatever it did in between.
+    ``against`` is the reference: ``rest``, ``first_fifth`` or ``second_fifth``. The intervals allow for correlated
     neighbours, see `intervals`. More than 400 losses are averaged in equal groups.
 
-    ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: of how many ``losses``, their mean
-    ``end``, and ``before``.
+    ``climb`` is null, or how the loss climbs in its last steps, see `late_climb`: the number of ``losses``, their mean
+    ``end``, and the mean ``before``.
     """
     trend: LossTrend = {
         "direction": UNKNOWN,
@@ -151,7 +153,7 @@ def loss_trend(steps: np.ndarray, losses: np.ndarray) -> LossTrend:
 
 
 class _Change(t.NamedTuple):
-    """By how much some losses are above others, as a fraction of these, with its interval."""
+    """How far some losses are above others, as a fraction of the others, with its interval."""
 
     mean: float
     low: float
@@ -172,7 +174,7 @@ def _rises(losses: np.ndarray, end: np.ndarray, part: np.ndarray, noise: Noise) 
 def _difference(
     losses: np.ndarray, end: np.ndarray, other: np.ndarray, noise: Noise, critical: float
 ) -> tuple[float, float]:
-    """Return by how much the mean at some places is above that at others, and half of the interval's width."""
+    """Return how far the mean at some places is above the mean at others, and half of the interval's width."""
     weights = np.zeros(losses.size)
     weights[end] = 1.0 / end.size
     weights[other] = -1.0 / other.size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a machine went through in a run: ECC errors, clocks held down, network links that went down."""
+"""Events on a machine during a run: ECC errors, reduced clocks, network links that went down."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ERRORS = ("ecc_corrected", "ecc_uncorrected")
 
 @dataclass
 class AcceleratorsSeen:
-    """What was seen of a node's accelerators, by their numbers, in so many ``samples``.
+    """The events of a node's accelerators, by accelerator number, in so many ``samples``.
 
-    ``errors`` are how many errors were counted since the first sample, by name; ``held_down`` in how many samples each
-    reason held the clocks down.
+    ``errors`` has the number of errors since the first sample, by name; ``held_down`` the number of samples in which
+    each reason held the clocks down.
     """
 
     samples: int = 0
@@ -28,9 +28,9 @@ class AcceleratorsSeen:
 
 
 def accelerators_seen(samples: Iterable[Sample]) -> AcceleratorsSeen:
-    """Return what the samples of a node, in their order, add up to.
+    """Return the sums over a node's samples, which are in order.
 
-    A count that is lower than the one before was set back, and counts from zero.
+    A count below the previous one was reset, and counts from zero.
     """
     seen = AcceleratorsSeen()
     last: dict[tuple[str, int], float] = {}
@@ -55,9 +55,9 @@ _NAMED = 8
 
 
 def broken_links(machine: Machine) -> dict[str, int]:
-    """Return the counters that show that a link of a machine went down, and by how much they grew.
+    """Return the counters that show that one of the machine's links went down, and by how much they grew.
 
-    After a boot all counters have grown from zero, and say nothing.
+    After a boot, all counters have grown from zero and prove nothing.
     """
     changes = machine["changes"]
     if not changes or changes["booted"]:
@@ -66,7 +66,7 @@ def broken_links(machine: Machine) -> dict[str, int]:
 
 
 def broken_links_in_words(statuses: Iterable[Status]) -> list[str]:
-    """Return a line for each counter of a link that went down, once for all nodes where it grew by the same."""
+    """Return a line for each counter of a link that went down; nodes where it grew equally share one."""
     lines = (
         (status["node"], f"{status['node']}: {name} grew by {growth} during the run")
         for status in statuses

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rank did not enter the collective that others wait in, by the dumps of PyTorch's flight recorder.
+"""Find the rank that did not enter the collective that others wait in, from the dumps of PyTorch's flight recorder.
 
-A rank that others wait for may itself wait in a collective of another process group, for a third one. The one to blame
-is at the end of that chain: it is waited for, and waits for nobody.
+A rank that others wait for may itself wait for a third rank, in a collective of another process group. The rank to
+blame is at the end of that chain: others wait for it, and it waits for nobody.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _Key = tuple[str, str, tuple[tuple[int, ...], ...]]
 
 
 class Late(t.NamedTuple):
-    """The node, the first of its ranks that others wait for, the evidence as a sentence, and who that is in words.
+    """The node, its first rank that others wait for, the evidence as a sentence, and the ranks in words (``who``).
 
-    The rank is None where only its GPU is known. ``several`` tells whether ``who`` are several ranks.
+    The rank is None if only its GPU is known. ``several`` tells whether ``who`` means several ranks.
     """
 
     node: str
@@ -39,7 +39,7 @@ class Late(t.NamedTuple):
 
 
 class Found(t.NamedTuple):
-    """What the dumps show: a rank that is ``late``, one that left no dump and may be, and what each group waits in."""
+    """The result of the dumps: a rank that is ``late``, one without a dump that may be, and each group's collective."""
 
     late: Late | None
     silent: Late | None
@@ -47,7 +47,7 @@ class Found(t.NamedTuple):
 
 
 class _Dumps(t.NamedTuple):
-    """What each rank did by group, on which node it is and on which GPU, and which ranks left no dump."""
+    """Each rank's collectives by group, its node and GPU, and the ranks that left no dump."""
 
     groups: dict[int, dict[_Key, GroupSeen]]
     nodes: dict[int, str]
@@ -55,7 +55,7 @@ class _Dumps(t.NamedTuple):
     silent: set[int]
 
     def members(self, key: _Key, ranks: Collection[int]) -> list[int]:
-        """Return which of some ranks are in a group: by its list, or those that have used it."""
+        """Return which of some ranks belong to a group: by its list, or else because they have used it."""
         spans = [range(first, first + count * step, step) for first, count, step in key[2] if step]
         if not spans:
             return sorted(rank for rank in ranks if key in self.groups.get(rank, ()))
@@ -75,7 +75,7 @@ class _Stuck(t.NamedTuple):
 
 
 def missing_ranks(hangs: Mapping[str, Hang]) -> Found:
-    """Return which rank others wait for, as far as the dumps of a run's nodes show it."""
+    """Return the rank that others wait for, as far as the dumps of a run's nodes show it."""
     dumps = _dumps_of(hangs)
     stuck = [*_stuck_collectives(dumps), *_stuck_transfers(dumps)]
     late = _different(dumps, stuck) or _absent(dumps, stuck) or _not_started(dumps, stuck)
@@ -132,7 +132,7 @@ def _entered(dumps: _Dumps, rank: int, key: _Key) -> int:
 
 
 def _stuck_transfers(dumps: _Dumps) -> list[_Stuck]:
-    """Return the transfers whose other end has begun none with this rank."""
+    """Return the transfers that the other end has not begun."""
     waiting = {
         (rank, one["peer"]): (key, one)
         for rank, groups in sorted(dumps.groups.items())
@@ -154,7 +154,7 @@ def _stuck_transfers(dumps: _Dumps) -> list[_Stuck]:
 
 
 def _absent(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
-    """Return the ranks that are waited for and wait for nobody, unless most ranks are like that."""
+    """Return the ranks that others wait for and that wait for nobody, unless most ranks are like that."""
     waiting = {rank for one in stuck for rank in one.inside}
     late = {rank for one in stuck for rank in one.absent} - waiting
     if not late or 2 * len(late) > len(dumps.groups):
@@ -168,7 +168,7 @@ def _absent(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
 
 
 def _different(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
-    """Return the ranks that are in another collective than most of their group, or give another size to it."""
+    """Return the ranks that are in another collective than most of their group, or that pass another size."""
     for one in stuck:
         kinds = {rank: (at["operation"], _amount(at)) for rank, at in one.inside.items()}
         counted = Counter(kinds.values()).most_common()
@@ -183,7 +183,7 @@ def _different(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
 
 
 def _amount(pending: Pending) -> str:
-    """Return how much a rank gives where all give as much: the same amount may have another shape on another rank."""
+    """Return the amount that a rank passes if all pass the same; its shape may differ between ranks."""
     if pending["operation"] not in _SAME_SIZES:
         return ""
     return _SHAPE.sub(lambda shape: str(prod(map(int, (shape[1] or "1").split(", ")))), pending["sizes"])
@@ -195,7 +195,7 @@ def _with_size(pending: Pending) -> str:
 
 
 def _not_started(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
-    """Return the ranks whose GPU has not begun what that of most others has, where the start is recorded."""
+    """Return the ranks whose GPU has not started what most others have, if the start is recorded."""
     for one in stuck:
         behind = {rank for rank, at in one.inside.items() if not at["started"]}
         if behind and not one.absent and 2 * len(behind) < len(one.inside):
@@ -252,7 +252,7 @@ def _what(pending: Pending, stuck: _Stuck) -> str:
 
 
 def _in_words(stuck: _Stuck, dumps: _Dumps) -> str:
-    """Return who waits in a collective, and who is not in it."""
+    """Return which ranks wait in a collective, and which are not in it."""
     what = _what(next(iter(stuck.inside.values())), stuck)
     parts = [f"flight recorder: {what}: {_ranks(stuck.inside)} inside"]
     if stuck.absent:

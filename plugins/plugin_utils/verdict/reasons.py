@@ -15,10 +15,10 @@ __all__ = ("ERROR", "FAIL", "GRAVITY", "INCONCLUSIVE", "PASS", "Reasons")
 
 PASS: t.Final = "PASS"
 
-# The gravest first.
+# Gravest first.
 GRAVITY: tuple[Verdict, ...] = (FAIL, ERROR, INCONCLUSIVE, PASS)
 
-# Codes of a training that failed, or of a log that says so: there is a cause to be named.
+# Codes of a training that failed, or whose log says so: these need a cause.
 _OF_A_FAILURE = frozenset(
     check.code
     for check in CHECKS
@@ -29,19 +29,19 @@ _OF_A_FAILURE = frozenset(
 class Reasons:
     """Reasons of a verdict, each with the verdict that it argues for.
 
-    FAIL takes precedence over ERROR, and ERROR over INCONCLUSIVE: what is known to be wrong with the training outweighs
-    what is unknown.
+    FAIL takes precedence over ERROR, and ERROR over INCONCLUSIVE: a known fault of the training outweighs an open
+    question.
     """
 
     def __init__(self, *, complete: bool = False) -> None:
-        """Begin without any; ``complete`` tells whether the facts of the run are, see `checks`."""
+        """Begin without reasons; ``complete`` tells whether the facts of the run are complete, see `checks`."""
         self._complete = complete
         self._reasons: list[Reason] = []
         self._notes: list[Reason] = []
 
     @property
     def complete(self) -> bool:
-        """Return whether the facts of the run are complete, which outranks what is only missing in a log."""
+        """Return whether the facts of the run are complete, so that they outrank gaps in a log."""
         return self._complete
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class Reasons:
     ) -> None:
         """Note a finding that argues for a verdict: its code and case, its node, and the values of its sentence.
 
-        What the check may not argue for, or what the facts of the run outrank, becomes a note.
+        If the check may not argue for that verdict, or the facts of the run outrank it, the finding becomes a note.
         """
         check = CHECK_OF_CODE.get(code)
         if verdict != PASS and check and (not check.effects or (check.outranked and self._complete)):
@@ -71,18 +71,18 @@ class Reasons:
         self._reasons.append({**reason, "row": row, "verdict": INCONCLUSIVE})
 
     def take_over(self, verdict: Verdict, lack: Lack) -> None:
-        """Note what a plan says is not known, as it says it: an earlier version may have made it."""
+        """Note a gap that the plan reports, in the plan's words: an earlier version may have written it."""
         row = CHECK_OF_CODE[lack["code"]].row if lack["code"] in CHECK_OF_CODE else None
         reason: Reason = {**t.cast(Reason, lack), "verdict": verdict}
         self._reasons.append({**reason, "row": row} if row else reason)
 
     def verdict(self) -> Verdict:
-        """Return the gravest verdict that any reason argues for; INCONCLUSIVE where there is none."""
+        """Return the gravest verdict that any reason argues for; INCONCLUSIVE without reasons."""
         argued = {reason["verdict"] for reason in self._reasons}
         return next((verdict for verdict in GRAVITY if verdict in argued), INCONCLUSIVE)
 
     def has_failure(self) -> bool:
-        """Return whether something failed, as opposed to what is missed, differs or is not known."""
+        """Return whether something failed, rather than missed a threshold, differed or stayed unknown."""
         return any(reason["code"] in _OF_A_FAILURE for reason in self._reasons)
 
     def decisive(self) -> list[Reason]:
@@ -119,7 +119,7 @@ def _finding(code: str, case: str, node: str | None, values: dict[str, t.Any]) -
 
 
 def as_json(value: t.Any) -> t.Any:
-    """Return a value of a finding as JSON takes it, which has no NaN and no infinity: these are texts."""
+    """Return a value of a finding for JSON, with NaN and infinity as texts."""
     if isinstance(value, dict):
         return {name: as_json(one) for name, one in value.items()}
     if isinstance(value, list):

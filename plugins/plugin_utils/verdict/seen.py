@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was found about a run, the input of the functions that judge it; among it, how far the training got."""
+"""The facts found about a run, which the judging functions read, including how far the training got."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Reached:
     """The steps that a run reached.
 
     ``goal`` is the planned last step, None if that is unknown, and ``last_line`` the last step with a line: a log
-    interval need not divide the steps. ``by_node`` is the last step of each node whose log must have steps, None for a
-    log without any: in a multi-node run whose trainer prints on one rank only, the nodes that have some, else all
-    nodes. ``unfinished`` are the nodes that ended with exit status 0 although their training did not reach the goal.
+    interval need not divide the steps. ``by_node`` has the last step of each node whose log must have steps, None for a
+    log without steps. In a multi-node run whose trainer prints on one rank only, these are the nodes that have steps,
+    else all nodes. ``unfinished`` are the nodes that ended with exit status 0 although their training did not reach the
+    goal.
     """
 
     goal: int | None
@@ -59,9 +60,9 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
 def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
     """Return what a run whose logs have this grammar reached.
 
-    Its goal is the plan's, or that of the logs if all that announce one announce more steps: what one node says alone
-    makes no other one unfinished. If neither the plan nor a step line states one, it comes from the settings in the
-    logs.
+    The goal comes from the plan, or from the logs if all logs that announce a goal announce more steps: one node alone
+    does not make the others unfinished. If neither the plan nor a step line has a goal, it comes from the settings in
+    the logs.
     """
     planned = plan["parameters"]["iterations"] or 0
     announced = [total for status in statuses if (total := status["steps"]["steps_total"])]
@@ -90,11 +91,10 @@ def _at_least(step: int | None, goal: int) -> bool:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was found about a run; the functions that found it document each field.
+    """The facts found about a run; the functions that find them document each field.
 
-    By node are the steps of its last attempt (``attempts``) and those before (``earlier``), the statistics of its
-    counted steps (``by_node``), the trend of its loss, the time that was spent, and what was sampled of its
-    accelerators.
+    These are by node: the steps of its last attempt (``attempts``) and of earlier ones (``earlier``), the statistics of
+    its counted steps (``by_node``), the trend of its loss, the time spent, and its accelerators' samples.
     """
 
     plan: Plan
@@ -121,7 +121,7 @@ class Seen:
 
     @property
     def workload(self) -> Workload | None:
-        """Return what the plan computes, None where it does not say."""
+        """Return the plan's workload, None if the plan has none."""
         return self.plan.get("workload")
 
     @property

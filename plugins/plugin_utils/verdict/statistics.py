@@ -24,14 +24,14 @@ def metric_columns(steps: pd.DataFrame) -> list[str]:
 
 
 def describe(steps: pd.DataFrame, rows: np.ndarray | None = None) -> dict[str, Statistics]:
-    """Return the statistics by metric over the counted steps of all rows, or those at the given places in the frame.
+    """Return the statistics by metric over the counted steps of all rows, or of the rows at the given places.
 
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
-    ``statistic``: median, max or last. ``interval`` is that of the median, for metrics that a threshold bounds by it
-    (see `intervals`), else None; ``mean_interval`` likewise, of the mean. Besides ``samples``, ``first_step`` and
-    ``last_step``: how many values these rest on, and of which steps. Values that are not finite are left out here; that
-    they were printed is a finding of the verdict's own. A metric that no counted step has is left out.
+    ``statistic``: median, max or last. ``interval`` is the interval of the median, if thresholds on this metric use the
+    median (see `intervals`), else None; ``mean_interval`` is the same for the mean. ``samples``, ``first_step`` and
+    ``last_step`` tell how many values these rest on, and from which steps. Values that are not finite are left out
+    here, and the verdict reports them separately. A metric that no counted step has is left out.
     """
     counted = np.flatnonzero(steps["counted"].to_numpy()) if rows is None else rows[steps["counted"].to_numpy()[rows]]
     numbers = steps["step"].to_numpy()[counted]
@@ -67,15 +67,15 @@ def _statistics(metric: str, values: np.ndarray, numbers: np.ndarray) -> Statist
 
 
 def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
-    """Return the statistics by node and metric, of every node whose log has steps."""
+    """Return the statistics by node and metric, for every node whose log has steps."""
     return {node: describe(steps, rows) for node, rows in rows_of_nodes(steps).items()}
 
 
 def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
     """Return the statistics of the run by metric: over the counted steps of all nodes together.
 
-    Only ``value`` and the intervals are those of the worst node (``value_node``), so that no slow node hides behind the
-    others. Values of a last step, as losses, are compared only between nodes that came to the last step of all.
+    Only ``value`` and the intervals come from the worst node (``value_node``), so that no slow node hides behind the
+    others. Last-step values, such as losses, are compared only between nodes that reached the run's last step.
     """
     run: dict[str, Statistics] = {}
     for metric, together in describe(steps).items():
@@ -109,12 +109,12 @@ def with_whole_run(
     statuses: Sequence[Status],
     attempts: Mapping[str, pd.DataFrame],
 ) -> dict[str, dict[str, Statistics]]:
-    """Return the statistics of each node with those of `METRICS_OF_RUN` that it has, each of one value.
+    """Return the statistics of each node plus the `METRICS_OF_RUN` that it has, each with one value.
 
     ``attempts`` are the steps of the last attempt by node, which need not count: a loss is reached in the warm-up, too.
     """
     settings = {status["node"]: status["trainer"]["settings"] for status in statuses}
-    # The last step at which the first line of a whole training may stand.
+    # The latest step for the first line of a complete training.
     first_line = plan["first_step"] + (said_interval(settings.values()) or 1) - 1
     return {
         node: {
@@ -129,9 +129,9 @@ def with_whole_run(
 def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Statistics]:
     """Return the number of the first step with a loss at or below the target, and the time of the steps up to it (s).
 
-    There is none of a training that went on from a checkpoint, as its loss may have been there before. The time is the
-    sum of the step times, as CVS counts it. Some trainers print none of their first step, which then is not in it; with
-    another one missing it is not known. Source: compute_convergence in
+    Both are missing for a training that resumed from a checkpoint, because it may have reached the target before. Like
+    in CVS, the time is the sum of the step times. Some trainers print no time for the first step, which is then not
+    included; if another step's time is missing, the time is unknown. Source: compute_convergence in
     cvs/lib/training/jaxmaxtext/utils/maxtext_parsing.py of ROCm/cvs.
     """
     target, steps = plan.get("target_loss"), rows["step"].to_numpy()
@@ -188,10 +188,10 @@ def utilization_of(
 ) -> Utilization:
     """Return ``mfu`` (a fraction of the peak, or None), ``mfu_basis``, and ``mfu_reason`` if there is none.
 
-    ``workload`` is that of the plan, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs
-    per token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). Where the FLOPs of the model are not
-    known it is what the trainer prints as TFLOP/s, over the peak; trainers count in different ways. CPUs have none of
-    the planned peak.
+    ``workload`` is the plan's, ``measured`` are statistics by metric, each with its ``value``. MFU is model FLOPs per
+    token × tokens/s of a GPU / its peak (appendix B of arXiv 2204.02311). If the model's FLOPs are unknown, MFU is the
+    trainer's TFLOP/s / the peak, which trainers count in different ways. There is no MFU on CPUs, because the planned
+    peak does not apply to them.
     """
     tokens, tflops = (
         measured[name]["value"] if name in measured else None for name in ("tokens_per_sec_per_gpu", "tflops_per_gpu")

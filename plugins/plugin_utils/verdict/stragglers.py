@@ -22,11 +22,11 @@ if t.TYPE_CHECKING:
     from .reasons import Reasons
 
 
-# A step is slow if its node takes longer than the median node in the same step, by so many standard deviations of all
-# nodes and this share at least.
+# A step is slow if its node takes longer than the median node in the same step, by at least so many standard deviations
+# of all nodes and by this share.
 _DEVIATIONS, _SLOW = 4.0, 0.05
-# A node is slow now and then with at least this share of slow steps, which delay it by this share of all its time, and
-# if a node like the others has that many by chance less often than this, for any number of nodes compared.
+# A node is slow now and then if at least this share of its steps, and at least this number, are slow, if they cost this
+# share of its time, and if the chance that a normal node has as many is below this, for any number of nodes.
 _LEAST_SHARE, _LEAST_STEPS, _COSTS, _CHANCE = 0.10, 3, 0.01, 0.002
 # A single stretch of fewer steps may be a hiccup.
 _LONG_STRETCH = 10
@@ -45,8 +45,9 @@ class SlowSteps(t.NamedTuple):
 def slow_steps(times: np.ndarray) -> list[SlowSteps]:
     """Return the slow steps of each node, given the step times of all, a row each step and a column each node.
 
-    NaN is a step that a node did not report. Steps that are slow on most nodes, as with a checkpoint, are not
-    slow here. What the other nodes have by chance, in stretches of steps in a row, is taken for what any node may have.
+    NaN is a step that a node did not report. Steps that are slow on most nodes, for example with a checkpoint, do not
+    count as slow. The other nodes' slow steps, in stretches of consecutive steps, show how many any node may have by
+    chance.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         off = times / np.nanmedian(times, axis=1, keepdims=True) - 1.0
@@ -64,7 +65,7 @@ def slow_steps(times: np.ndarray) -> list[SlowSteps]:
         count, every = int(slows[node]), max(1, int(reported[node]))
         others = float(slows.sum() - count)
         usual = (others + 1.0) / (float(reported.sum() - reported[node]) + 1.0)
-        # Steps in a row are as much chance as one is, of which there are so many fewer.
+        # A stretch of slow steps is one chance event, so there are that many fewer events.
         in_a_row = float(squares.sum() - squares[node]) / others if others else 1.0
         chance = float(
             bdtrc(max(0.0, np.floor(count / in_a_row) - 1.0), max(1, int(every / in_a_row)), min(1.0, usual))
@@ -81,20 +82,20 @@ def slow_steps(times: np.ndarray) -> list[SlowSteps]:
 
 
 def _stretches(slow: np.ndarray) -> np.ndarray:
-    """Return how many slow steps follow each other, of each stretch of them."""
+    """Return the length of each stretch of consecutive slow steps."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], slow, [False]))))
     return (edges[1::2] - edges[::2]).astype(float)
 
 
 _FEWEST_LINES = 10
-# Equally fast ranks are each named now and then.
+# If all ranks are equally fast, each is reported now and then.
 _SHARE = 0.5
 
 
 def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
     """Note a rank that was the slowest in more than half of the trainer's lines, of which there are at least 10.
 
-    Stages of a pipeline have different work, so that one is always the slowest: there, none is noted.
+    Pipeline stages have different work, so one is always the slowest: with pipeline parallelism, no rank is noted.
     """
     parameters = seen.plan["parameters"]
     gpus = parameters.get("gpus_per_node")
@@ -122,24 +123,24 @@ _HALF = 0.5
 def stragglers_of(
     steps: pd.DataFrame, by_node: Mapping[str, Mapping[str, Statistics]], deviations: float, *, together: bool
 ) -> Stragglers:
-    """Return which nodes are slower than the others, and what that costs a job whose nodes wait for each other.
+    """Return which nodes are slower than the others, and the cost to a job whose nodes wait for each other.
 
     ``steps`` is a frame of `steps_frame`, ``by_node`` the statistics of each node, ``together`` says that all nodes run
     one job. Returned are the ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their
     ``median`` (ms), and ``nodes``, slowest first: ``node``, ``value`` (its median), ``mean`` and ``p95`` (ms),
     ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
-    ``slower_then`` (by which fraction these are, None without any). ``case`` and ``values`` are those of the finding
+    ``slower_then`` (by which fraction these are, None without any). ``case`` and ``values`` belong to the finding
     "stragglers", and ``message`` is its sentence.
 
-    A node is always slower if its median exceeds that of all by more than so many median absolute deviations (scaled by
-    1.4826 to standard deviations of a normal distribution) and by 1 %, and for a node that trains by itself also by
-    more than its noise. A node that trains by itself may as well be slow in some steps only, see `slow_steps`. In one
-    job the nodes wait for each other in every step, so that all of them show the pace of the slowest: what differs
-    there is only where the time is taken.
+    A node is always slower if its median exceeds the median of all nodes by more than so many median absolute
+    deviations (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %. A node that trains by
+    itself must also exceed it by more than its noise, and may be slow in some steps only, see `slow_steps`. In one job,
+    the nodes wait for each other in every step, so all of them show the slowest node's pace; their times only differ
+    because each measures at another point.
 
-    ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: a job takes as long
-    in each step as the slowest node in that step, compared with the median node of each step. They are None where fewer
-    than 2 nodes can be compared.
+    ``step_time_cost`` and ``throughput_cost`` are fractions of the step time and of the throughput: in each step, a job
+    takes as long as its slowest node, compared with its median node. They are None if fewer than 2 nodes can be
+    compared.
     """
     known = {node: found[_METRIC] for node, found in by_node.items() if _METRIC in found}
     medians = {node: one["median"] for node, one in known.items() if one["median"] > 0}
@@ -231,8 +232,9 @@ def _cost(times: np.ndarray) -> float:
 def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
     """Tell whether the steps of a node exceed the median of all nodes by more than their noise.
 
-    The interval of the median of the node holds together with those of all other nodes (Bonferroni), and its lower end
-    exceeds the median of all by half as much as the node does: some long steps, as any node may have, are not enough.
+    The interval of the node's median is valid together with all other nodes' intervals (Bonferroni). Its lower end must
+    exceed the median of all by half as much as the node does: a few long steps, which any node may have, are not
+    enough.
     """
     own = times[np.isfinite(times)]
     interval = sign_interval(own, 1.0 - (1.0 - CONFIDENCE) / nodes)
@@ -240,7 +242,7 @@ def _is_always_above(times: np.ndarray, median: float, nodes: int) -> bool:
 
 
 def _slower(one: Straggler, slow: SlowSteps) -> dict[str, t.Any]:
-    """Return by which fraction a node is slower, and in which share of its steps, None for all of them."""
+    """Return how much slower a node is (a fraction), and in what share of its steps; None for all of them."""
     if not slow.unusual or slow.slower is None:
         return {"node": one["node"], "slower": one["slower"], "in_steps": None}
     return {"node": one["node"], "slower": slow.slower, "in_steps": slow.share}

@@ -42,10 +42,10 @@ def margin_of(bound: JudgedBound) -> Margin | None:
 def judge_bounds(expected: Sequence[Bound], by_node: Mapping[str, Mapping[str, Statistics]]) -> list[JudgedBound]:
     """Return the bounds of a plan as judged, in their order.
 
-    To the bound itself come ``least`` and ``greatest`` (its limits, None for an open side), ``measured`` and ``node``
-    (the worst value, and where), ``statistic``, ``interval``, ``samples``, ``first_step`` and ``last_step`` of that
-    node, ``missing`` (the nodes with steps that did not measure it), ``within_noise`` (whether a limit lies inside the
-    interval) and ``met``: None for an info, and for an optional metric that nobody measured.
+    Added to each bound are ``least`` and ``greatest`` (its limits, None for an open side), ``measured`` and ``node``
+    (the worst value and its node), that node's ``statistic``, ``interval``, ``samples``, ``first_step`` and
+    ``last_step``, ``missing`` (the nodes with steps that did not measure it), ``within_noise`` (whether a limit lies
+    inside the interval) and ``met`` (None for an info, and for an optional metric that nobody measured).
     """
     return [_judged(bound, by_node) for bound in expected]
 
@@ -77,7 +77,7 @@ def _judged(bound: Bound, by_node: Mapping[str, Mapping[str, Statistics]]) -> Ju
 
 
 def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
-    """Return what a node measured of a bound's metric, its limits there, and how far within them it is."""
+    """Return a node's value of a bound's metric, its limits there, and how far within them it is."""
     own = found[bound["metric"]]
     statistic = bound.get("statistic", own["statistic"])
     value = own["value"] if statistic == own["statistic"] else t.cast("Mapping[str, float]", own)[statistic]
@@ -103,7 +103,7 @@ def _cell(bound: Bound, found: Mapping[str, Statistics]) -> dict[str, t.Any]:
 def with_thresholds(metrics: Mapping[str, Statistics], judged: Sequence[JudgedBound]) -> dict[str, MetricOfRun]:
     """Return the metrics of a run with their unit, and ``threshold``, ``direction`` and ``met`` of the first bound.
 
-    These are None without one. A metric that is expected and was not measured is there as well, with ``value`` None.
+    They are None without a bound. An expected metric that was not measured is included, with ``value`` None.
     """
     first: dict[str, JudgedBound] = {}
     for candidate in judged:
@@ -127,9 +127,9 @@ _OF_A_THRESHOLD = ("metric", "kind", "value", "tolerance_pct", "reference")
 
 
 def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
-    """Note which thresholds were met by the worst node, which were missed, and what was not measured.
+    """Note which thresholds the worst node met or missed, and which metrics were not measured.
 
-    The measured value decides; a note says where the threshold lies inside the interval of the value.
+    The measured value decides; a note says if the threshold lies inside its interval.
     """
     for bound in seen.bounds:
         metric, measured = bound["metric"], bound["measured"]
@@ -159,7 +159,7 @@ def judge_thresholds(seen: Seen, reasons: Reasons) -> None:
 
 
 def _value(bound: JudgedBound) -> Quantity:
-    """Return what the worst node measured, with all its digits where it would read like the limit that it is not."""
+    """Return the worst node's value, with all its digits if rounding would make it look like the limit."""
     metric, value, limit = bound["metric"], t.cast(float, bound["measured"]), nearest_limit(bound)
     if limit is not None and reads_like(metric, value, limit):
         return quantity_of(metric, value, exact=True)

@@ -93,11 +93,11 @@ def judge(
     straggler_deviations: float = DEFAULT_DEVIATIONS,
     accelerators: Mapping[str, AcceleratorsSeen] | None = None,
 ) -> Summary:
-    """Return the summary of a run: verdict, reasons and what they rest on, all of it JSON without NaN.
+    """Return the summary of a run: verdict, reasons and their evidence, all of it JSON without NaN.
 
-    ``statuses`` are what is known of each node, in rank order; ``steps`` and ``records`` the frames of `frame`. More
-    than ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` is what was
-    sampled of them, by node. docs/summary.md has each field.
+    ``statuses`` are the nodes' statuses in rank order; ``steps`` and ``records`` are the frames of `frame`. More than
+    ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` are the samples of the
+    accelerators, by node. docs/summary.md describes each field.
     """
     statuses = without_extremes(statuses)
     attempts, earlier = attempts_of(steps)
@@ -189,7 +189,7 @@ def judge(
         "thresholds": [{**bound, "unit": ALL_METRICS[bound["metric"]].unit} for bound in seen.bounds],
         "interval_method": METHOD,
         "stragglers": stragglers,
-        # The history alone knows of a regression, and proposes a command for it.
+        # Only the history can show a regression, and propose a command for it.
         "regression": None,
         "isolate": None,
         "metrics": metrics,

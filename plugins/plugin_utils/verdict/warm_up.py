@@ -21,23 +21,24 @@ if t.TYPE_CHECKING:
 
 AUTO = "auto"
 
-# With fewer steps than this there is no way to know a steady state from a warm-up.
+# Fewer steps cannot show a steady state.
 _MIN_STEPS = 12
 # A step is steady within so many median absolute deviations, scaled to standard deviations, or this part of the median.
 _DEVIATIONS = 4.0
 _SMALLEST_BAND = 0.05
 # The warm-up ends where so many steps in a row are steady.
 _IN_A_ROW = 3
-# Rates are inverse to times; the first of these that a log has is used.
+# The first of these that a log has is used; rates are inverse to times.
 _PACE = ("step_time_ms", "tokens_per_sec_per_gpu", "tflops_per_gpu")
 
 
 @dataclass(frozen=True)
 class WarmUp:
-    """The first ``steps`` of the last attempt of each node that do not count, and the case and values of why.
+    """The first ``steps`` of each node's last attempt, which do not count, and the case and values of the reason.
 
-    ``detected`` says that they were found, not given. ``steady`` is False where no steady state was found. ``apart`` is
-    how far their median pace is from that of the steps that count, as a fraction, on the node where it is furthest.
+    ``detected`` means that they were found, not given. ``steady`` is False if no steady state was found. ``apart`` is
+    how far their median pace is from the median pace of the steps that count, as a fraction, on the node where it is
+    furthest.
     """
 
     steps: int
@@ -53,7 +54,7 @@ class WarmUp:
         return "warm_up" if self.steady else "not_steady"
 
     def in_summary(self) -> WarmUpSteps:
-        """Return what a summary says of it."""
+        """Return the warm-up's part of a summary."""
         return {
             "steps": self.steps,
             "reason": filled(VERDICT[self.code][self.case].one, self.values),
@@ -66,7 +67,7 @@ class WarmUp:
 def parse_warm_up(asked: t.Any) -> int | None:
     """Return the requested number of steps, None for ``auto``; ValueError for anything else.
 
-    An empty text, as from an unanswered survey, means ``auto`` as well.
+    An empty text, for example from an unanswered survey, means ``auto`` as well.
     """
     text = str(asked).strip()
     if text in (AUTO, ""):
@@ -79,10 +80,10 @@ def parse_warm_up(asked: t.Any) -> int | None:
 def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> WarmUp:
     """Return the warm-up of a run: the requested one, or else the longest of its nodes.
 
-    The steps of earlier attempts and those that a trainer's grammar leaves out are not looked at. The steady pace of a
-    node is the median of the second half of its steps. Its warm-up ends where three steps in a row are near it: within
-    4 median absolute deviations of the second half (scaled by 1.4826), at least within 5 %. Where that is nowhere in
-    the first half, half of the steps are left out and the run is reported as not steady.
+    Steps of earlier attempts, and steps that a trainer's grammar leaves out, are ignored. The steady pace of a node is
+    the median of the second half of its steps. Its warm-up ends where three steps in a row are near it: within 4 median
+    absolute deviations of the second half (scaled by 1.4826), at least within 5 %. If the first half has no such place,
+    half of the steps are left out and the run is reported as not steady.
     """
     paces = {node: _pace(steps) for node, steps in steps_by_node.items()}
     if asked is not None:
@@ -110,7 +111,7 @@ def warm_up_of(asked: int | None, steps_by_node: Mapping[str, StepColumns]) -> W
 
 
 class _Pace(t.NamedTuple):
-    """The pace of a node: values of a metric, and which rows of the attempt they stand in."""
+    """The pace of a node: values of a metric, and their rows in the attempt."""
 
     metric: str
     values: np.ndarray
@@ -118,7 +119,7 @@ class _Pace(t.NamedTuple):
 
 
 def _apart(paces: Mapping[str, _Pace], steps: int) -> float:
-    """Return how far the median pace of the first rows is from that of the others, of the node that is furthest off."""
+    """Return how far the median pace of the first rows is from the other rows' pace, on the node furthest off."""
     furthest = 0.0
     for pace in paces.values():
         first = pace.places < steps
@@ -130,7 +131,7 @@ def _apart(paces: Mapping[str, _Pace], steps: int) -> float:
 
 
 def _pace(steps: StepColumns) -> _Pace:
-    """Return what shows the pace of the last attempt, of the steps that a grammar does not leave out."""
+    """Return the pace of the last attempt, without the steps that a grammar leaves out."""
     in_last = steps.attempt == steps.attempt[-1:]
     looked_at = in_last & (steps.left_out == "")
     metric = next(
@@ -142,7 +143,7 @@ def _pace(steps: StepColumns) -> _Pace:
 
 
 def _length(pace: np.ndarray) -> int | None:
-    """Return after how many steps the pace is steady, None if not within the first half."""
+    """Return the number of steps after which the pace is steady, None if not within the first half."""
     half = pace.size // 2
     later = pace[half:]
     steady = np.median(later)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every dialect is made from: one judged run."""
+"""One judged run, the input of every dialect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...contracts import Plan, Status, Summary
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judged run: its summary and plan, as in their files, and what is known of each node, in rank order."""
+    """A judged run: its summary and plan, as in their files, and the nodes' statuses, in rank order."""
 
     summary: Summary
     plan: Plan
@@ -27,12 +27,12 @@ class JudgedRun:
 
     @property
     def parameters(self) -> Mapping[str, t.Any]:
-        """Return the sizes of the run; of logs without a training config there are few."""
+        """Return the sizes of the run; logs without a training config have few."""
         return self.plan["parameters"]
 
     @property
     def image(self) -> str | None:
-        """Return the image as the plan names it."""
+        """Return the image's name in the plan."""
         return next((node["image"] for node in self.plan["nodes"] if node.get("image")), None)
 
     @property
@@ -42,17 +42,17 @@ class JudgedRun:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the run took, in seconds, or None where that is not known."""
+        """Return how long the run took, in seconds, or None if unknown."""
         return None if self.started is None or self.ended is None else self.ended - self.started
 
     @property
     def started(self) -> float | None:
-        """Return when the run began, in seconds since the epoch, or None where that is not known."""
+        """Return when the run began, in seconds since the epoch, or None if unknown."""
         return _instant(self.summary["started_at"])
 
     @property
     def ended(self) -> float | None:
-        """Return when the run ended, in seconds since the epoch, or None where that is not known."""
+        """Return when the run ended, in seconds since the epoch, or None if unknown."""
         return _instant(self.summary["ended_at"])
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The verdict as JUnit XML, which CI servers read: a test case for the verdict, for each node and for each threshold.
 
-Whatever keeps the run from PASS is a failure (FAIL) or an error (INCONCLUSIVE, ERROR), so that a server which looks at
-nothing but the counts is red exactly where the run did not pass.
+Whatever keeps the run from PASS is a failure (FAIL) or an error (INCONCLUSIVE, ERROR), so that a server that only looks
+at the counts is red exactly if the run did not pass.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..thresholds import required
 if t.TYPE_CHECKING:
     from .judged_run import JudgedRun
 
-# What XML 1.0 cannot hold, as logs do: colours of terminals and the like.
+# Characters that occur in logs but not in XML 1.0, such as terminal colours.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MOST_FINDINGS = 20
 _OF_FAILURE = ("node", "node_rank", "class", "case", "values", "line", "origin", "rank", "exit_code")
@@ -29,7 +29,7 @@ _PROBLEM = {"FAIL": "failure", "ERROR": "error", "INCONCLUSIVE": "error"}
 
 
 def junit(run: JudgedRun) -> str:
-    """Return the XML of one test suite. ``time`` is in seconds, that of the run as a whole."""
+    """Return the XML of one test suite. ``time`` is the time of the whole run in seconds."""
     summary = run.summary
     suite = ET.Element("testsuite", name=_clean(f"trainops.cluster {summary['run_id']}"))
     if summary["started_at"]:

@@ -15,7 +15,7 @@ if t.TYPE_CHECKING:
 
     from .judged_run import JudgedRun
 
-# By name the file in the run's folder. The module of that name has the function of that name that makes its text.
+# By name, the file in the run's folder. The module of that name has a function of the same name that makes the text.
 DIALECTS: t.Final = {
     "junit": "junit.xml",
     "openmetrics": "openmetrics.prom",
@@ -23,7 +23,7 @@ DIALECTS: t.Final = {
 
 
 def writer_of(name: str) -> Callable[[JudgedRun], str]:
-    """Return what makes the text of a dialect; its library is loaded with it."""
+    """Return the function that makes the text of a dialect; this also loads the dialect's library."""
     return t.cast("Callable[[JudgedRun], str]", getattr(importlib.import_module(f".{name}", __package__), name))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run as an OpenMetrics text file, such as the textfile collector of Prometheus' node_exporter reads.
+"""The run as an OpenMetrics text file, for example for the textfile collector of Prometheus' node_exporter.
 
 Units are OpenMetrics' base units (seconds and ratios). All families are gauges without timestamps, so that readers of
 Prometheus' older text format understand the file, too.
@@ -24,14 +24,14 @@ VERDICTS = ("PASS", "FAIL", "INCONCLUSIVE", "ERROR")
 
 
 def openmetrics(run: JudgedRun) -> str:
-    """Return the text. Each sample has the label ``run_id``; a metric has one for each node."""
+    """Return the text. Each sample has the label ``run_id``; a metric has a sample for each node."""
     registry = CollectorRegistry()
     registry.register(_Run(run))
     return str(generate_latest(registry).decode())
 
 
 class _Run(Collector):
-    """A judged run, as the client of Prometheus takes it."""
+    """A judged run as a collector for Prometheus' client."""
 
     def __init__(self, run: JudgedRun) -> None:
         self._run = run

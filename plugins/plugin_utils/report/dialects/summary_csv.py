@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The summary of a run as one row, always the same columns, so that the rows of many runs stand below each other."""
+"""The summary of a run as one row, always with the same columns, so that the rows of many runs form a table."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _OF_PARAMETERS = (
     "pipeline_parallelism",
     "iterations",
 )
-# Of a metric, behind its name: the value of the worst node, the spread over all, and what it was held against.
+# A metric's columns, after its name: the worst node's value, the spread over all nodes, and the threshold.
 _OF_METRIC = ("value", "value_node", "median", "p05", "p95", "samples", "threshold", "met")
 
 
 def summary_csv(run: JudgedRun) -> str:
-    """Return a CSV file of a header and one row. ``reasons`` are the codes; what is not known is empty.
+    """Return a CSV file of a header and one row. ``reasons`` are the codes; an unknown value is empty.
 
-    ``headline`` is what the run came to in one sentence. ``regression_metric`` and ``regression_percent`` are of a
+    ``headline`` is the outcome of the run in one sentence. ``regression_metric`` and ``regression_percent`` describe a
     proven regression. A metric's columns are ``<metric>_<column>``, in the metric's unit.
     """
     summary, parameters = run.summary, run.parameters
