@@ -222,7 +222,7 @@ def _of_one_step(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, 
 
 
 def _title(run: pd.Series) -> str:
-    """Return the model, hardware and so on of a run in the history, as far as known."""
+    """Return model, GPU, framework, nodes, precision and batch of a run in the history, as far as known."""
     known = {name: None if pd.isna(value) else value for name, value in run.items()}
     nodes, batch = known["nnodes"], known["global_batch_size"]
     parts = [

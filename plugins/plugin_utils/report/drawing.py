@@ -96,7 +96,7 @@ class Chart:
             self._texts.append(f'<span class="x" style="left:{self._percent_x(value):.2f}%">{text}</span>')
 
     def cells(self, ends: Sequence[float], values: np.ndarray) -> None:
-        """Give the pointer the values of cells, in percent: the ends of the columns along x, and a row of values each."""
+        """Give the pointer the values of cells, in percent: the ends of the columns along x, and rows of values."""
         rounded = np.round(values, 1)
         rows = [[None if math.isnan(value) else value for value in row] for row in rounded.tolist()]
         told = json.dumps({"ends": [float(end) for end in ends], "rows": rows}, separators=(",", ":"))

@@ -6,8 +6,8 @@
     <history>/framework=<framework>/month=2026-11/20261121T081757Z_<key>_<run_id>.parquet
 
 A file is written aside and put in place in one step, so that several controllers may write at once and a reader never
-sees half of one. Its name says when the run began and what it measured, so that the last runs of a key are found by
-listing folders, without opening the other files. Layout: https://arrow.apache.org/docs/python/dataset.html
+sees half of one. The file's name has the start of the run and its key, so the last runs of a key are found by listing
+folders, without opening the other files. Layout: https://arrow.apache.org/docs/python/dataset.html
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ SCHEMA = pa.schema(
 )
 _PARTITIONS = pa.schema([("framework", pa.string()), ("month", pa.string())])
 _STAMP = "%Y%m%dT%H%M%SZ"
-# Without these, a file is no row of ours, whatever its name is.
+# A file without these columns is not one of our rows, whatever its name.
 _NEEDED = ("run_id", "key", "verdict")
-# A run that never started has no place in time.
+# In place of the start of a run that never started.
 _NEVER = "00000000T000000Z"
 
 
 def write_row(folder: str | Path, row: Row) -> bool:
-    """Put the row of a run into the history, in place of an earlier one of the same run; return whether it is new.
+    """Put the row of a run into the history, replacing an earlier row of the same run; return whether it is new.
 
-    One that began at another time is another run, even under the same name, as each night's may have. Times are ISO
-    8601 texts with a zone, or None. Raises OSError where the folder cannot be written.
+    A run that began at another time is another run, even under the same name, for example a nightly one. Times are ISO
+    8601 texts with a zone, or None. Raises OSError if the folder is not writable.
     """
     began = _instant(row["started_at"])
     month = f"{began:%Y-%m}" if began else "none"
@@ -68,7 +68,7 @@ def write_row(folder: str | Path, row: Row) -> bool:
         earlier = [found for found in same_name if found != path and found.name[:16] in stamps]
         if not earlier and path.exists() and _same(path, table):
             return False
-        # Files that begin with a dot are no part of the dataset.
+        # Names that begin with a dot do not belong to the dataset.
         draft = target / f".{uuid.uuid4().hex}.new"
         try:
             pq.write_table(table, draft, compression="zstd", use_dictionary=False, write_statistics=False)
@@ -83,9 +83,9 @@ def write_row(folder: str | Path, row: Row) -> bool:
 def latest_rows(
     folder: str | Path, framework: str, key: str, began_before: str | None, but: str, left_out: list[Path]
 ) -> Iterator[Row]:
-    """Yield the rows of a key, the last first: of runs that began before an instant, without it of all but ``but``.
+    """Yield the rows of a key, latest first: of runs that began before an instant, or without one, of all but ``but``.
 
-    A file or folder that cannot be read, and a file that is no row, is added to ``left_out``.
+    Unreadable files and folders, and files that are not rows, are added to ``left_out``.
     """
     limit = _instant(began_before)
     stamp = limit.strftime(_STAMP) if limit else "9"
@@ -109,8 +109,8 @@ def latest_rows(
 def read_history(folder: str | Path, left_out: list[Path], columns: list[str] | None = None) -> pd.DataFrame:
     """Return the whole history, a row per run in the order of their start, with the columns of `SCHEMA` and framework.
 
-    A folder that is not there, or holds no run, gives a frame without rows. A file that cannot be read or is no row is
-    added to ``left_out``.
+    A missing folder, or one without runs, gives a frame without rows. A file that is unreadable or not a row is added
+    to ``left_out``.
     """
     names = columns or [*SCHEMA.names, "framework"]
     files = sorted(Path(folder).glob("framework=*/month=*/*.parquet"))
@@ -120,7 +120,7 @@ def read_history(folder: str | Path, left_out: list[Path], columns: list[str] | 
     except (pa.ArrowException, OSError, ValueError):
         whole = False
     if not whole:
-        # It takes long to look into each file; the message says how to get rid of that.
+        # Looking into each file is slow; the message says how to avoid that.
         damaged = {path for path in files if _read(path) is None}
         left_out += sorted(damaged)
         frame = _frame(folder, [path for path in files if path not in damaged], names)
@@ -128,7 +128,7 @@ def read_history(folder: str | Path, left_out: list[Path], columns: list[str] | 
 
 
 def notes_on(left_out: Sequence[Path]) -> list[str]:
-    """Return what a reader has to know of files that were left out; nothing where there are none."""
+    """Return the notes on files that were left out; no notes without such files."""
     if not left_out:
         return []
     pronoun, files = "it" if len(left_out) == 1 else "them", listed(map(str, left_out), 3)
@@ -165,7 +165,7 @@ def _same(path: Path, table: pa.Table) -> bool:
 
 
 def _read(path: Path) -> Row | None:
-    """Return the row of a file; None where it cannot be read or is none. What an older one lacks is None."""
+    """Return the row of a file; None if it is unreadable or not a row. Columns that an older row lacks are None."""
     try:
         row: Row = pq.read_table(path, partitioning=None, schema=SCHEMA).to_pylist()[0]
     except (pa.ArrowException, OSError, ValueError, IndexError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from an isolation: bad nodes go into quarantine, and all are remembered. Both say what they did."""
+"""The follow-up of an isolation: bad nodes go into quarantine, and all measurements are recorded; both report it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .node_memory import memory_of, read_probes, rows_of, usual_drifts, write_no
 
 
 class Written(Isolation):
-    """What an isolation found, and whether it was a ``rehearsal``, which says nothing about its nodes."""
+    """The result of an isolation, and whether it was a ``rehearsal``, which proves nothing about its nodes."""
 
     rehearsal: bool
 
 
 def isolation_in(isolations: Path, name: str) -> Written:
-    """Return what the isolation of a name in a folder found; ValueError if it found nothing, or is not there."""
+    """Return the result of a named isolation in a folder; ValueError if it is missing or has no result."""
     path = isolations / name / JSON
     there = sorted(one.parent.name for one in isolations.glob(f"*/{JSON}"))
     if name not in there:
@@ -45,7 +45,7 @@ _MOST_NAMED = 8
 
 
 def update_quarantine(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> list[str]:
-    """Keep bad nodes out of runs for so many days, 0 for not at all, and let those go that were found good again."""
+    """Keep bad nodes out of runs for so many days (0: not at all), and release nodes that were found good again."""
     lines = []
     try:
         if days and failing_nodes(isolation):
@@ -58,7 +58,7 @@ def update_quarantine(quarantine: Quarantine, name: str, isolation: Isolation, d
 
 
 def quarantine_bad_nodes(quarantine: Quarantine, name: str, isolation: Isolation, days: float) -> str:
-    """Keep bad nodes out of runs for so many days, and return that as a line; ValueError and OSError as of the list."""
+    """Keep bad nodes out of runs for so many days, and return a line about that; raises the list's errors."""
     found = {
         node: Found([_fault_of(one) for one in findings], probes_against(isolation, node))
         for node, findings in findings_against(isolation).items()
@@ -68,13 +68,13 @@ def quarantine_bad_nodes(quarantine: Quarantine, name: str, isolation: Isolation
 
 
 def _fault_of(finding: Reason) -> Fault:
-    """Return a finding as the list of hosts in quarantine has it."""
+    """Return a finding in the form of the quarantine list."""
     values = finding.get("values", {})
     return Fault(code=finding["code"], case=finding.get("case", ""), values=values, message=finding["message"])
 
 
 def remember_measurements(runs: Path, name: str, isolation: Isolation, at: datetime) -> list[str]:
-    """Add what was measured to the nodes' history in a folder of runs, and write the page of nodes there."""
+    """Add the measurements to the nodes' history in a folder of runs, and write the page of nodes there."""
     history = runs / ISOLATIONS / PROBES
     try:
         write_probes(history, rows_of(name, isolation, at))

@@ -32,25 +32,25 @@ from .files import json_text
 from .pages import page_of
 from .readable import NOTHING
 
-# From white for what is usual to red, so that dark text is read on all of it; and the excess from which each begins.
+# From white (usual) to red, all light enough for dark text; and the excess from which each colour begins.
 _SHADES = {0.0: "#eef2f6", 0.01: "#fdf0d9", 0.02: "#fbdcae", 0.05: "#f8bf86", 0.1: "#f39b6d", 0.2: "#ec7a66"}
 _BROKEN = "#c9a7e8"
 _TILE = Markup('<td style="background:{}" title="{}">{}</td>')
-# A tile for each pair of more nodes is more than anybody reads.
+# Nobody reads a tile for each pair of more nodes.
 MOST_NODES = 64
 
 Excess = float | None
 
 
 def probes_map(probes: Mapping[str, Mapping[str, Excess]], worst_first: Sequence[str]) -> Markup:
-    """Return a row for each node, or part of a node, and a column for each probe."""
+    """Return tiles with a row for each node, or part of a node, and a column for each probe."""
     names = list(dict.fromkeys([*worst_first, *(node for found in probes.values() for node in found)]))
     rows = {name: {probe: found[name] for probe, found in probes.items() if name in found} for name in names}
     return _map(list(probes), {name: row for name, row in rows.items() if row}, "Node")
 
 
 def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
-    """Return a row and a column for each node, with the pairs that were tested; None for too many nodes."""
+    """Return tiles of the tested pairs, with a row and a column for each node; None for too many nodes."""
     names = list(dict.fromkeys(name for one, other, _excess in links for name in (one, other)))
     if len(names) > MOST_NODES:
         return None
@@ -61,9 +61,9 @@ def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
 
 
 def groups_map(groups: Sequence[GroupFound], worst_first: Sequence[str]) -> Markup | None:
-    """Return a row for each node and a column for each split, with the group that the node was in; None for too many.
+    """Return tiles of the nodes' groups, with a row for each node and a column for each split; None for too many.
 
-    Columns say into how many groups of how many nodes a split is.
+    Column headings give the number and size of a split's groups.
     """
     rows: dict[str, dict[str, Excess]] = {}
     sizes: dict[int, list[int]] = {}
@@ -111,7 +111,7 @@ _MOST_ROWS = 64
 def telemetry_rows(telemetry: Mapping[str, Sequence[Telemetry]], suspects: Iterable[str]) -> list[list[str]]:
     """Return a row of cells for each accelerator of the suspects, and the median of all nodes as the first row.
 
-    None where no node has any accelerators.
+    No rows if no node has accelerators.
     """
     everything = [one for of_node in telemetry.values() for one in of_node]
     if not everything:
@@ -153,7 +153,7 @@ def _cells(one: Mapping[str, t.Any]) -> list[str]:
 
 
 def _link(one: Mapping[str, t.Any]) -> str:
-    """Return a link, and what it could be where it is not that."""
+    """Return a link, and any other possible causes."""
     now, limit = (
         f"{_number(one[f'pcie_speed{which}'])} GT/s × {_number(one[f'pcie_width{which}'])}" for which in ("", "_limit")
     )
@@ -169,7 +169,7 @@ PASSING, FAILING, EXCLUDE = "passing_nodes.txt", "failing_nodes.txt", "slurm_exc
 
 
 def write_plan(folder: Path, name: str, plan: Mapping[str, t.Any]) -> None:
-    """Write what will be done into a new folder; FileExistsError where there is an isolation in it already."""
+    """Write the planned steps into a new folder; FileExistsError if it already contains an isolation."""
     folder.mkdir(parents=True, exist_ok=True)
     write_new(folder / PLAN, json_text({"isolation_id": name, **plan}))
 
@@ -177,8 +177,8 @@ def write_plan(folder: Path, name: str, plan: Mapping[str, t.Any]) -> None:
 def write_isolation(folder: Path, name: str, isolation: Isolation, tests: PlannedTests, *, rehearsal: bool) -> Path:
     """Write the files of an isolation into its folder, and return its page.
 
-    ``isolation.json`` has all that is known; ``passing_nodes.txt`` and ``failing_nodes.txt`` are lists with a name a
-    line, and ``slurm_exclude.txt`` is what ``--exclude`` of Slurm takes, empty where there is nobody to exclude.
+    ``isolation.json`` contains everything; ``passing_nodes.txt`` and ``failing_nodes.txt`` are lists with one name per
+    line, and ``slurm_exclude.txt`` is for Slurm's ``--exclude``, empty without nodes to exclude.
     """
     verdict = verdict_of(isolation)
     failing = failing_nodes(isolation)
@@ -193,7 +193,7 @@ def write_isolation(folder: Path, name: str, isolation: Isolation, tests: Planne
 
 
 def isolation_lines(isolation: Isolation) -> list[str]:
-    """Return what was found as lines for a terminal."""
+    """Return the result as lines for a terminal."""
     suspects = isolation["suspects"]
     head = [f"{finding_of(one)['message']}\n  {one['evidence']}" for one in suspects]
     head = head or [f"{title_of_isolation(isolation)}."]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a reader must not miss of a run although it is not the verdict: leads right below the headline, and notes."""
+"""Facts besides the verdict that a reader must not miss: leads right below the headline, and notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .thresholds import missed_bounds
 # Two nodes cannot show which of them is slow.
 _LEAST_NODES = 3
 _SPEEDS = frozenset((*SPEEDS, "mfu"))
-# Failures that many nodes see, whichever of them or of the links between them is at fault.
+# Failures that many nodes see, whichever node or link is at fault.
 _HANGS = frozenset({"stalled", "watchdog"})
 _NETWORK = frozenset({"gloo", "nccl", "network"})
 _WHAT: dict[str, str] = {
@@ -28,13 +28,13 @@ _WHAT: dict[str, str] = {
 
 
 def proposal(summary: Summary, command: str) -> Proposal | None:
-    """Return what is proposed after a run: a ``command`` that tests its nodes; None where that would show nothing."""
+    """Return a proposal to test a run's nodes with ``command``; None if such a test would show nothing."""
     why = _why(summary) if command else None
     return {"why": why, "command": command} if why else None
 
 
 def in_words(proposed: Proposal) -> str:
-    """Return what the proposed tests can show, as a sentence that the command ends."""
+    """Return the purpose of the proposed tests, as a sentence that ends with the command."""
     return _WHAT[proposed["why"]]
 
 
@@ -52,20 +52,21 @@ def _is_slow(summary: Summary) -> bool:
     return not _SPEEDS.isdisjoint([*worse, *(bound["metric"] for bound in missed_bounds(summary))])
 
 
-# Notes that figures and leads tell, or that are true of every run that is judged from its logs.
+# Notes that repeat figures or leads, or that apply to every run judged from its logs.
 _TOLD_ELSEWHERE = frozenset(
     {"mfu", "stragglers", "warm_up", "logs_as_named", "survived_fault", "unusual_last_lines", "world_unknown"}
 )
-# The headline of a PASS tells it.
+# The headline of a PASS says so already.
 _TOLD_OF_A_PASS = frozenset({"taken_up"})
-# After a failure, these say no more than that there are few steps.
+# After a failure, these only say that there are few steps.
 _OF_FEW_STEPS = frozenset({"loss_not_judged", "not_steady"})
-# Nor is another run of a job that failed like this one; of nodes that train by themselves, the others are judged.
+# If a whole job failed, noise in a threshold does not matter; if nodes train by themselves, the others are still
+# judged.
 _OF_A_WHOLE_JOB = frozenset({"threshold_in_noise"})
 
 
 def notes_of(summary: Summary) -> list[str]:
-    """Return the notes that only some runs have, and that nothing else on the first screen tells."""
+    """Return the notes that only some runs have, and that the first screen does not show otherwise."""
     told = _TOLD_ELSEWHERE | (_OF_FEW_STEPS if summary["first_failure"] else set())
     told |= _OF_A_WHOLE_JOB if summary["first_failure"] and summary.get("mode") != "single_node" else set()
     told |= _TOLD_OF_A_PASS if summary["verdict"] == "PASS" else set()
@@ -76,7 +77,7 @@ def notes_of(summary: Summary) -> list[str]:
 def survived_faults(summary: Summary) -> list[dict[str, t.Any]]:
     """Return the faults that the run survived, each with ``node``, ``class``, ``line`` and ``step`` (None: not known).
 
-    The same line of a node, or of several, is one fault each.
+    A line that occurs several times, on one node or on several, is one fault each time.
     """
     rows = []
     for note in summary["notes"]:
@@ -94,7 +95,7 @@ def survived_faults(summary: Summary) -> list[dict[str, t.Any]]:
 
 
 def unusual_lines(summary: Summary) -> list[tuple[str, list[str]]]:
-    """Return the unusual last lines of logs, nodes with the same ones together: folded names and lines."""
+    """Return the unusual last lines of logs, grouped by equal lines: folded node names and lines."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for note in summary["notes"]:
         if note.get("code") == "unusual_last_lines":
@@ -104,15 +105,15 @@ def unusual_lines(summary: Summary) -> list[tuple[str, list[str]]]:
     return [(folded(nodes), list(lines)) for lines, nodes in alike.items()]
 
 
-# By which nodes are slow, see `verdict.stragglers`.
+# The metric that makes a node slow, see `verdict.stragglers`.
 _METRIC = "step_time_ms"
 _MOST_NAMED = 4
-# Below this fraction a node is as fast as the others, but for single steps.
+# Below this fraction, a node is as fast as the others, except in single steps.
 _ALWAYS = 0.01
 
 
 class Lead(t.NamedTuple):
-    """What a reader must not miss although it is not the verdict: its kind, its beginning in bold, and the rest."""
+    """A fact besides the verdict that a reader must not miss: its kind, its beginning (in bold), and the rest."""
 
     kind: t.Literal["regression", "slow", "survived", "isolate"]
     strong: str
@@ -120,7 +121,7 @@ class Lead(t.NamedTuple):
 
 
 def leads_of(summary: Summary) -> list[Lead]:
-    """Return what has to stand right below the headline."""
+    """Return the leads to show right below the headline."""
     leads = []
     regression = summary.get("regression")
     if regression:
@@ -156,7 +157,7 @@ def _slow(summary: Summary) -> Lead:
 
 
 def _cost_of_slow_nodes(found: Stragglers) -> float | None:
-    """Return what share of the throughput the slow nodes cost: what the others cost without them is not theirs."""
+    """Return the share of the throughput that the slow nodes cost, less the others' cost without them."""
     without = (found.get("values") or {}).get("without")
     cost = found.get("step_time_cost")
     if without is None or cost is None:
@@ -165,7 +166,7 @@ def _cost_of_slow_nodes(found: Stragglers) -> float | None:
 
 
 def _by(one: Mapping[str, t.Any]) -> str:
-    """Return how much slower a node is, in all of its steps or in some."""
+    """Return how much slower a node is, in all or some of its steps."""
     then, share = one.get("slower_then"), one.get("slow_steps")
     if one["slower"] < _ALWAYS and then and share:
         return f"{percent(100 * then)} slower in {percent(100 * share)} of its steps"

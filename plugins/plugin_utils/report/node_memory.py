@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What isolations measured of nodes over months, and ``nodes.html``, which ranks them and shows how they drift."""
+"""Isolations' measurements of nodes over months, and ``nodes.html``, which ranks the nodes and shows how they drift."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _STAMP = "%Y%m%dT%H%M%SZ"
 
 
 class ProbeRow(t.TypedDict):
-    """What a probe found of a part of a node: ``seconds`` for its work, and the ``excess`` over what was usual then.
+    """A probe's result on a part of a node: ``seconds`` for its work, and the ``excess`` over the usual time then.
 
-    ``excess`` is a fraction. ``seconds`` is None for a probe of pairs, and both are None for what was broken. A node
-    that was not tested has no row.
+    ``excess`` is a fraction. ``seconds`` is None for a probe of pairs, and both are None for a broken part. A node that
+    was not tested has no row.
     """
 
     at: datetime
@@ -50,7 +50,7 @@ class ProbeRow(t.TypedDict):
 
 
 def rows_of(name: str, isolation: Isolation, at: datetime) -> list[ProbeRow]:
-    """Return what an isolation of a name measured of its nodes."""
+    """Return the measurements of a named isolation."""
     rows: list[ProbeRow] = []
     for probe, found in isolation["probes"].items():
         for key, excess in found.items():
@@ -73,7 +73,7 @@ def rows_of(name: str, isolation: Isolation, at: datetime) -> list[ProbeRow]:
 
 
 def write_probes(folder: Path, rows: Sequence[ProbeRow]) -> None:
-    """Add what an isolation measured to the history in a folder; OSError where it cannot be written."""
+    """Add an isolation's measurements to the history in a folder; OSError if it is not writable."""
     if not rows:
         return
     at = rows[0]["at"].astimezone(UTC)
@@ -88,7 +88,7 @@ def write_probes(folder: Path, rows: Sequence[ProbeRow]) -> None:
 
 
 def read_probes(folder: Path) -> tuple[list[ProbeRow], list[Path]]:
-    """Return the whole history in the order of its isolations, and the files of it that cannot be read."""
+    """Return the whole history in the order of its isolations, and its unreadable files."""
     rows: list[ProbeRow] = []
     left_out = []
     for path in sorted(folder.glob("month=*/*.parquet"), key=lambda path: path.name):
@@ -105,9 +105,10 @@ Part = tuple[str, str]
 
 
 class Drift(t.NamedTuple):
-    """How much longer a part of a node takes than in earlier isolations, the first of which was ``since`` then.
+    """How much longer a part of a node takes than in earlier isolations, which began at ``since``.
 
-    ``by`` is a fraction of the median of ``values`` but the last, in seconds, or of what is usual for pairs.
+    ``by`` is a fraction of the median of all ``values`` but the last. These are in seconds, or for pairs in multiples
+    of the usual time.
     """
 
     probe: str
@@ -118,10 +119,10 @@ class Drift(t.NamedTuple):
 
 
 class NodeMemory(t.NamedTuple):
-    """A node: its ``rank`` among all, the fastest first, by the mean of what it ``excess``-ively takes (a fraction).
+    """A node: its ``rank`` among all, the fastest first, by its mean ``excess`` (a fraction).
 
-    ``slowest`` is the probe and the part in which it is furthest behind, and by how much; ``drifts`` are the furthest
-    first. What is None was not measured.
+    ``slowest`` is the probe and the part in which it is furthest behind, and by how much; ``drifts`` begin with the
+    largest. None means not measured.
     """
 
     node: str
@@ -136,7 +137,7 @@ class NodeMemory(t.NamedTuple):
 
 
 def memory_of(rows: Sequence[ProbeRow]) -> list[NodeMemory]:
-    """Return what is remembered of each node, the slowest first; ``rows`` are in the order of their isolations."""
+    """Return the record of each node, the slowest first; ``rows`` are in the order of their isolations."""
     of_nodes: dict[str, list[ProbeRow]] = {}
     for row in rows:
         of_nodes.setdefault(row["node"], []).append(row)
@@ -149,10 +150,10 @@ def memory_of(rows: Sequence[ProbeRow]) -> list[NodeMemory]:
 
 
 def usual_drifts(nodes: Iterable[NodeMemory], isolation: str, probes: Collection[str]) -> dict[str, float]:
-    """Return how much longer the nodes of an isolation usually take by some probes than in their own earlier ones.
+    """Return how much longer an isolation's nodes usually take in some probes than in their own earlier isolations.
 
-    It is the median of their drifts, as a fraction: what changed for all of them, such as a driver or a limit of power,
-    shows only here.
+    This is the median of their drifts, as a fraction. A change for all nodes, such as a driver or a power limit, shows
+    only here.
     """
     found: dict[str, list[float]] = {}
     for node in nodes:
@@ -193,9 +194,9 @@ def _drifts(rows: Iterable[ProbeRow], latest: str) -> t.Iterator[Drift]:
 
 
 def _value(row: ProbeRow) -> float | None:
-    """Return by what a node is compared with itself: seconds, or how many times as long as usual a pair takes.
+    """Return the value for comparing a node with itself: seconds, or for a pair multiples of the usual time.
 
-    None where nothing was measured, or no time at all, which is nothing to compare with.
+    None if nothing was measured, or a time of 0, which cannot be compared.
     """
     excess = row["excess"]
     value = row["seconds"] if row["seconds"] is not None or excess is None else 1 + excess
@@ -207,12 +208,12 @@ _MOST_DRIFTS = 3
 
 
 def write_nodes_page(folder: Path) -> Path:
-    """Write the page of nodes of a folder of runs, from all that its isolations measured, and return it; OSError."""
+    """Write the page of nodes in a folder of runs, from all measurements of its isolations, and return it; OSError."""
     rows, left_out = read_probes(folder / ISOLATIONS / PROBES)
     nodes = memory_of(rows)
     drawn = [drift.values for node in nodes for drift in node.drifts[:1]]
     off = [abs(one) for values in drawn for one in deviations_from_median(values)]
-    # All trends have one scale, as those of runs have.
+    # All trends have the same scale, like the trends of runs.
     edge = min(_MOST_OFF, max([_LEAST_OFF, *off]))
     page = page_of(
         "nodes.html.j2",

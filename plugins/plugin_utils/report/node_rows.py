@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of a run as rows: what argues for and against each, and its hardware. Nodes that are alike share one."""
+"""The nodes of a run as rows: the evidence for and against each, and its hardware. Equal nodes share a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..text.sentences import Form, filled, form_that_says, of_many
 from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
 
-# How many groups of nodes are shown before they are only counted.
+# The most groups of nodes to show; further groups are only counted.
 _SHOWN = 6
 
 
@@ -31,7 +31,7 @@ class Group(t.NamedTuple):
 
 
 class Row(t.NamedTuple):
-    """A row: its gravest verdict, how many of the nodes have evidence, the gravest groups, and how many more."""
+    """A row: its gravest verdict, the number of nodes with evidence, the gravest groups, and how many more."""
 
     row: LedgerRow
     verdict: Verdict
@@ -44,8 +44,8 @@ class Row(t.NamedTuple):
 def ledger_rows(ledger: Sequence[LedgerOfNode], known: Mapping[tuple[str, LedgerRow], str] | None = None) -> list[Row]:
     """Return the rows of a ledger in their order.
 
-    ``known`` is what is known, by node and row, where the ledger itself has no evidence. Evidence that differs in its
-    numbers only is one group, with the range of each number.
+    ``known`` has texts by node and row, for entries without evidence in the ledger. Evidence that differs only in its
+    numbers is one group, with the range of each number.
     """
     rows = []
     for row in ledger[0]["rows"] if ledger else ():
@@ -59,7 +59,7 @@ def ledger_rows(ledger: Sequence[LedgerOfNode], known: Mapping[tuple[str, Ledger
 
 
 def _groups(row: LedgerRow, entries: Mapping[str, LedgerEntry], instead: Mapping[str, str]) -> list[Group]:
-    """Return nodes with the same evidence together, each number as the range of its values."""
+    """Return groups of nodes with the same evidence, each number as the range of its values."""
     alike: dict[t.Any, list[str]] = {}
     kind: tuple[Form | None, str]
     many = len({entry["evidence"] for entry in entries.values()}) > _SHOWN
@@ -91,7 +91,7 @@ def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Seque
 
 
 def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
-    """Return in one line how many checks passed on how many nodes, and which did not."""
+    """Return one line: how many checks passed on how many nodes, and which did not."""
     rows = ledger_rows(ledger)
     passed = [row for row in rows if row.verdict == "PASS"]
     on = f"on {all_of(len(ledger), 'node').lower()}"
@@ -121,10 +121,10 @@ _UNKNOWN: Hardware = {"os": None, "kernel": None, "cpu": None, "accelerators": N
 
 
 def hardware_rows(statuses: Sequence[Status]) -> list[HardwareRow]:
-    """Return a row for each kind of node about which something is known, most nodes first.
+    """Return a row for each kind of node with known hardware, most nodes first.
 
-    ``nodes`` are their names in short, ``accelerators``, ``driver``, ``firmware``, ``nics`` (a list), ``system`` and
-    ``image`` (the digest that was started) what they have, in words, or None.
+    ``nodes`` are their folded names; ``accelerators``, ``driver``, ``firmware``, ``nics`` (a list), ``system`` and
+    ``image`` (the digest that was started) are in words, or None.
     """
     alike: dict[str, list[Status]] = {}
     for status in statuses:
@@ -153,7 +153,7 @@ def _hardware_row(nodes: Sequence[str], machine: Machine) -> HardwareRow:
 
 
 def _nics(nics: Sequence[Nic]) -> list[str]:
-    """Return the RDMA devices in words, identical ones counted."""
+    """Return the RDMA devices in words, with a count for identical ones."""
     kinds = Counter(
         _joined(_joined(nic["driver"], nic["driver_version"]), f"firmware {nic['firmware']}, {nic['rate']}", ", ")
         for nic in nics
@@ -166,11 +166,11 @@ def _joined(first: str | None, second: str | None, between: str = " ") -> str | 
 
 
 def machine_change_rows(statuses: Sequence[Status]) -> list[HardwareRow]:
-    """Return a row for each kind of change, what takes a node out of service first; none if nothing changed.
+    """Return a row for each kind of change, faults that take a node out of service first; none if nothing changed.
 
-    ``nodes`` are their names in short, ``booted`` says whether they rebooted, ``counters`` are words such as
-    ``mlx5_0/1 symbol_error +7`` and ``mlx5_0/1 has no link``, ``faults`` and ``notes`` what the kernel's messages mean,
-    ``kernel_log`` lines, and ``more`` counts the lines that were not kept.
+    ``nodes`` are their folded names, ``booted`` tells whether they rebooted, ``counters`` are texts such as ``mlx5_0/1
+    symbol_error +7`` and ``mlx5_0/1 has no link``, ``faults`` and ``notes`` explain the kernel's messages,
+    ``kernel_log`` has lines, and ``more`` counts the lines that were not kept.
     """
     alike: dict[str, tuple[HardwareRow, list[str]]] = {}
     for status in statuses:

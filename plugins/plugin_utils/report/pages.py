@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all HTML pages share: their templates, which need no network."""
+"""The basis of all HTML pages: templates, which need no network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 
 
 class _Compiled(jinja2.FileSystemBytecodeCache):
-    """Compiled templates, next to Python's own compiled files; without that folder each page compiles its own."""
+    """Compiled templates, next to Python's own compiled files; without that folder, each page compiles them again."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
         with contextlib.suppress(OSError):
@@ -37,7 +37,7 @@ class _Compiled(jinja2.FileSystemBytecodeCache):
 
 
 def page_of(template: str, charts: Mapping[str, Markup], **given: t.Any) -> str:
-    """Return a page as self-contained HTML; in its template ``charts`` are the charts by their names."""
+    """Return a page as self-contained HTML; its template finds the charts in ``charts``, by name."""
     environment = _environment()
     return environment.get_template(template).render(
         charts=charts,
@@ -60,7 +60,7 @@ def contents(page: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def _version() -> str:
-    """Return the version of this collection; empty where neither its manifest nor its galaxy.yml is there."""
+    """Return the version of this collection; empty without its manifest and its galaxy.yml."""
     root = Path(__file__).resolve().parents[3]
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads((root / "MANIFEST.json").read_text(encoding="utf-8"))["collection_info"]["version"])

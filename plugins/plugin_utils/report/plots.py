@@ -15,11 +15,11 @@ if t.TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-# Above this, colours look the same: all lines look alike and the pointer names the node.
+# Above this, colours cannot be told apart: all lines look alike, and the pointer shows the node's name.
 MAX_COLOURED_NODES = 16
 # A point takes about 9 characters, so three plots stay below 1.7 MB.
 MAX_POINTS = 60_000
-# Up to here a marker for every value can be seen as one.
+# Up to here, a marker for every value is visible.
 MAX_MARKERS = 2_000
 
 
@@ -49,7 +49,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Line:
-    """The values of a node in one attempt, in pieces: between two of them steps or values are missing."""
+    """The values of a node in one attempt, in pieces: between two pieces, steps or values are missing."""
 
     trace: Trace
     attempt: int
@@ -57,17 +57,17 @@ class Line:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """Return all of its points: step and value."""
+        """Return all points of the line: step and value."""
         return [point for piece in self.pieces for point in piece]
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The chart of one metric and what its caption has to say.
+    """The chart of one metric, and the data of its caption.
 
-    ``x`` and ``y`` are the ranges that it shows. ``bound_lies`` is ``above``, ``below`` or ``outside`` where the bound
-    is too far from the values to be drawn. ``not_finite`` counts the values that are missing, NaN or infinite,
-    ``outside`` the left-out values that it does not show, ``thinned`` says that not every point is drawn.
+    ``x`` and ``y`` are the ranges that it shows. ``bound_lies`` is ``above``, ``below`` or ``outside`` if the bound is
+    too far from the values to be drawn. ``not_finite`` counts the values that are missing, NaN or infinite, ``outside``
+    the left-out values that it does not show, and ``thinned`` means that some points are not drawn.
     """
 
     metric: str
@@ -109,8 +109,8 @@ def shaded_ranges(steps: pd.DataFrame) -> list[tuple[int, int]]:
 def thinned(values: np.ndarray, limit: int) -> np.ndarray:
     """Return the indices of at most ``limit`` (4 or more) finite values that keep a line's shape.
 
-    Both ends stay, and of each of the equal intervals between them the lowest and the highest value, so that no
-    spike is lost.
+    Both ends stay, and in each of the equal intervals between them the lowest and the highest value, so no spike is
+    lost.
     """
     if len(values) <= limit:
         return np.arange(len(values))
@@ -122,14 +122,14 @@ def thinned(values: np.ndarray, limit: int) -> np.ndarray:
 def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
     """Return a line of at most ``limit`` points in pieces, each without a missing step or value.
 
-    Steps that are further apart than most are missing, as a log may print each tenth one only.
+    Steps are missing if two are further apart than most: a log may print only every tenth step.
     """
     finite = np.isfinite(values)
     if not finite.any():
         return []
     apart = np.diff(steps)
     usual = np.median(apart) if apart.size else 1
-    # How many breaks there are up to each step: where the number goes up, the line does not go on.
+    # The number of breaks up to each step: the line breaks where this number rises.
     breaks = np.cumsum(np.concatenate(([0], (apart > usual).astype(int))) + ~finite)[finite]
     finite_steps, finite_values = steps[finite], values[finite]
     kept = thinned(finite_values, limit)
@@ -143,9 +143,9 @@ def pieces_of(steps: np.ndarray, values: np.ndarray, limit: int) -> list[list[tu
 def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float]) -> tuple[float, float]:
     """Return the y range: it follows the values, not a far bound and not a warm-up that dwarfs them.
 
-    ``values`` are the finite ones, ``counted`` says which of them are judged. Values that do not count are left out
-    where they would make the range more than four times as large. A limit not further off than half of the range is
-    taken in. A range below 5 % of the values' size passes for 5 %, so that noise is not blown up to a reason.
+    ``values`` are finite, ``counted`` tells which of them are judged. Values that do not count are left out if they
+    would make the range more than four times as large. A limit is included if it is no further away than half of the
+    range. The range is at least 5 % of the values' size, so that noise does not look important.
     """
     low, high = float(values.min()), float(values.max())
     if counted.any():
@@ -172,7 +172,7 @@ def draw(
     finite = {metric: mask for metric, mask in finite.items() if mask.any()}
     if not finite:
         return [], []
-    # A node without any value (a trainer may print on one rank only) takes no part: neither colour nor legend.
+    # A node without any value (a trainer may print on one rank only) gets neither a colour nor a legend.
     telling = steps.loc[np.any(list(finite.values()), axis=0), "node"].unique()
     steps = steps[steps["node"].isin(telling)].sort_values(["node_rank", "attempt", "step"], kind="stable")
     looks = traces(steps, stragglers)
@@ -184,7 +184,7 @@ def _plot(
 ) -> Plot:
     values = steps[metric].to_numpy(dtype=np.float64)
     finite = np.isfinite(values)
-    # A node that never prints this metric has no gap, it has no line.
+    # A node that never prints this metric has no line, and so no gap.
     telling = steps["node"].isin(steps.loc[finite, "node"].unique()).to_numpy()
     counted = steps["counted"].to_numpy(dtype=bool)
     y = view_range(values[finite], counted[finite], bound.limits if bound else [])
@@ -215,7 +215,7 @@ def _plot(
 
 
 def _lies(bound: Bound, low: float, high: float) -> str | None:
-    """Return where a bound without a limit in view lies."""
+    """Return where a bound lies if none of its limits is in view."""
     if any(low <= limit <= high for limit in bound.limits):
         return None
     if all(limit > high for limit in bound.limits):
@@ -224,7 +224,7 @@ def _lies(bound: Bound, low: float, high: float) -> str | None:
 
 
 def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> list[Line]:
-    """Return a line per node and attempt, since a restart goes back in steps; the last one lies on top."""
+    """Return a line per node and attempt, because a restart goes back in steps; the last attempt lies on top."""
     look_of = {look.node: look for look in looks}
     groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
     limit = max(4, MAX_POINTS // len(groups))
@@ -256,7 +256,7 @@ def _draw_lines(chart: Chart, lines: Iterable[Line], *, many: bool, dots: bool) 
 
 
 def _draw_bound(chart: Chart, bound: Bound, view: tuple[float, float]) -> None:
-    """Shade what is beyond the bound, and draw and label its limits that are in view."""
+    """Shade the area beyond the bound, and draw and label the limits in view."""
     if bound.least is not None and bound.least > view[0]:
         chart.band(None, min(bound.least, view[1]), FORBIDDEN, 0.09)
     if bound.greatest is not None and bound.greatest < view[1]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Queries over the summaries of runs, and what a run is asked to report, checked before it trains."""
+"""Queries over the summaries of runs, and checks of a run's queries and dialects before it trains."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .dialects.known import DIALECTS
 
 
 def query(summaries: list[Summary], expression: str) -> t.Any:
-    """Return what a JMESPath expression finds in the list of summaries.
+    """Return the result of a JMESPath expression over the list of summaries.
 
-    Raises ValueError for an invalid one, with the place of the error.
+    Raises ValueError for an invalid expression, with the place of the error.
     """
     try:
         return jmespath.compile(expression).search(summaries)
@@ -46,7 +46,7 @@ QUERY, DIALECTS_OPTION = "training_query", "training_dialects"
 
 
 def query_faults(expression: t.Any) -> list[Finding]:
-    """Return the fault of a query that cannot be read."""
+    """Return the fault of an invalid query."""
     if not isinstance(expression, str) or not expression.strip():
         return []
     try:

@@ -23,7 +23,8 @@ MINUS = "\N{MINUS SIGN}"
 def number(value: t.Any, digits: int = 4) -> str:
     """Return a value for reading: a number with so many significant digits and thousands separators.
 
-    Digits before the decimal point all stay. None and NaN are a dash; what is no number is returned as text.
+    Digits before the decimal point all stay. None and NaN are a dash; anything else that is not a number is returned as
+    text.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return str(shown(value))
@@ -52,13 +53,13 @@ def unit_of(metric: str) -> str:
 
 
 def scaled(value: t.Any, metric: str) -> t.Any:
-    """Return a value of a metric in the unit that it is read in: a fraction in percent."""
+    """Return a value of a metric in the unit shown to readers: a fraction in percent."""
     is_fraction = in_percent(metric) and isinstance(value, (int, float)) and not isinstance(value, bool)
     return value * 100 if is_fraction else value
 
 
 def measured(value: t.Any, metric: str) -> str:
-    """Return a value of a metric for reading, as `number` does, in the unit of `titled`."""
+    """Return a value of a metric for reading, formatted like `number`, in the unit of `titled`."""
     return number(scaled(value, metric), 3 if in_percent(metric) else 4)
 
 
@@ -73,7 +74,7 @@ def unit_in_words(metric: str) -> str:
 
 
 def is_nothing(value: float | None, metric: str) -> bool:
-    """Return whether a value is no figure for a reader: none, or the TFLOP/s of a rehearsal on a CPU."""
+    """Return whether a value is useless to a reader: None, or the TFLOP/s of a rehearsal on a CPU."""
     return value is None or (metric == "tflops_per_gpu" and value < _LEAST_TFLOPS)
 
 
@@ -87,17 +88,17 @@ def percent(value: float, *, signed: bool = False) -> str:
 
 
 def machine_name(gpu: str) -> str:
-    """Return the name of an accelerator as its maker writes it: ``mi300x`` is MI300X."""
+    """Return an accelerator's name in its maker's spelling: ``mi300x`` is MI300X."""
     return gpu.upper() if _MODEL_OF_GPU.fullmatch(gpu) else gpu
 
 
 def in_a_sentence(title: str) -> str:
-    """Return a title that stands within a sentence: "Out of memory" begins small, "GPU hang" does not."""
+    """Return a title for use within a sentence: "Out of memory" in lower case, "GPU hang" unchanged."""
     return title[:1].lower() + title[1:] if title[1:2].islower() or title[1:2] == " " else title
 
 
 def titled(metric: str) -> str:
-    """Return the human label of a metric with its unit in brackets; an unknown metric keeps its name."""
+    """Return the label of a metric with its unit in brackets; an unknown metric keeps its name."""
     if metric not in LABELS:
         return metric
     unit = unit_of(metric)
@@ -119,7 +120,7 @@ def shown(value: t.Any) -> t.Any:
 
 
 def retry_label(retry: Retry) -> str:
-    """Return in short which attempt a run is, and whether it ran on fewer nodes."""
+    """Return a short label: which attempt a run is, and whether it ran on fewer nodes."""
     fewer = retry["nodes"] < retry["nodes_of_first"]
     return f"attempt {retry['attempt']}" + (f", {retry['nodes']} of {retry['nodes_of_first']} nodes" if fewer else "")
 
@@ -130,7 +131,7 @@ def instant(text: str | None) -> str:
 
 
 def duration(started_at: str | None, ended_at: str | None) -> str | None:
-    """Return the time between two ISO 8601 instants in words, or None where one is not known."""
+    """Return the time between two ISO 8601 instants in words, or None if one is unknown."""
     if not started_at or not ended_at:
         return None
     elapsed = datetime.fromisoformat(ended_at) - datetime.fromisoformat(started_at)

@@ -13,9 +13,9 @@ from ..text.sentences import filled
 from .history import REAL
 from .readable import measured, percent, with_unit
 
-# Less is written as 0 %.
+# Smaller changes would read 0 %.
 _LEAST_PERCENT = 0.005
-# What a reader wants to hear first, if several metrics became worse.
+# If several metrics became worse, a reader wants these first.
 _FIRST = ("tokens_per_sec_per_gpu", "step_time_ms", "tflops_per_gpu", "mfu")
 
 
@@ -45,7 +45,7 @@ def regression_of(history: Mapping[str, t.Any]) -> Regression | None:
 
 
 def telling_metric(changes: Mapping[str, Mapping[str, t.Any]]) -> str | None:
-    """Return the metric by which two runs are best told apart, the first of the speed where there is one."""
+    """Return the metric that best tells two runs apart, if possible the first metric of speed."""
     known = [metric for metric in dict.fromkeys((*_FIRST, *changes)) if metric in changes]
     return next((metric for metric in known if changes[metric]["before"] is not None), None)
 
@@ -53,7 +53,8 @@ def telling_metric(changes: Mapping[str, Mapping[str, t.Any]]) -> str | None:
 def change_in_words(metric: str, change: Mapping[str, t.Any], than: str = "") -> str:
     """Return a change as a sentence without its full stop.
 
-    ``change`` has the fields of `history.Change`; ``than`` is what is compared with, the earlier runs if empty.
+    ``change`` has the fields of `history.Change`; ``than`` is the other side of the comparison, the earlier runs if
+    empty.
     """
     by = change["percent"]
     values = {

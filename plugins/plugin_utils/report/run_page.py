@@ -46,16 +46,16 @@ SYMBOLS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "ERROR": "!"}
 _ENDED = ("exited", "log_only")
 _NOT_TO_THE_END = ("last_step_missing", "no_steps", "began_anew")
 _NAMES = {"gpu": "GPU", "gpus_per_node": "GPUs per node", "nnodes": "Nodes", "fsdp": "FSDP"}
-# How far a node is off the others is told by the first of these that there is, and drawn by it, too.
+# The first available of these shows, also as a chart, how far a node is off the others.
 _COMPARED = ("step_time_ms", "tokens_per_sec_per_gpu")
-# Fewer nodes are read from the table.
+# For fewer nodes, the table is enough.
 _LEAST_BARS = 3
 
 
 class Links(t.NamedTuple):
-    """Where a page leads to, relative to itself: logs by node, reports of earlier runs by name, and all runs.
+    """The links of a page, relative to itself: logs by node, reports of earlier runs by name, and all runs.
 
-    They lead there only from a page that stands in the ``folder`` of its run; one that was sent on has none of them.
+    They work only while the page is in the ``folder`` of its run; a page that was sent on has no links.
     """
 
     logs: Mapping[str, str] = {}
@@ -75,9 +75,9 @@ def render(
 ) -> str:
     """Return the report of a run as a self-contained HTML page.
 
-    ``summary`` is the judged run, ``plan`` what was launched, both as written to their JSON files. ``steps`` is what
-    `verdict.frame.steps_frame` returns; it may be empty. ``history`` is what `history.history_of` says, ``statuses``
-    what is known of each node, ``telemetry`` what `telemetry.telemetry_frame` makes of its samples.
+    ``summary`` is the judged run and ``plan`` the launched plan, both as written to their JSON files. ``steps`` comes
+    from `verdict.frame.steps_frame`; it may be empty. ``history`` comes from `history.history_of`, ``statuses`` are the
+    nodes' statuses, and ``telemetry`` comes from `telemetry.telemetry_frame`.
     """
     links = links or Links()
     thresholds = threshold_rows(summary)
@@ -92,7 +92,7 @@ def render(
     nobody = failure is not None and nobody_is_blamed(failure)
     decisive = decisive_lines(failure) if failure and not nobody else []
     heat = next(filter(None, (heat_map(steps, metric) for metric in _COMPARED)), None) if plots else None
-    # As in the heat map, where a node that is slow now and then comes first, too.
+    # In the order of the heat map, which also begins with nodes that are slow now and then.
     first = [*(heat.nodes if heat else ()), *deviation_of, *(node["node"] for node in summary["nodes"])]
     order = list(dict.fromkeys(first))
     sampled, sampled_traces = ([], []) if telemetry is None or telemetry.empty else telemetry_plots(telemetry)
@@ -146,7 +146,7 @@ def render(
         heat_colours=COLOURS,
         plots=plots,
         traces=traces,
-        # Every log has the metrics of the short line, so a missing plot has to be explained.
+        # Every log has the metrics of the short line, so a missing plot needs an explanation.
         not_plotted=[LABELS[one] for one in PLOTTED if one in IN_SHORT and one not in {plot.metric for plot in plots}],
         history=history,
         history_metrics=list(of_history),
@@ -154,7 +154,7 @@ def render(
 
 
 def _subtitle(summary: Summary, plan: Plan) -> str:
-    """Return what was run, how far it came, for how long and when, as far as the headline does not say so."""
+    """Return the model, progress, duration and start of the run, unless the headline already has them."""
     workload = summary.get("workload")
     tells, first = headline_of(summary).tells, summary["first_failure"]
     step, lasted = steps_told(summary), duration(summary["started_at"], summary["ended_at"])
@@ -172,7 +172,7 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
 
 
 def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
-    """Return by node and row of the ledger what the first failure and its echoes report of them, as a title says it."""
+    """Return the titles of the first failure and its echoes, by node and row of the ledger."""
     failure = summary["first_failure"]
     if not failure:
         return {}
@@ -182,7 +182,7 @@ def _known_of_ends(summary: Summary) -> dict[tuple[str, LedgerRow], str]:
 
 
 def _telling_metrics(summary: Summary) -> list[str]:
-    """Return the metrics that the table of nodes shows: the figures, and what differs between nodes."""
+    """Return the metrics in the table of nodes: the figures, and metrics that differ between nodes."""
     found = []
     for metric in dict.fromkeys((*FIGURES, *LABELS)):
         values = {node["metrics"][metric].get("value") for node in summary["nodes"] if metric in node["metrics"]}
@@ -192,7 +192,7 @@ def _telling_metrics(summary: Summary) -> list[str]:
 
 
 def _bars(summary: Summary, stragglers: Sequence[str], bounds: Mapping[str, Bound]) -> tuple[str, Markup] | None:
-    """Return a chart of the nodes' values, sorted, and its metric: throughput, or step time where there is none."""
+    """Return a chart of the nodes' values, sorted, and its metric: throughput, or without throughput step time."""
     for metric in PLOTTED[:2]:
         values = {
             node["node"]: value
@@ -228,7 +228,7 @@ def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
 
 
 def facts(plan: Plan) -> list[tuple[str, str]]:
-    """Return what was run in short, as pairs of label and value."""
+    """Return the short facts of the plan, as pairs of label and value."""
     pairs: dict[str, t.Any] = {key: plan[key] for key in ("framework", "model", "gpu", "mode")}
     pairs |= {"image": plan["nodes"][0].get("image"), "container_engine": plan["container_engine"]}
     pairs |= {**plan["parameters"], "config_file": plan["config_file"]}
@@ -243,7 +243,7 @@ def facts(plan: Plan) -> list[tuple[str, str]]:
 
 
 def differences(nodes: Sequence[Mapping[str, t.Any]]) -> list[tuple[str, list[tuple[str, str | None]]]]:
-    """Return how the settings of each further node differ from the first: pairs of name and value (None: not set)."""
+    """Return how each further node's settings differ from the first's: pairs of name and value (None: not set)."""
     first = _given(nodes[0])
     rows = []
     for node in nodes[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``index.html`` in a folder of runs, and several runs on one page with why some did not pass."""
+"""``index.html`` in a folder of runs, and a page for several runs, with the reasons of those that did not pass."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RUNS_PAGE, RUNS_JSON = "comparison.html", "comparison.json"
 def write_runs_page(folder: Path, run_dirs: Sequence[str], summaries: Sequence[Summary]) -> bool:
     """Write ``comparison.html`` and ``comparison.json`` into a folder, and return whether they are new.
 
-    The runs are in folders of their own, and their changes are relative to the first one. Each in the JSON has
+    The runs are in folders of their own, and their changes are relative to the first run. Each run in the JSON has
     ``name``, ``report`` (relative to the folder), ``verdict``, ``reason`` (None for a PASS), ``framework``, ``model``,
     ``gpu``, ``nodes`` (their number), ``last_step``, ``metrics``, ``changes`` (percent) and ``mfu``. Raises OSError.
     """
@@ -83,20 +83,19 @@ def _run_of_page(summary: Summary, first: Summary, report: str) -> dict[str, t.A
 
 
 NOT_JUDGED = "not judged"
-# It marks the page; an index.html without it is somebody else's, and is never replaced.
+# This marks our page; an index.html without it is somebody else's, and is never replaced.
 _MARK = '<meta name="generator" content="trainops.cluster">'
-# A run is compared with so many earlier runs of its kind that passed.
+# A run is compared with so many earlier passed runs of its kind.
 _COMPARED = 20
-# Between these deviations from the median lies the edge of the trends.
+# The edge of the trends lies between these deviations from the median.
 _LEAST_OFF, _MOST_OFF = 0.05, 0.25
-# The metric of a run is the first of these that it has.
-# Runs that agree in these measure the same.
+# The metric of a run is the first of these that it has. Runs with the same values here measure the same.
 _KIND = (
     *("framework", "mode", "model", "gpu", "rehearsal", "nodes", "gpus_per_node", "precision", "global_batch_size"),
     *("micro_batch_size", "sequence_length", "tensor_parallelism", "pipeline_parallelism", "image"),
 )
 
-# Of runs that were judged before there were headlines, the first failure has to do.
+# Runs judged before headlines existed show their first failure instead.
 _TOLD = ("started_at", "headline", "first_failure_node", "first_failure_class")
 
 Row = dict[str, t.Any]
@@ -105,8 +104,8 @@ Row = dict[str, t.Any]
 def write_index(folder: Path) -> bool:
     """Write the index of a folder of runs, and return whether it changed.
 
-    Of each run only the one row of its ``summary.csv`` is read. Raises OSError where the page cannot be written, and
-    ValueError where an ``index.html`` is there that this function did not write.
+    It only reads the one row of each run's ``summary.csv``. Raises OSError if the page cannot be written, and
+    ValueError if there is an ``index.html`` that this function did not write.
     """
     path = folder / INDEX
     with _alone(folder):
@@ -114,7 +113,7 @@ def write_index(folder: Path) -> bool:
         if earlier and _MARK not in earlier[:1000]:
             raise ValueError(f"{path} is not an index of runs; rename it so that the index can be written")
         runs = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
-        # In the order of their start; those that never started come first.
+        # In the order of their start; runs that never started come first.
         rows = _with_trends(sorted(runs, key=lambda row: (row["started_at"], row["run_id"])))
         page = page_of(
             "index.html.j2",
@@ -133,7 +132,7 @@ def write_index(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one controller at a time read the runs and write their index, where the file system has locks."""
+    """Let one controller at a time read the runs and write their index, if the file system has locks."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):
@@ -155,14 +154,14 @@ def _run(entry: os.DirEntry[str]) -> Row:
         "metric": metric,
         "value": measured[metric] if metric else None,
         "mfu": _number(found.get("mfu")),
-        # A change that is proven against the history of this kind of runs.
+        # A change that the history of this kind of run proves.
         "regression": _number(found.get("regression_percent")),
         "regression_metric": found.get("regression_metric", ""),
     }
 
 
 def _summary_row(path: Path) -> Mapping[str, str]:
-    """Return the row of a run; empty where it was not judged, or the file is torn."""
+    """Return the row of a run; empty if it was not judged, or the file is torn."""
     with contextlib.suppress(OSError, ValueError, csv.Error), open(path, encoding="utf-8", newline="") as stream:
         row = next(csv.DictReader(stream), {})
         return {name: value for name, value in row.items() if isinstance(name, str) and isinstance(value, str)}
@@ -189,12 +188,13 @@ def _with_trends(rows: Sequence[Row]) -> list[Row]:
             row["change"] = (row["value"] / middle - 1) * 100 if middle else None
             row["against"] = len(earlier)
             if row["regression"] is not None and row["regression_metric"] == row["metric"]:
-                # The history knows better which runs are of the same kind.
+                # The history is more precise about runs of the same kind.
                 row["change"] = row["regression"]
             row["values"] = [*earlier, row["value"]]
         if row["verdict"] == "PASS":
             earlier.append(row["value"])
-    # All trends have one scale, so that a noisy kind of run looks noisy; a run far off does not flatten all of them.
+    # All trends have the same scale, so that a noisy kind of run looks noisy, and an outlier does not flatten the
+    # others.
     drawn = [row for row in rows if "values" in row]
     off = [abs(one) for row in drawn for one in deviations_from_median(row["values"])]
     edge = min(_MOST_OFF, max([_LEAST_OFF, *off]))
@@ -208,7 +208,7 @@ def _passes_first(count: tuple[str, int]) -> tuple[bool, str]:
 
 
 def _other_pages(folder: Path) -> list[tuple[str, str]]:
-    """Return the pages of more than a run as name and link: what was compared, sweeps, isolations, and the nodes."""
+    """Return the pages about several runs as name and link: comparisons, sweeps, isolations, and the nodes."""
     of_folder = (("runs side by side", folder / RUNS_PAGE), ("nodes, their rank and drift", folder / NODES_PAGE))
     pages = [(name, path) for name, path in of_folder if path.exists()]
     pages += [(f"isolation {path.parent.name}", path) for path in folder.glob(f"{ISOLATIONS}/*/{PAGE}")]

@@ -13,13 +13,13 @@ from ..metrics import IN_SHORT
 from ..run.sweep import read_sweep
 from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words, with_unit
 
-# By what the cells are ranked.
+# The metric that ranks the cells.
 RANKED_BY = "tokens_per_sec_per_gpu"
 NOT_RUN = "NOT RUN"
 
 
 def sweep_lines(page: str) -> list[str]:
-    """Return the sweep whose page is given as lines for a terminal: the verdicts, the cells, the best one, the page."""
+    """Return a sweep, given by its page, as lines for a terminal: verdicts, cells, the best cell, and the page."""
     sweep = read_sweep(Path(page).parent)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sweep["counts"].items())
     lines = [f"sweep {sweep['sweep_id']}: {counts}"]
@@ -39,7 +39,7 @@ def sweep_lines(page: str) -> list[str]:
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:
     """Return a table of runs, a line each: verdict, nodes, last step, and the worst node's value of each metric.
 
-    After a value comes by how much it differs from the first run's (`change_of`).
+    After a value comes its difference from the first run's (`change_of`).
     """
     metrics = [metric for metric in IN_SHORT if any(value_of(summary, metric) is not None for summary in summaries)]
     rows = [["run", "verdict", "nodes", "last step", *(_heading(metric) for metric in metrics)]]
@@ -53,13 +53,13 @@ def side_by_side(summaries: Sequence[Summary]) -> list[str]:
         ]
         rows.append(cells + [_cell(summary, summaries[0], metric) for metric in metrics])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    # Words stand left, numbers right.
+    # Words are left-aligned, numbers right-aligned.
     styles = [f"{'<' if column < 2 else '>'}{width}" for column, width in enumerate(widths)]
     return ["  ".join(map(format, row, styles)).rstrip() for row in rows]
 
 
 def last_step(summary: Summary) -> int | None:
-    """Return the last step that a node of a run has seen, None without any."""
+    """Return the last step that any node of a run reached, None without steps."""
     return max((node["last_step"] for node in summary["nodes"] if node["last_step"] is not None), default=None)
 
 
@@ -71,9 +71,9 @@ def value_of(summary: Summary, metric: str) -> float | None:
 
 
 def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
-    """Return by how many percent a run's value differs from the first run's.
+    """Return the difference between a run's value and the first run's, in percent.
 
-    None for the first one itself, where a value is missing or the first one's is 0, and for a loss of another step.
+    None for the first run itself, if a value is missing, if the first run's value is 0, and for a loss of another step.
     """
     value, reference = value_of(summary, metric), value_of(first, metric)
     if summary is first or value is None or not reference:
@@ -86,7 +86,7 @@ def change_of(summary: Summary, first: Summary, metric: str) -> float | None:
 
 
 def _heading(metric: str) -> str:
-    """Return a metric by its unit where that says what it is, as ``tokens/s per GPU`` does, else by its name."""
+    """Return a metric's unit if it identifies the metric, like ``tokens/s per GPU``, else the metric's name."""
     return unit_in_words(metric) if metric.endswith("_per_gpu") else in_a_sentence(titled(metric))
 
 

@@ -22,12 +22,12 @@ PAGE, TABLE = "sweep.html", "sweep.csv"
 
 
 def write_sweep_report(sweep_dir: str | Path) -> tuple[SweepFile, bool]:
-    """Write the report of a sweep from what its cells have come to; return it and whether it is new.
+    """Write the report of a sweep from its cells' results; return it and whether it is new.
 
-    Writes ``sweep.json`` (what this returns), ``sweep.csv`` (one row per cell) and ``sweep.html``. Each cell has
-    ``name``, ``values``, ``run_id``, ``verdict`` (NOT RUN where it was not judged), ``reason`` (None for a PASS),
+    Writes ``sweep.json`` (the returned report), ``sweep.csv`` (one row per cell) and ``sweep.html``. Each cell has
+    ``name``, ``values``, ``run_id``, ``verdict`` (NOT RUN if it was not judged), ``reason`` (None for a PASS),
     ``metrics`` and ``mfu``; ``best`` is the name of the cell that passed with the most tokens/s per GPU, ``counts`` the
-    number of cells by verdict. Raises ValueError where the folder holds no sweep.
+    number of cells by verdict. Raises ValueError if the folder contains no sweep.
     """
     sweep = read_sweep(sweep_dir)
     cells = [_with_result(cell, Path(sweep_dir).parent / cell["run_id"]) for cell in sweep["cells"]]
@@ -68,7 +68,7 @@ def _with_result(cell: SweepCell, run_dir: Path) -> SweepCell:
 
 
 def reason_of(summary: Summary) -> str | None:
-    """Return why a run did not pass in words, None where it did."""
+    """Return why a run did not pass, in words; None if it did."""
     if summary["verdict"] == "PASS":
         return None
     first = summary["first_failure"]
@@ -78,7 +78,7 @@ def reason_of(summary: Summary) -> str | None:
 
 
 def keys_of(cells: Sequence[SweepCell]) -> list[str]:
-    """Return the keys whose values the cells have, in their order."""
+    """Return the keys of the cells' values, in order."""
     return list(dict.fromkeys(key for cell in cells for key in cell["values"]))
 
 

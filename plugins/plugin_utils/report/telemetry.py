@@ -16,7 +16,7 @@ from .plots import MAX_COLOURED_NODES, MAX_MARKERS, MAX_POINTS, Trace, pieces_of
 if t.TYPE_CHECKING:
     from markupsafe import Markup
 
-# What is plotted of a node's accelerators together: its title and its unit.
+# The plotted values of a node's accelerators together: title and unit.
 _PLOTTED = {
     "temperature": ("Temperature of the hottest accelerator (°C)", "°C"),
     "power": ("Power of all accelerators of a node (W)", "W"),
@@ -29,13 +29,13 @@ _COLUMNS = (
 )
 _REASONS = "held_down_by"
 _BETWEEN = "; "
-# So many times the usual distance between two samples is none between samples that follow each other.
+# At so many times the usual distance between samples, some are missing.
 _GAP = 4.0
-# An accelerator computes, and its clock says something, from this utilization on, in percent.
+# From this utilization on (percent), an accelerator computes, and its clock is meaningful.
 _BUSY = 50.0
-# Whose driver does not say what holds the clock down is at its power cap from this share of it on.
+# If the driver gives no reason for a reduced clock, power above this share of the cap means that the cap is the reason.
 _AT_THE_CAP = 0.98
-# Not of interest: what an idle accelerator does, and what somebody set on purpose.
+# Not of interest: an idle accelerator's clocks, and clocks that somebody set on purpose.
 _ORDINARY = frozenset({"idle", "application clocks", "sync boost", "display clocks"})
 _IN_WORDS = {
     "power cap": "the power cap",
@@ -49,7 +49,7 @@ Row = dict[str, t.Any]
 def telemetry_frame(samples: Mapping[str, Iterable[Sample]]) -> pd.DataFrame:
     """Return a row for each reading: ``node``, ``time`` (since the epoch), ``accelerator`` (its number), and values.
 
-    ``held_down_by`` is the reasons as one text. What a run of an earlier release did not sample is not known.
+    ``held_down_by`` has the reasons as one text. Values that an earlier release did not sample are missing.
     """
     rows = [
         (node, sample["time"], number, *map(reading.get, _COLUMNS), _joined(reading.get("held_down_by")))
@@ -68,16 +68,16 @@ def telemetry_rows(frame: pd.DataFrame) -> list[Row]:
     """Return a row for each node, the hottest first.
 
     ``temperature`` is the highest in degrees Celsius and ``hottest`` the accelerator that had it, ``power`` the mean of
-    the node's sum in W, ``clock`` the median in MHz, ``ecc_uncorrected`` and ``ecc_corrected`` how many errors were
-    counted since the first sample, ``memory`` the largest share of an accelerator's memory that was used, and ``pace``
-    what the clocks of busy accelerators mean, in words; None is not known.
+    the node's sum in W, ``clock`` the median in MHz, ``ecc_uncorrected`` and ``ecc_corrected`` count errors since the
+    first sample, ``memory`` the largest used share of an accelerator's memory, and ``pace`` explains the clocks of busy
+    accelerators in words. None means unknown.
     """
     rows = [_row(str(node), of_node) for node, of_node in frame.groupby("node", sort=False)]
     return sorted(rows, key=lambda row: -(row["temperature"] or 0.0))
 
 
 def telemetry_plots(frame: pd.DataFrame) -> tuple[list[tuple[str, Markup]], list[Trace]]:
-    """Return title and chart of each value that some node reported and that is not always 0, and how the nodes look."""
+    """Return title and chart of each value that some node reported and that is not always 0, and the nodes' traces."""
     nodes = frame.drop_duplicates("node")[["node"]]
     looks = traces(nodes.assign(node_rank=range(len(nodes))))
     errors = frame["ecc_uncorrected"].astype(float)
@@ -116,7 +116,7 @@ def _chart(values: pd.DataFrame, name: str, looks: list[Trace]) -> Markup:
 
 
 def _pieces(minutes: np.ndarray, values: np.ndarray, limit: int) -> list[list[tuple[float, float]]]:
-    """Return a line in pieces: it breaks where a node was not asked for long."""
+    """Return a line in pieces: it breaks where samples are missing."""
     apart = np.diff(minutes, prepend=minutes[0])
     places = np.arange(len(minutes)) + np.cumsum(apart > _GAP * np.median(apart[1:] if len(apart) > 1 else apart))
     minute_of = dict(zip(places.tolist(), minutes.tolist(), strict=True))
@@ -146,9 +146,9 @@ def _new_errors(frame: pd.DataFrame, name: str) -> float | None:
 
 
 def pace_in_words(frame: pd.DataFrame) -> str | None:
-    """Return how fast busy accelerators of a node ran, and what held them down, in words; None if that is not known.
+    """Return in words how fast a node's busy accelerators ran and why not faster; None if unknown.
 
-    As in ``1,500 to 1,830 MHz of 1,980, held down by the power cap of 700 W``.
+    For example: ``1,500 to 1,830 MHz of 1,980, held down by the power cap of 700 W``.
     """
     busy = frame[frame["utilization"].astype(float).fillna(100.0) >= _BUSY]
     clocks = busy["clock"].astype(float).dropna()
@@ -164,7 +164,7 @@ def pace_in_words(frame: pd.DataFrame) -> str | None:
 
 
 def _held_down_by(busy: pd.DataFrame) -> list[str]:
-    """Return in words what held down the clocks of accelerators, most frequent first."""
+    """Return in words the reasons for reduced clocks of accelerators, most frequent first."""
     said = busy[_REASONS].dropna()
     counts = said[said != ""].str.split(_BETWEEN).explode().value_counts()
     reasons = [str(reason) for reason in counts.index if reason not in _ORDINARY]

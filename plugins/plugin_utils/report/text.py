@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A verdict for people: what a terminal shows at the end of a run, and what a notification says."""
+"""A verdict for people: the lines for a terminal at the end of a run, and the text of a notification."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .node_rows import ledger_lines, whole_in_words
 from .readable import duration, retry_label
 
 _WIDTH = 118
-# As many lines of a log as one takes in at a glance; the page has more.
+# As many log lines as a reader takes in at a glance; the page has more.
 _EVIDENCE_LINES, _ALL_LINES = 3, 20
 _STEP = re.compile(r"\b(?:iteration|step)\b\W*\d+.*\bloss\b", re.IGNORECASE)
 
 
 class Line(t.NamedTuple):
-    """A line for a terminal, and how grave it is: ``verdict`` is the first one, ``warning`` must not be missed."""
+    """A line for a terminal, and its kind: ``verdict`` is the first line, ``warning`` must not be missed."""
 
     text: str
     tone: t.Literal["verdict", "warning", ""] = ""
 
 
 def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
-    """Return the verdict of the report whose page is given, in the order in which one wants to know it.
+    """Return the verdict of a report, given by its page, most important lines first.
 
-    The first line has the verdict, and the cause or what was achieved. A failure and what to do follow, then a proven
+    The first line has the verdict, and the cause or the achievement. Then come a failure and its remedy, a proven
     regression or slow nodes, the reasons, the numbers, the evidence in a line, and last the page. ``verbose`` adds the
-    reasons of a PASS, the evidence by row, and all that the logs end with.
+    reasons of a PASS, the evidence by row, and all last lines of the logs.
     """
     folder = Path(page).parent
     summary: Summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
@@ -93,26 +93,26 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
 
 
 def is_shown_by(lines: Sequence[str], failure: FirstFailure) -> bool:
-    """Return whether lines of a log show all that is known of a failure: its line, and nothing was inferred."""
+    """Return whether lines of a log show everything known about a failure: its line, with nothing inferred."""
     return "case" not in failure and any(_has(line, failure) for line in lines)
 
 
 def _has(line: str, failure: FirstFailure) -> bool:
-    """Return whether a line of a log has that of a failure, which may be a part of it, with other blanks."""
+    """Return whether a log line contains a failure's line, even with different whitespace."""
     shown = failure.get("line")
     return bool(shown) and str(shown).rstrip(".") in " ".join(line.split())
 
 
 def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[str]:
-    """Return the few lines of a log that show a failure: the one that has its line, with what is around it.
+    """Return the few lines of a log that show a failure: its line and the lines around it.
 
-    Steps before the failure show nothing of it.
+    Steps before the failure are left out.
     """
     lines = failure["evidence"]
     at = next((place for place, line in enumerate(lines) if _has(line, failure)), None)
     if at is None:
         telling = [line for line in lines if not _STEP.search(line)]
-        # Of a run that only went silent, the last step is all there is.
+        # If a run only went silent, the last step is the only evidence.
         return telling[-most:] if lines and telling and telling[-1] == lines[-1] else lines[-1:]
     end = min(len(lines), max(at + 2, most))
     begin = max(0, end - most)
@@ -138,8 +138,8 @@ def notification(run_dir: Path, problem: str, runs_url: str) -> dict[str, t.Any]
     """Return the body of a notification: the essence of the summary, with ``text`` and ``report_url`` on top.
 
     ``text`` is the message for people: verdict and headline, a proven regression or a slow node, what to do after a
-    failure or the reasons, and where the report is. ``problem`` is why there is no new report, if so; then the verdict
-    is ERROR. ``report_url`` is None without ``runs_url``.
+    failure or the reasons, and where the report is. ``problem`` says why there is no new report, if so; then the
+    verdict is ERROR. ``report_url`` is None without ``runs_url``.
     """
     summary = None if problem else summary_of(run_dir)
     if summary is None:

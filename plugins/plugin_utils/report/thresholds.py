@@ -17,8 +17,8 @@ Row = dict[str, t.Any]
 def threshold_rows(summary: Summary) -> list[Row]:
     """Return a row per threshold of a summary: the bound as judged, with ``bound`` and ``margin`` in words.
 
-    An empty margin is unknown. ``lacking`` lists nodes without a value, if nothing else keeps the threshold from being
-    met; it is empty if the value itself misses the threshold.
+    An empty margin is unknown. ``lacking`` lists nodes without a value, if only they keep the threshold from being met;
+    it is empty if the value itself misses the threshold.
     """
     return [
         {
@@ -32,7 +32,7 @@ def threshold_rows(summary: Summary) -> list[Row]:
 
 
 def limits_in_words(bound: JudgedBound) -> str:
-    """Return the limits of a bound as judged, such as ``≥ 380``; of one without limits its value."""
+    """Return the limits of a judged bound, such as ``≥ 380``; without limits, its value."""
     least, greatest, value = (scaled(bound.get(name), bound["metric"]) for name in ("least", "greatest", "value"))
     if least is not None and greatest is not None:
         return f"{exact(least)} – {exact(greatest)}"
@@ -44,7 +44,7 @@ def limits_in_words(bound: JudgedBound) -> str:
 
 
 def margin(bound: JudgedBound) -> str:
-    """Return the margin of a bound as judged, such as ``2.9 % above`` or ``575 times``; empty where there is none."""
+    """Return the margin of a judged bound, such as ``2.9 % above`` or ``575 times``; empty without one."""
     found = margin_of(bound)
     return margin_in_words(found) if found else ""
 
@@ -55,13 +55,13 @@ def missed_bounds(summary: Summary) -> list[JudgedBound]:
 
 
 def is_missed(bound: JudgedBound) -> bool:
-    """Return whether what was measured misses a threshold; one that a node lacks a value for is not met either."""
+    """Return whether the measured value misses a threshold, rather than a node lacking a value."""
     value = bound["measured"]
     return bound["met"] is False and value is not None and not is_met(value, bound["least"], bound["greatest"])
 
 
 def required(bound: JudgedBound) -> str:
-    """Return what a threshold asks for in short, after the margin: ``2.9 % above the required 9,000``."""
+    """Return a threshold's requirement in short, after the margin: ``2.9 % above the required 9,000``."""
     found = margin(bound)
     word = "allowed" if bound["least"] is None else "required"
     return f"{found} {asked(bound)}" if found else f"{word} {limits_in_words(bound)}"

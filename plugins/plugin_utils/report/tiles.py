@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The figures that a reader looks for first, each as a tile of the page with what it is compared with."""
+"""The figures that a reader looks for first, each as a tile of the page next to its reference."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .thresholds import is_missed, required
 _OF_HISTORY = ("tokens_per_sec_per_gpu", "step_time_ms")
 # A bar ends this far beyond its value or its threshold, whichever is larger.
 _ROOM = 1.35
-# The time between steps counts for nothing below this share.
+# Below this share, the time between steps is ignored.
 _BY_THE_CLOCK = 0.01
-# A change that is smaller than the noise of most clusters looks like none on the trend.
+# A change below the noise of most clusters looks flat on the trend.
 _LEAST_TREND = 0.05
 
 
 class Bar(t.NamedTuple):
-    """A bar from zero: how much of it is filled and where its threshold is, both in percent; whether that is met."""
+    """A bar from zero: its filled part and the place of its threshold, both in percent, and whether that is met."""
 
     filled: float
     limit: float | None
@@ -44,10 +44,10 @@ class Tile(t.NamedTuple):
 
 
 def tiles_of(summary: Summary, history: Mapping[str, t.Any] | None = None) -> list[Tile]:
-    """Return the tiles of a run: its figures, and how it stands to earlier runs."""
+    """Return the tiles of a run: its figures, and how it compares with earlier runs."""
     found = [*(_tile(summary, metric) for metric in FIGURES), _trend(history) if history else None]
     tiles = [tile for tile in found if tile]
-    # A number and its unit stay in one line.
+    # Keep a number and its unit on one line.
     return [tile._replace(lines=[line.replace(" %", "\N{NO-BREAK SPACE}%") for line in tile.lines]) for tile in tiles]
 
 
@@ -75,7 +75,7 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
 
 
 def _by_the_clock(summary: Summary, found: Mapping[str, t.Any]) -> list[str]:
-    """Return the throughput over the time that really passed, if timestamps show it and it is another one."""
+    """Return the throughput over the time that really passed, if timestamps show it and it differs."""
     spent = next((node.get("time_spent") for node in summary["nodes"] if node["node"] == found["value_node"]), None)
     wall_clock = spent.get("wall_clock") if spent else None
     if not spent or not wall_clock:
@@ -116,7 +116,7 @@ def _bar(value: float, bound: JudgedBound) -> Bar | None:
 
 
 def _trend(history: Mapping[str, t.Any]) -> Tile | None:
-    """Return how the run stands to the earlier ones of its kind, in the first metric that both have."""
+    """Return how the run compares with earlier runs of its kind, in the first metric that both have."""
     for metric in _OF_HISTORY:
         change = history["comparison"].get(metric)
         if change and change["percent"] is not None and change.get("runs"):

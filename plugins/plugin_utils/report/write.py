@@ -64,13 +64,13 @@ def write_report(
 ) -> tuple[Summary, bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
-    Writes ``records.csv`` (one row per measurement; what was printed as NaN says NaN), ``summary.json``,
-    ``summary.csv`` (one row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of
-    the ``dialects``; with ``history_dir`` also ``history.json``, how the run stands to earlier ones, and the run's row
-    in the history there. A rehearsal and a retry have none. A report that says the same already is left as it
-    is. ``warmup_steps`` is ``auto`` or how many first steps do not count, ``index`` what the page links to as the list
-    of all runs, ``isolate`` the command that tests the run's nodes, which is proposed where that helps. Raises
-    ValueError for any other ``warmup_steps``, where the folder holds no run, and for a dialect that is none.
+    Writes ``records.csv`` (one row per measurement; a printed NaN stays NaN), ``summary.json``, ``summary.csv`` (one
+    row for the run), ``metrics.csv`` (one row per metric) and ``report.html``, and the files of the ``dialects``; with
+    ``history_dir`` also ``history.json``, the comparison with earlier runs, and the run's row in the history there (but
+    not for a rehearsal or a retry). An identical report is left untouched. ``warmup_steps`` is ``auto`` or the number
+    of first steps that do not count, ``index`` the page's link to the list of all runs, and ``isolate`` the command
+    that tests the run's nodes, which is proposed if it helps. Raises ValueError for any other ``warmup_steps``, for a
+    folder without a run, and for an unknown dialect.
     """
     board = Board(run_dir)
     plan = board.plan()
@@ -108,7 +108,7 @@ def _write_files(
     history: dict[str, t.Any] | None,
     index: str,
 ) -> bool:
-    """Write the files of the report, unless they say the same already, and return whether they are new."""
+    """Write the files of the report, unless they are unchanged, and return whether they are new."""
     summary = run.summary
     texts = {SUMMARY: json_text(summary)} | ({HISTORY: json_text(history)} if history else {})
     if all(says(board.run_dir / name, text) for name, text in texts.items()):
@@ -126,14 +126,14 @@ def _write_files(
     links = Links(_logs(board, run), _reports(board, history), index, board.run_dir.resolve().name)
     page = render(summary, run.plan, steps, history, run.statuses, links, telemetry)
     write_whole(board.run_dir / PAGE, page)
-    # They come last: where they say the same, all the others do.
+    # Written last: if these are unchanged, so are all the others.
     for name, text in texts.items():
         write_whole(board.run_dir / name, text)
     return True
 
 
 def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
-    """Return where the log of each node is, seen from the page."""
+    """Return the path of each node's log, relative to the page."""
     named = {status["node"]: status["log"]["file"] for status in run.statuses if run.plan.get("logs")}
     paths = {node["node"]: named.get(node["node"]) or board.log_path(node["node"]) for node in run.plan["nodes"]}
     seen = {node: os.path.relpath(path, board.run_dir) for node, path in paths.items() if os.path.isfile(path)}
@@ -141,7 +141,7 @@ def _logs(board: Board, run: JudgedRun) -> dict[str, str]:
 
 
 def _reports(board: Board, history: dict[str, t.Any] | None) -> dict[str, str]:
-    """Return where the reports of earlier runs are that stand beside this one, seen from the page."""
+    """Return the paths of earlier runs' reports next to this one, relative to the page."""
     names = [run["run_id"] for run in history["runs"][:-1]] if history else []
     return {name: quote(f"../{name}/{PAGE}") for name in names if (board.run_dir.parent / name / PAGE).is_file()}
 
@@ -149,5 +149,5 @@ def _reports(board: Board, history: dict[str, t.Any] | None) -> dict[str, str]:
 def _metrics_table(summary: Summary) -> pd.DataFrame:
     run = {name: value for name, value in summary.items() if name in _RUN_COLUMNS}
     rows = [{**run, "metric": metric, **found} for metric, found in summary["metrics"].items()]
-    # As objects, so that a metric that was not measured does not turn the others' counts of steps into floats.
+    # As objects, so that an unmeasured metric does not turn the others' step counts into floats.
     return pd.DataFrame(rows, columns=[*_RUN_COLUMNS, "metric", *_METRIC_COLUMNS], dtype=object)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the findings of a verdict say: for each code and case one form, the only place where they become English.
+"""The sentences of a verdict's findings: one form for each code and case. Only here do findings become English.
 
-A code whose findings all say the same has the case ""; the fields of a form are described in `sentences`. Codes and
-cases are public, see docs/summary.md. What a code looks at, and what it may do, stands in `verdict.checks`.
+A code with a single sentence has the case "". `sentences` describes the fields of a form. Codes and cases are public,
+see docs/summary.md. `verdict.checks` lists the evidence and the effects of each code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NO_HISTORY = ". Its measurements are kept out of the history."
 
 
 def _with_cause(text: str) -> dict[str, Form]:
-    """Return two forms of an end: one without a cause, and one with what the node or the controller said."""
+    """Return two forms of an end: one without a cause, and one with the node's or the controller's message."""
     return {"": Form(f"{text}."), "said": Form(f"{text}: {{said}}.")}
 
 
@@ -659,10 +659,10 @@ VERDICT: t.Final[dict[str, dict[str, Form]]] = {
     for code in (*_OF_ENDS_AND_LOGS, *_OF_NUMBERS_AND_NETWORK)
 }
 
-# Rows of the ledger that are about steps, on nodes whose steps another rank prints.
+# Ledger rows about steps, for nodes whose steps another rank prints.
 _ELSEWHERE: t.Final = {"printed_elsewhere": Form("printed by the {printed_by}, on {nodes:list}")}
 _NO_EVIDENCE: t.Final = {"no_evidence": Form("no evidence")}
-# What proves a row of the ledger.
+# The evidence for each row of the ledger.
 PROOFS: t.Final[dict[LedgerRow, dict[str, Form]]] = {
     "exit status": {
         "": Form("{exit_status}"),

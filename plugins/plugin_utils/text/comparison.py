@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a comparison of runs says: how a metric changed, whether runs can be compared, what differs, and by which test.
+"""The sentences of a comparison: how a metric changed, whether runs can be compared, their differences, and the tests.
 
 Codes are public.
 """
@@ -23,7 +23,7 @@ _RANKS = "Mann–Whitney test, by {method}, of {before} and {after} runs, p = {p
 _METHODS = {"": "permutation", "approximation": "normal approximation"}
 
 _FROM_TO = ": {after} against {before}"
-# ``{than}`` is the other side of the comparison. Sentences about speed do not repeat the name of the metric.
+# ``{than}`` is the other side of the comparison. Sentences about speed omit the name of the metric.
 CHANGES: t.Final[dict[str, Form]] = {
     "slower": Form("{size} slower than {than}" + _FROM_TO),
     "faster": Form("{size} faster than {than}" + _FROM_TO),

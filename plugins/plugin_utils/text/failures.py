@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a first failure says where its log does not: how a node ended, by the class of the failure and its case.
+"""The sentences of a first failure without a log line: how a node ended, by class of failure and case.
 
-A failure that a line of a log shows says what that line says, and needs no sentence of ours.
+A failure with a log line is quoted, and needs no sentence of ours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MODEL = (
 
 
 class End(t.NamedTuple):
-    """How an end reads, and what to do about it; without a remedy that of the failure's class stands."""
+    """The sentence and the remedy for an end; without a remedy, the remedy of the failure's class applies."""
 
     text: str
     remedy: str = ""
@@ -119,7 +119,7 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
         "": End("Nothing more is known."),
         **dict.fromkeys(("said", *SENTENCES), End("{said}.")),
     },
-    # What was measured of a machine, and what no log of its kernel shows.
+    # Measured on the machine, and not in its kernel log.
     "node_failure": {"measured": End("{fact:fact}{details:details}"), **_BY_SLURM},
     "nan": {"model": End("{said}", _MODEL), "number": End("{said}", _NUMBER)},
     **dict.fromkeys(("time_limit", "preempted"), _BY_SLURM),
@@ -127,5 +127,5 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
 
 
 def end_in_words(failure_class: str, case: str, values: Mapping[str, t.Any]) -> str:
-    """Return how an end reads."""
+    """Return the sentence for an end."""
     return filled(ENDS[failure_class][case].text, values)

@@ -11,12 +11,12 @@ from ..contracts import Reason
 from .nodes import alike, as_on, folded, named, nameless
 from .sentences import MOST_PAIRS, Form, Several, fields_of, filled, form_that_says, of_many
 
-# A range does not say which node is the odd one, and fewer sentences are read one by one.
+# A range hides which node is the outlier, and fewer sentences are easy to read one by one.
 _FEWEST = 4
 
 
 class Told(t.NamedTuple):
-    """A sentence, its code, and the nodes that it is about, with the case and values of the first of them."""
+    """A sentence, its code, and its nodes, with the case and values of the first node."""
 
     message: str
     code: str
@@ -26,15 +26,15 @@ class Told(t.NamedTuple):
 
 
 def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) -> list[Told]:
-    """Return what findings say: one sentence for those of a code and case that differ only in node and numbers.
+    """Return the sentences of findings: one for all with the same code and case that differ only in node and numbers.
 
-    Only what their sentence for many nodes shows of them counts, and of a text not the node's name in it, nor addresses
-    and paths. Each keeps the place of its first finding, but of those about nodes the rarest come first, as they stand
-    out. Fewer than 4 different numbers are told one by one. A finding without a form that fits, of a run that an
-    earlier version judged, says what its message says.
+    Only values that the sentence for many nodes shows count; in texts, the node's name, addresses and paths do not.
+    Each sentence keeps the place of its first finding, but among sentences about nodes the rarest come first, because
+    they stand out. Fewer than 4 different numbers get a sentence each. A finding from a run that an earlier version
+    judged may lack a fitting form; its message is used.
     """
     groups: dict[t.Any, list[Reason]] = {}
-    # Two checks may say the same of a node.
+    # Two checks may report the same about a node.
     for finding in {(one.get("code"), one.get("node"), one["message"]): one for one in findings}.values():
         groups.setdefault(_kind(forms, finding), []).append(finding)
     said = [one for group in groups.values() for one in _of_group(forms, group)]
@@ -42,7 +42,7 @@ def told(forms: Mapping[str, Mapping[str, Form]], findings: Iterable[Reason]) ->
 
 
 def common(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
-    """Return what a finding has in common with those that say the same of other nodes."""
+    """Return the part that a finding shares with equal findings about other nodes."""
     form = _form_of(forms, finding)
     if form is None or "node" not in finding:
         node = finding.get("node")
@@ -108,7 +108,7 @@ def _pairs(form: Form, group: Sequence[Reason]) -> str:
 
 
 def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
-    """Return what findings share that may become one sentence."""
+    """Return the part that findings must share to become one sentence."""
     code, form = finding.get("code", ""), _form_of(forms, finding)
     if "node" not in finding:
         return (code, finding["message"])
@@ -121,9 +121,9 @@ def _kind(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> t.Any:
 
 
 def _shown(form: Form, finding: Reason) -> dict[str, t.Any]:
-    """Return the values of a finding that its sentence for many nodes shows of each, without the node's name in them.
+    """Return a finding's values that the sentence for many nodes shows for each, without the node's name in them.
 
-    Such a text may name the node itself: ``gpu01: no space left``.
+    Such a text may mention the node itself: ``gpu01: no space left``.
     """
     fields = fields_of(of_many(form)) | fields_of(form.each)
     return {
@@ -138,7 +138,7 @@ def _alike(values: t.Any) -> t.Any:
 
 
 def _with_texts(value: t.Any, change: Callable[[str], str]) -> t.Any:
-    """Return a value in which each text is changed."""
+    """Return a value with each text changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -147,14 +147,14 @@ def _with_texts(value: t.Any, change: Callable[[str], str]) -> t.Any:
 
 
 def without_numbers(value: t.Any) -> t.Any:
-    """Return values without their numbers: what is left is the same where one sentence can say all of it."""
+    """Return values without their numbers; the rest is equal if one sentence can cover all of them."""
     if isinstance(value, dict):
         return {name: without_numbers(one) for name, one in value.items()}
     return 0 if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
 def ranges(values: Sequence[t.Any]) -> t.Any:
-    """Return values of the same shape as one, each number as all that it is."""
+    """Return values of the same shape as one value, with all numbers of each place together."""
     first = values[0]
     if all(value == first for value in values):
         return first
@@ -169,5 +169,5 @@ def ranges(values: Sequence[t.Any]) -> t.Any:
 
 
 def frozen(values: t.Any) -> str:
-    """Return values as a key of a dictionary."""
+    """Return values as a dictionary key."""
     return json.dumps(values, sort_keys=True, default=str)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an inspection found on a node, in words: its GPUs and who uses them, RDMA ports, mounts, versions and limits."""
+"""The results of inspecting a node, in words: its GPUs and their users, RDMA ports, mounts, versions and limits."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .words import listed
 NO_GPU: t.Final = "no GPU"
 _SHOWN_PROCESSES = 3
 _LONGEST_COMMAND = 80
-# A property that is a list of numbers reads as here; one that has none here reads as its name and each of its values.
+# The texts of numeric properties; a property not listed reads as its name and each of its values.
 _LIMITS = {"power_cap_watts": "power cap {} W", "clock_mhz": "clock {} MHz", "memory_gib": "memory {} GiB"}
 _NAMES = {"socket_mtu": "socket", "rdma_mtu": "RDMA"}
-# Of these the value says all.
+# For these, the value alone is enough.
 _NAMELESS = frozenset({"kernel", "image"})
 
 
 def gpus_in_words(gpus: Mapping[str, t.Any]) -> str:
-    """Return how many GPUs of which models the driver offers: ``8 × AMD Instinct MI300X``."""
+    """Return the number and models of the driver's GPUs: ``8 × AMD Instinct MI300X``."""
     return f"{gpus['count']} × {' and '.join(gpus['models']) or 'GPU'}" if gpus["count"] else NO_GPU
 
 
 def processes_in_words(processes: Iterable[Mapping[str, t.Any]]) -> str:
-    """Return who computes on the GPUs: ``python3 train.py (pid 7, alice)``; of many the first ones."""
+    """Return the processes on the GPUs: ``python3 train.py (pid 7, alice)``; only the first if there are many."""
     return listed(map(_process, processes), _SHOWN_PROCESSES)
 
 
@@ -40,7 +40,7 @@ def ports_in_words(ports: Iterable[Mapping[str, t.Any]]) -> str:
 
 
 def properties_in_words(properties: Mapping[str, t.Any]) -> str:
-    """Return the properties of a node that others should have as well: ``power cap 550/700 W, clock 1980 MHz``."""
+    """Return the properties that all nodes should share: ``power cap 550/700 W, clock 1980 MHz``."""
     return ", ".join(text for name, value in properties.items() for text in _property(name, value)) or "nothing"
 
 
@@ -57,11 +57,11 @@ def _property(name: str, value: t.Any) -> list[str]:
 
 
 def mounts_in_words(problems: Iterable[Mapping[str, str]]) -> str:
-    """Return what is wrong with mounts, each problem once."""
+    """Return the problems of mounts, each once."""
     return "; ".join(dict.fromkeys(MountProblem(**one).reason for one in problems))
 
 
 def mounts_fixed_by(problems: Iterable[Mapping[str, str]]) -> str:
-    """Return what repairs mounts: commands, and what a person has to do."""
+    """Return the remedies for mounts: commands, and steps for a person."""
     known = [MountProblem(**one) for one in problems]
     return "; ".join(dict.fromkeys(one.command if one.fixes else f"manual step: {one.command}" for one in known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the findings of an isolation say, and why a host is in quarantine. Codes and cases are public."""
+"""The sentences of an isolation's findings, and the reasons for quarantine. Codes and cases are public."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
 ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     "slow": {case: Form(f"{what} {_SLOW}") for case, what in _WHAT.items()},
     "broken": {case: Form(f"{what} is broken") for case, what in _WHAT.items()},
-    # What made a node or link a suspect, twice.
+    # A node or link was a suspect in both tests.
     "tested_again": {
         "slow": Form(
             "{probe} takes {times:figures 3} times as long as usual, and {times_again:figures 3} times when tested "
@@ -68,7 +68,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "unknown": Form("{model}: usually {tflops:,.0f} TFLOP/s in {precision} ({probe})"),
     },
 }
-# Why a host is in quarantine, and what takes it out again.
+# Why a host is in quarantine, and how it is released.
 QUARANTINE: t.Final[dict[str, dict[str, Form]]] = {
     "held": {
         "run": Form("it made run {run_id} fail at {since} ({reason})"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened to a machine, in words: facts of its kernel log, and what counters, links and sensors show."""
+"""Faults of a machine in words: facts from its kernel log, and from counters, links and sensors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _NAMED = 4
 
 
 def fact_in_words(name: str) -> str:
-    """Return what a fact of `machine_facts`, or one that was measured, means."""
+    """Return the meaning of a fact of `machine_facts`, or of a measured one."""
     return ROW_OF[name].means if name in ROW_OF else _MEASURED[name]
 
 
 def details_in_words(details: Iterable[Mapping[str, t.Any]], *, brackets: bool = False) -> str:
-    """Return what the details of a fact say, behind a colon or in brackets; of more than 4 the first ones.
+    """Return the details of a fact, after a colon or in brackets; if there are more than 4, the first ones.
 
-    Without any, nothing.
+    Without details, the text is empty.
     """
     known = [_detail(one) for one in details]
     more = [f"{len(known) - _NAMED} more"] if len(known) > _NAMED else []
@@ -40,7 +40,7 @@ def details_in_words(details: Iterable[Mapping[str, t.Any]], *, brackets: bool =
 
 
 def _detail(one: Mapping[str, t.Any]) -> str:
-    """Return what a detail says: of a device with when, how often and at which step, a link, a counter, or a GPU."""
+    """Return a detail in words: a device (with time, count and step), a link, a counter, or a GPU."""
     if "link" in one:
         return str(one["link"])
     if "counter" in one:

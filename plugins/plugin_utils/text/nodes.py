@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compact names of many nodes: gpu01 to gpu16 and gpu19 become ``gpu[01-16,19]``, as schedulers write them."""
+"""Compact names of many nodes: gpu01 to gpu16 and gpu19 become ``gpu[01-16,19]``, the notation of schedulers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def folded(names: Iterable[str]) -> str:
 
 
 def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
-    """Return the messages of nodes; those of nodes that say the same are merged, with the names folded.
+    """Return the messages of nodes; equal messages are merged, with the names folded.
 
-    They may differ in the node's name and in what `alike` leaves out, of which the first one's is shown.
+    Messages are equal if they differ only in the node's name and in the parts that `alike` leaves out. The merged
+    message shows those parts from the first node.
 
     Each message comes with its node, or None, and keeps the place of its first occurrence; but messages about nodes are
     sorted so that the rarest, which stand out, come first.
@@ -44,7 +45,7 @@ def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
 
 
 def _once(group: list[tuple[str, str]]) -> str:
-    """Return the text of the first of nodes that say the same, with the names of all."""
+    """Return the first text of nodes with equal messages, with the names of all."""
     (node, text), *others = group
     if any(other != text for _node, other in others):
         text = as_on(node, text)
@@ -52,14 +53,14 @@ def _once(group: list[tuple[str, str]]) -> str:
 
 
 def as_on(node: str, text: str) -> str:
-    """Return a text that is about several nodes with a word that it is as one of them said it."""
+    """Return a text about several nodes, with a remark that it quotes one of them."""
     first, newline, rest = text.partition("\n")
     stop = "." if first.endswith(".") else ""
     return f"{first.rstrip('.')} (on {node}, and alike on the others){stop}{newline}{rest}"
 
 
 def alike(text: str) -> str:
-    """Return what texts have in common that differ only in an address, a port, a process or a path."""
+    """Return a text without addresses, ports, process numbers and paths, to compare it with others."""
     return _OF_ONE_NODE.sub("…", text)
 
 
@@ -69,7 +70,7 @@ def nameless(text: str, node: str) -> str:
 
 
 def named(text: str, nodes: Iterable[str]) -> str:
-    """Return a text of `nameless` with the names of all nodes that share it, as a sentence about all of them."""
+    """Return a text from `nameless` as a sentence about all nodes that share it, with their names."""
     names = list(nodes)
     if len(names) > 1:
         text = _OF_ITS_SUBJECT.sub(lambda found: f"\0 {_OF_MANY[found[1]]}", text)

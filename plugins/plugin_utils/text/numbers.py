@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How numbers, times, and the names and values of metrics and settings are written in a sentence."""
+"""The spelling of numbers, times, metrics and settings in a sentence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .words import counted
 _MINUS = "\N{MINUS SIGN}"
 DIGITS: t.Final = 4
 _ALL_DIGITS = 10
-# Of an uncertainty that begins with less than this two digits are shown, else one, as the Particle Data Group does.
+# An uncertainty that begins with less than this is shown with two digits, else one (the Particle Data Group's rule).
 _TWO_DIGITS_BELOW = 3.55
 _SMALLEST, _LARGEST = 1e-4, 1e15
-# A smaller uncertainty, relative to the value, is that of floating point numbers.
+# A smaller uncertainty, relative to the value, is floating-point rounding.
 _ROUNDING = 1e-9
 
 
 def number(value: float, uncertainty: float = 0.0, digits: int = DIGITS) -> str:
-    """Return a number with thousands separators, as exact as its uncertainty (half of an interval) supports.
+    """Return a number with thousands separators, with the digits that its uncertainty (half of an interval) supports.
 
     Without an uncertainty it has so many significant digits. Digits before the decimal point all stay.
     """
@@ -40,7 +40,7 @@ def number(value: float, uncertainty: float = 0.0, digits: int = DIGITS) -> str:
 
 
 def exact(value: float) -> str:
-    """Return a number that somebody gave, with all its digits."""
+    """Return a given number with all its digits."""
     return number(value, digits=_ALL_DIGITS)
 
 
@@ -59,7 +59,7 @@ def share_in_words(share: float) -> str:
 
 
 def times(factor: float) -> str:
-    """Return how often a threshold goes into a value: ``2.4 times``, ``575 times``."""
+    """Return a value as a multiple of a threshold: ``2.4 times``, ``575 times``."""
     return f"{number(factor, digits=2)} times"
 
 
@@ -94,7 +94,7 @@ def unit_of(metric: str) -> str:
 
 
 def scale_of(metric: str) -> float:
-    """Return what a value of a metric is multiplied by for a sentence: fractions are written in percent."""
+    """Return the factor for writing a metric's value in a sentence: fractions become percent."""
     return 100.0 if in_percent(metric) else 1.0
 
 
@@ -105,12 +105,12 @@ def in_words(metric: str, value: float, uncertainty: float = 0.0) -> str:
 
 
 def reads_like(metric: str, value: float, other: float) -> bool:
-    """Return whether two different values of a metric read alike with the digits that are usually shown."""
+    """Return whether two different values of a metric look equal with the usual digits."""
     return value != other and in_words(metric, value) == in_words(metric, other)
 
 
 def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: bool = False) -> Quantity:
-    """Return a value of a metric as a quantity, in the unit that it is read in: a fraction in percent."""
+    """Return a value of a metric as a quantity, in the unit shown to readers: a fraction in percent."""
     scale = scale_of(metric)
     found = Quantity(value=scale * value, unit=unit_of(metric).strip())
     if uncertainty:
@@ -121,7 +121,7 @@ def quantity_of(metric: str, value: float, uncertainty: float = 0.0, *, exact: b
 
 
 def number_of(quantity: Quantity) -> str:
-    """Return the number of a quantity, as exact as it is known, without its unit."""
+    """Return the number of a quantity without its unit, with the digits that are known."""
     digits = quantity.get("digits", DIGITS)
     return number(float(quantity["value"]), quantity.get("uncertainty", 0.0), digits)
 
@@ -150,22 +150,22 @@ _PARTS = {"rest": "the rest", "first_fifth": "the first fifth", "second_fifth": 
 
 
 def field(name: str) -> str:
-    """Return what a setting or a field of a step line is called: ``sequence length``, ``number of ranks``."""
+    """Return the name of a setting or a field of a step line: ``sequence length``, ``number of ranks``."""
     return _FIELDS.get(name) or name_of(name)
 
 
 def is_count(name: str) -> bool:
-    """Return whether a setting counts things: ``16 ranks`` as opposed to ``a sequence length of 4,096``."""
+    """Return whether a setting counts things: ``16 ranks``, unlike ``a sequence length of 4,096``."""
     return field(name).startswith(_COUNT)
 
 
 def things(name: str) -> str:
-    """Return what such a setting counts: ``ranks``."""
+    """Return the things that such a setting counts: ``ranks``."""
     return field(name).removeprefix(_COUNT)
 
 
 def part(name: str) -> str:
-    """Return what a part of the steps is called."""
+    """Return the name of a part of the steps."""
     return _PARTS.get(name, name)
 
 

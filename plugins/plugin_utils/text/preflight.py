@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the cells of a preflight say: for each code and case what the node has and, if it is red, why and what to do.
+"""The texts of preflight cells: for each code and case the node's state and, if the cell is red, reason and remedy.
 
 Codes and cases are public: the module training_preflight returns them with each row of its table.
 """
@@ -23,10 +23,10 @@ class Remedy(t.NamedTuple):
 
 
 class CellForm(t.NamedTuple):
-    """What a cell says.
+    """The texts of a cell.
 
-    ``remedies`` has what to do by what decides it, such as the family of the node's system; "" stands for any other.
-    ``many`` and ``each`` are as in `sentences.Form`, for the reason of several nodes.
+    ``remedies`` maps the deciding property, such as the family of the node's system, to the remedy; "" is any other.
+    ``many`` and ``each`` are as in `sentences.Form`, for a reason that several nodes share.
     """
 
     found: str
@@ -509,7 +509,7 @@ _POWER = {
     "nvidia": _step(_FIND_OUT, "nvidia-smi -q -d POWER,CLOCK"),
     "": _step(_FIND_OUT, "lspci"),
 }
-# What all nodes should have alike, by the name of the property: its words, and what to do with a node that differs.
+# Properties that all nodes should share: by name, the words, and the remedy for a node that differs.
 _PROPERTIES = {
     "gpus": ("GPUs:", _POWER),
     "gpu_limits": ("GPU limits:", _POWER),
@@ -576,9 +576,9 @@ REASONS: t.Final[dict[str, dict[str, Form]]] = {
 
 
 def cell_in_words(code: str, case: str, values: Mapping[str, t.Any], remedy: str = "") -> tuple[str, str, str]:
-    """Return what the node has, and if the cell is red why that is wrong and what to do about it.
+    """Return the node's state and, if the cell is red, why that is wrong and what to do about it.
 
-    ``remedy`` selects one of the remedies of the form; if the form has none of that name, the general one is used.
+    ``remedy`` selects one of the remedies of the form; if the form has no such remedy, the general one is used.
     """
     form = CELLS[code][case]
     known = form.remedies.get(remedy) or form.remedies.get("")

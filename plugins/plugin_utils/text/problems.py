@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What problems of nodes say and what to do about them, by their codes: those of nodes, and those of the controller."""
+"""The sentences and remedies for problems, by code: problems of nodes, and problems of the controller."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SENTENCES: t.Final = {
     "become_password_missing": "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one",
     "become_forbidden": "this login may not use sudo; allow it, or set ansible_become=false",
     "become_failed": "Ansible could not become another user: {said}",
-    # What following a training finds.
+    # Found while following a training.
     "run_silent": "no log of the run has grown for {seconds:.0f} s",
     "log_silent": "its log has not grown for {seconds:.0f} s",
     "loss_not_finite": "the loss is {loss} at step {step} (training_abort_on_nan)",
@@ -88,7 +88,7 @@ _BECOME = "Check the login with: ansible HOST -i INVENTORY -m ansible.builtin.co
 _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
 _HELD = "Wait for that run to end, or stop it with the command above and the inventory of its nodes."
-# Most sentences say themselves what to do; these need one more.
+# Most sentences already say what to do; these need another one.
 _REMEDIES = {
     "port_taken": "Find what holds it on the node (ss -ltnp 'sport = :{port}') and end it, or set training_master_port "
     "to another port.",
@@ -125,7 +125,7 @@ def in_words(problems: Iterable[Problem]) -> str:
 
 
 def remedy_of(problems: Iterable[Problem]) -> str:
-    """Return what to do about a node on which a run cannot begin, by the first of its problems that has a remedy."""
+    """Return what to do about a node that cannot start a run: the first remedy for any of its problems."""
     for one in problems:
         if one["code"] in _REMEDIES:
             return _REMEDIES[one["code"]].format(**one["values"])

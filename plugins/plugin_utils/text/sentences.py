@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How a finding becomes a sentence: the form of its code and case, filled with its values.
 
-A form is a text with fields, as ``str.format`` takes them, such as ``{node} reached only step {step} of {goal}.``
-After a colon a field names how its value reads: one of `WAYS`, or a format of Python's own. A value that is a
-`Quantity` reads with its unit. A part of a value is named in brackets, such as ``{pause[seconds]:duration}``.
+A form is a text with fields for ``str.format``, such as ``{node} reached only step {step} of {goal}.`` After a colon, a
+field sets how its value is written: one of `WAYS`, or a Python format. A `Quantity` is written with its unit. Brackets
+select a part of a value, as in ``{pause[seconds]:duration}``.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ from .numbers import (
 from .slowness import at_most, bounds, failed_probes, longer, proofs_in_words, sizes_in_words, slower
 from .words import all_of, counted, every, listed
 
-# More pairs of a node and what it has are not read one by one.
+# Nobody reads more pairs of node and value one by one.
 MOST_PAIRS: t.Final = 8
 
-# The way of a value that is shown for the first of many nodes only.
+# The way for a value that only the first of many nodes shows.
 EXAMPLE: t.Final = "example"
 
 
 class Form(t.NamedTuple):
-    """How a finding reads for one node and for many.
+    """The sentences of a finding for one node and for many.
 
-    ``many`` has the names of all nodes as ``{node}``; without it ``one`` is taken. Where nodes differ in what they
-    have, ``each`` is what stands for each of them, as ``{each}`` within ``many``.
+    In ``many``, ``{node}`` is the names of all nodes; without ``many``, ``one`` is used. If the nodes' values differ,
+    ``each`` is written for each node, in place of ``{each}`` within ``many``.
     """
 
     one: str
@@ -66,7 +66,7 @@ class Form(t.NamedTuple):
 
 
 class Several(t.NamedTuple):
-    """The values that a number has on several nodes: a range where they were measured, else a list."""
+    """The values of a number on several nodes: a range if they were measured, else a list."""
 
     values: Sequence[t.Any]
     measured: bool
@@ -89,7 +89,7 @@ def _each(value: t.Any) -> list[str]:
 
 
 def _left_out(nodes: t.Any, _more: str) -> str:
-    """Return the nodes that a run failed of, each with its reason and the spare that took its place."""
+    """Return the nodes that made a run fail, each with its reason and the spare that replaced it."""
     return "".join(
         f"{one['node']} was left out ({one['reason'].rstrip('.')})"
         f"{', and ' + one['spare'] + ' took its place' if one['spare'] else ''}; "
@@ -144,7 +144,7 @@ _SIZES = {
 }
 _OF_STATISTIC = {"mean": " on average", "p05": " at the 5th percentile", "p95": " at the 95th percentile"}
 
-# How a value reads; what stands after the name in a field is handed on.
+# How a value is written; the text after the way's name in a field is passed on.
 WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "all": lambda value, what: all_of(int(value), what),
     "all_listed": lambda value, _more: ", ".join(_each(value)),
@@ -207,13 +207,13 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
 }
 
 
-# What was measured whatever type its number has.
+# Ways for measured values, whatever the type of the number.
 _MEASURED = frozenset(("bytes", "duration", "value"))
 
 
 class _Sentences(string.Formatter):
     def format_field(self, value: t.Any, format_spec: str) -> str:
-        """Return a value as its field wants it."""
+        """Return a value in the way that its field sets."""
         way, _space, more = format_spec.partition(" ")
         if isinstance(value, Several):
             every_value = value._replace(measured=value.measured or way in _MEASURED)
@@ -222,7 +222,7 @@ class _Sentences(string.Formatter):
             return WAYS[way](value, more)
         if isinstance(value, dict) and "unit" in value:
             return quantity_in_words(t.cast(Quantity, value))
-        # A value of a summary that was read again: JSON has no NaN.
+        # From a summary that was read from a file: JSON has no NaN.
         if isinstance(value, str) and format_spec[-1:] in ("f", "g"):
             return value
         return str(super().format_field(value, format_spec))
@@ -238,7 +238,7 @@ def filled(text: str, values: Mapping[str, t.Any]) -> str:
 
 
 def fields_of(text: str) -> frozenset[str]:
-    """Return the names of the values that a form's text shows of every node; an example is that of one."""
+    """Return the names of the values that a form's text shows for every node; an example comes from one node."""
     return frozenset(
         re.split(r"[.\[]", name)[0] for _before, name, way, _to in _SENTENCES.parse(text) if name and way != EXAMPLE
     )
@@ -255,7 +255,7 @@ def of_many(form: Form) -> str:
 def form_that_says(
     text: str, forms: Mapping[str, Form], case: str, values: Mapping[str, t.Any], node: str = ""
 ) -> Form | None:
-    """Return the form of a case; None if with these values it says something else: an earlier version judged it."""
+    """Return the form of a case; None if it does not give this message, because an earlier version judged the run."""
     form = forms.get(case)
     if form is None or not fields_of(form.one) <= {"node", *values}:
         return None
@@ -263,6 +263,6 @@ def form_that_says(
 
 
 def sentence(forms: Mapping[str, Mapping[str, Form]], finding: Reason) -> str:
-    """Return what a finding says, by the forms of its code and case."""
+    """Return the sentence of a finding, from the forms of its code and case."""
     form = forms[finding["code"]][finding.get("case", "")]
     return filled(form.one, {**finding.get("values", {}), "node": finding.get("node", "")})

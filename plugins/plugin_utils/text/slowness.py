@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 _MINUS = "\N{MINUS SIGN}"
-# As a fraction; what is slower by more is so by another order of magnitude.
+# As a fraction; beyond this, only the order of magnitude matters.
 _MOST = 10.0
 _AT_MOST = "more than 1,000 %"
 _TEN_TIMES = "more than ten times"
@@ -23,7 +23,7 @@ def longer(by: float) -> str:
 
 
 def bounds(interval: Sequence[float]) -> str:
-    """Return the interval of such a fraction, in brackets: `` (30.0 to 33.0 %)``; empty if all of it is too large."""
+    """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``; empty if it is entirely too large."""
     low, high = interval
     if low > _MOST:
         return ""
@@ -44,7 +44,7 @@ def signed(by: float) -> str:
 
 
 def sizes_in_words(sizes: Iterable[Mapping[str, float | None]]) -> str:
-    """Return how much longer than the smallest groups those of other sizes take: ``8 nodes +2.1 %``."""
+    """Return how much longer groups of other sizes take than the smallest groups: ``8 nodes +2.1 %``."""
     return ", ".join(f"{one['nodes']} nodes {_size(one['slower_by'])}" for one in sizes)
 
 
@@ -53,7 +53,7 @@ def _size(by: float | None) -> str:
 
 
 def proofs_in_words(proofs: Mapping[str, float]) -> str:
-    """Return from which fraction on each probe proves a node slow: ``3 % (cpu), 5 % (memory)``."""
+    """Return the fraction from which each probe proves a node slow: ``3 % (cpu), 5 % (memory)``."""
     return ", ".join(f"{at_most(by)} ({probe})" for probe, by in proofs.items())
 
 

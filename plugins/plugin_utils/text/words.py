@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wording of faults: how keys, values, lists and counts are written."""
+"""The wording of faults: keys, values, lists and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 # Longer lists are unreadable in a sentence, and longer names are not compared.
 _MOST_NAMES, _LONGEST_NAME, _MOST_COMPARED = 40, 100, 2000
-# In a long name two wrong letters are still one slip.
+# In a long name, two wrong letters still count as a typo.
 _LONG_ENOUGH_FOR_TWO = 12
 _DIGITS = re.compile("[0-9]+")
 _SHORT = reprlib.Repr()
@@ -34,7 +34,7 @@ def key_path(path: str, *parts: str | int) -> str:
 
 
 def shown(value: t.Any) -> str:
-    """Return a value for use in a sentence: short, and in JSON's terms."""
+    """Return a value for use in a sentence: short, in JSON notation."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, dict):
@@ -65,12 +65,12 @@ def all_of(count: int, what: str) -> str:
 
 
 def every(count: int) -> str:
-    """Return a count of things as all that there are: "both", "all 16"."""
+    """Return a count that includes all things: "both", "all 16"."""
     return {2: "both"}.get(count, f"all {count}")
 
 
 def as_sentence(text: str) -> str:
-    """Return a text with a full stop, unless it ends as a sentence does; it may end with somebody else's words."""
+    """Return a text with a full stop, unless it already ends like a sentence; it may end with a quotation."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -94,10 +94,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def misspelled(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name of which the given one looks like a typo, or None.
+    """Return the known name that the given one seems to misspell, or None.
 
-    That is one letter that is wrong, missing, added or swapped with the next, or two in a name of 12 or more. Unlike
-    with `nearest`, other names may exist, so that similar ones are no typos, nor are those that differ in a number.
+    A typo is one letter that is wrong, missing, added or swapped with the next, or two in a name of 12 or more letters.
+    Other names may be valid here, unlike with `nearest`, so merely similar names are not typos, nor are names that
+    differ in a number.
     """
     if len(name) > _LONGEST_NAME:
         return None
