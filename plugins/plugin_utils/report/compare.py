@@ -70,7 +70,7 @@ def comparison_of(names: list[str], output_dir: str | Path, history_dir: str | P
     if len(names) != 2:
         given = ", ".join(names) or "nothing"
         raise ValueError(
-            f"training_compare is {given}; give two runs or two periods, with a comma between them, as 2026-09,2026-10"
+            f"training_compare is {given}; give two runs or two periods, separated by a comma, such as 2026-09,2026-10"
         )
     periods = [_period(name) for name in names]
     left_out: list[Path] = []

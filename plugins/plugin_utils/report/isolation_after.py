@@ -38,7 +38,7 @@ def isolation_in(isolations: Path, name: str) -> Written:
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        raise ValueError(f"{path} is not what an isolation wrote ({first_wrong(error)})") from None
+        raise ValueError(f"{path} was not written by an isolation ({first_wrong(error)})") from None
 
 
 _MOST_NAMED = 8

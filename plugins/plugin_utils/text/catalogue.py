@@ -16,11 +16,11 @@ from .sentences import Form
 
 _BY_MEAN = "The median step of {node} takes {median:value step_time_ms}, the mean {mean:value step_time_ms}"
 _WITH_PAUSES = ", and {wall_clock:value step_time_ms} with the time between steps"
-_MISSED = ". By the time really spent, {metrics:metrics} would miss the threshold."
-_LONGER = ": some steps, or pauses between steps, take longer."
+_MISSED = ". Judged by the total time spent, {metrics:metrics} would miss the threshold."
+_LONGER = ": some steps, or pauses between them, are much longer than the median."
 _WARMED_UP = "after the warm-up of {warm_up:count step}; at least {needed} are needed."
 _NOT_COUNTED = (
-    "{warm_up} of {steps} steps are not counted, as warm-up, and their pace is {apart:share 2} off that of the"
+    "{warm_up} of {steps} steps were excluded as warm-up, and their pace is {apart:share 2} off the pace of the"
 )
 _OWN_FAILURE = {
     "after_last_step": Form("The log of {node} reports a failure after its last step ({class}): {line}"),
@@ -92,10 +92,8 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         ),
     },
     "no_end_seen": {
-        "": Form('The log of {node} lacks the line with which the trainer ends ("{line}").'),
-        "every_node": Form(
-            'No log has the line with which the trainer ends ("{line}"): exit status 0 may be that of a script.'
-        ),
+        "": Form('The log of {node} lacks the trainer\'s closing line ("{line}").'),
+        "every_node": Form("No log has the trainer's closing line (\"{line}\"): exit status 0 may be a script's."),
     },
     "evidence_missing": {"": Form('{node} has no evidence for "{row}".')},
     # Row "log".
@@ -122,9 +120,7 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         )
     },
     "other_time": {
-        "steps_apart": Form(
-            "{node} and {other} did not take their steps at the same time, as the nodes of one job do."
-        ),
+        "steps_apart": Form("{node} and {other} took their steps at different times, unlike nodes of one job."),
         "dated": Form("The log of {node} is dated {dated}, but its job took its steps on {steps_on}."),
         "took_longer": Form(
             "By their timestamps the steps in the log of {node} took {stamped:duration}, but the run took "
@@ -140,9 +136,9 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         "ranks": Form("The logs of {other} and {node} share {ranks}: one of them belongs to another node."),
     },
     "steps_conflict": {
-        "": Form("The log of {node} prints {steps:count step} again with other values: it holds two runs.")
+        "": Form("The log of {node} prints {steps:count step} again with other values: it contains two runs.")
     },
-    "two_runs": {"": Form("The log of {node} reaches step {last_step}, then begins again: it holds two runs.")},
+    "two_runs": {"": Form("The log of {node} reaches step {last_step}, then begins again: it contains two runs.")},
     "clock_back": {
         "": Form(
             "The timestamps of {node} jump back by {seconds:duration}: its lines are out of order, or from two runs."
@@ -150,11 +146,11 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     },
     "nodes_unknown": {
         "": Form(
-            "The logs of {nodes} nodes were found; others may have taken part. Set training_nodes, or name the "
-            "training config."
+            "The logs of {nodes} nodes were found; others may have taken part. Set training_nodes, or pass "
+            "training_config."
         ),
         "one_node": Form(
-            "The log of 1 node was found; others may have taken part. Set training_nodes, or name the training config."
+            "The log of 1 node was found; others may have taken part. Set training_nodes, or pass training_config."
         ),
     },
     "logs_missing": {
@@ -191,7 +187,9 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     "no_sign_of_life": {
         "": Form("The log of {node} has none of the lines that a rank prints once it is training."),
         "unfinished": Form("The log of {node} has {begin} but not {end}: its rank did not finish."),
-        "first_rank": Form("No log has what rank 0 prints when the training begins; that of {node} should."),
+        "first_rank": Form(
+            "No log has the lines that rank 0 prints when the training begins; {node} should have them."
+        ),
     },
     # Row "steps".
     "last_step": {
@@ -248,7 +246,7 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     "metric_gaps": {
         "": Form("{node} lacks its {metric:metric} in {steps} of {of:count counted step}."),
         "every_line": Form("No step line of {node} has its {metric:metric}, which this trainer prints on every line."),
-        "other_node": Form("No step line of {node} has its {metric:metric}, but those of {other} do."),
+        "other_node": Form("No step line of {node} has its {metric:metric}, but {other}'s do."),
     },
     # Row "failures".
     "failure_in_log": {
@@ -297,7 +295,7 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         "missed_by_mean_and_pauses": Form(f"{_BY_MEAN}{_WITH_PAUSES}{_MISSED}"),
         "paused": Form(
             "{node} paused for {pause[seconds]:duration} after step {pause[after_step]}, longer than all {steps} "
-            "counted steps took. Find out what it did; the step times do not include it."
+            "counted steps took. The step times do not include this pause: find its cause."
         ),
         "longer_mean": Form(f"{_BY_MEAN}{_LONGER}"),
         "longer_mean_and_pauses": Form(f"{_BY_MEAN}{_WITH_PAUSES}{_LONGER}"),
@@ -329,7 +327,7 @@ _CONTRADICTS = "The log of {node} contradicts itself: "
 _SUCH_TRAFFIC = (
     "its RDMA devices ({devices:list}) sent {total:bytes} of the {least:bytes} that this training has to send at least."
 )
-_RDMA_UNKNOWN = "Whether RDMA was used is unknown: no RDMA device that the plan names has counters, and "
+_RDMA_UNKNOWN = "Nothing shows whether RDMA was used: no RDMA device of the plan has counters, and "
 _SEVERAL_PRINT = "{nodes:count node} print steps, but in one job only the last rank does"
 # Verbs for the value of a metric on a node.
 _DID = {
@@ -354,7 +352,8 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "metric_missing": {
         "": Form("{node} did not report its {metric:metric}; the threshold is {threshold:threshold}."),
         "target_loss": Form(
-            "{node} does not show when its loss came to the target, if it did; the threshold is {threshold:threshold}."
+            "{node} does not show when its loss reached the target, or whether it did; the threshold is "
+            "{threshold:threshold}."
         ),
         "optional": Form("No node reported its {metric:metric}; its threshold is optional."),
     },
@@ -383,7 +382,7 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         ),
         "evaluation": Form("An evaluation on {node} is NaN or infinite: {where}."),
         "other_field": Form(
-            "A field of the step lines of {node} holds NaN, infinity or a norm that is not above 0, first in step "
+            "A field of the step lines of {node} contains NaN, infinity or a norm that is not above 0, first in step "
             "{first_step}."
         ),
     },
@@ -476,11 +475,11 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "other_workload": {
         "count": Form("{node} trained with {found:exact} {setting:things}; the plan has {planned:exact}."),
         "size": Form("{node} trained with a {setting:field} of {found:exact}; the plan has {planned:exact}."),
-        "not_a_number": Form("{node} trained with a {setting:field} that is no number; the plan has {planned:exact}."),
-        "argument": Form("{node} trained with {argument} {found}; the plan has {planned}."),
-        "another_node": Form(
-            "The {setting:field} is {found:exact} in the log of {node}, but {other:exact} in that of {other_node}."
+        "not_a_number": Form(
+            "{node} trained with a {setting:field} that is not a number; the plan has {planned:exact}."
         ),
+        "argument": Form("{node} trained with {argument} {found}; the plan has {planned}."),
+        "another_node": Form("The {setting:field} is {found:exact} on {node}, but {other:exact} on {other_node}."),
         "another_line": Form(
             "The {setting:field} is {found:exact} in the log of {node}, but {other:exact} in another line of it."
         ),
@@ -504,8 +503,8 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
             "workload has {planned:number}."
         ),
         "timestamps": Form(
-            "The log of {node} is from another workload, or was edited: its {steps} counted steps take {found:number} "
-            "s by their step times, but {planned:number} s by their timestamps."
+            "The log of {node} does not match itself: its {steps} counted steps take {found:number} s by their step "
+            "times, but {planned:number} s by their timestamps. Is it an excerpt, or from another run?"
         ),
         "parameters": Form(_ANOTHER + "its model has {found:billions} parameters; the plan has {planned:billions}."),
     },
@@ -516,15 +515,15 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         ),
     },
     "settings_differ": {
-        "": Form("The log of {node} has two values of the {setting:field}, {found:exacts}: it holds two runs."),
-        "argument": Form("The log of {node} has two values of {argument}, {found:texts}: it holds two runs."),
+        "": Form("The log of {node} has two values of the {setting:field}, {found:exacts}: it contains two runs."),
+        "argument": Form("The log of {node} has two values of {argument}, {found:texts}: it contains two runs."),
         "parallel_sizes": Form(_CONTRADICTS + "its parallel sizes make {found:g} ranks, but it sees {other}."),
         "micro_batches": Form(
             _CONTRADICTS + "{batch:g} sequences do not divide into micro batches of {micro_batch:g} on {ranks:g} ranks."
         ),
         "updates": Form(
-            "{node} counts {updates:g} weight updates over {steps:count step}: its log holds two runs.",
-            many="{node} count {updates:g} weight updates over {steps:count step}: their logs hold two runs.",
+            "{node} counts {updates:g} weight updates over {steps:count step}: its log contains two runs.",
+            many="{node} count {updates:g} weight updates over {steps:count step}: their logs contain two runs.",
         ),
     },
     "rates_disagree": {
@@ -629,13 +628,13 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
         ),
     },
     "transport_unknown": {
-        "": Form(_RDMA_UNKNOWN + "no log names NCCL's network although NCCL_DEBUG makes NCCL do so."),
-        "debug_level": Form(_RDMA_UNKNOWN + "NCCL names its network only with NCCL_DEBUG=INFO; here it is {level}."),
+        "": Form(_RDMA_UNKNOWN + "no log has NCCL's network, although NCCL_DEBUG makes NCCL print it."),
+        "debug_level": Form(_RDMA_UNKNOWN + "NCCL prints its network only with NCCL_DEBUG=INFO; here it is {level}."),
         "debug_level_not_set": Form(
-            _RDMA_UNKNOWN + "NCCL names its network only with NCCL_DEBUG=INFO; here it is not set."
+            _RDMA_UNKNOWN + "NCCL prints its network only with NCCL_DEBUG=INFO; here it is not set."
         ),
         "of_some_nodes": Form(
-            "Whether {node} uses RDMA is unknown: only other nodes have counters, or name NCCL's network."
+            "Nothing shows whether {node} uses RDMA: only other nodes have counters, or log NCCL's network."
         ),
         "no_counters_read": Form("Nothing in the logs shows whether RDMA was used; no counters were read."),
     },

@@ -53,8 +53,8 @@ COMPARISON: t.Final[dict[str, dict[str, Form]]] = {
     "older": {"": Form("{run_id} is the older one.")},
     # How a change was tested.
     "too_few_runs": {
-        "": Form("{runs:count earlier run} of the same key; {needed} are needed to know how much runs differ anyway"),
-        "none": Form("no earlier run of the same key; {needed} are needed to know how much runs differ anyway"),
+        "": Form("{runs:count earlier run} of the same key; {needed} are needed to know the usual spread of runs"),
+        "none": Form("no earlier run of the same key; {needed} are needed to know the usual spread of runs"),
     },
     "prediction_interval": {
         "_".join(filter(None, (case, together))): Form(_PREDICTION.replace("{what}", what).replace("{together}", more))

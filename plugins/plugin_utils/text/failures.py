@@ -87,14 +87,14 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
     "log_moved": {
         "": End(
             "The log could no longer be followed: {said}.",
-            "Exclude the logs of runs from rotation and clean-up: the training keeps writing to the old file.",
+            "Exclude run logs from rotation and clean-up: the training keeps writing to the old file.",
         )
     },
     "stalled": {
         "": End(
             _HUNG,
-            "Compare the last lines of the nodes. With py-spy installed on the nodes, the stacks of their ranks are "
-            "compared, too, which shows who is missing.",
+            "Compare the last log lines of the nodes. Next time, install py-spy on the nodes: the report then shows "
+            "which rank is missing.",
         ),
         "held_up": End(f"{_HUNG} {_HOLDS}", _CHECK_RANK),
         "held_up_by_several": End(f"{_HUNG} {_HOLD}", _CHECK_RANK),

@@ -9,9 +9,9 @@ from ..contracts import Reason
 from .sentences import Form, sentence
 
 _SLOW = "is {slower_by:slower}{interval:bounds}"
-_UNPROVED = "took {slower_by:longer} both times; among these nodes only {proof:at_most} would be proof"
+_UNPROVED = "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof"
 _AT_SCALE = "{nodes} nodes are {slower_by:slower 0} than groups of {than} ({probe})"
-_FAIL_AT_SCALE = "{nodes} nodes fail, and those of {than} do not ({probe})"
+_FAIL_AT_SCALE = "{nodes} nodes fail, and groups of {than} do not ({probe})"
 _WHAT = {"": "{node} ({part})", "link": "The link {node}–{other}"}
 _NOT_PROVED = "Nothing is proved to be slow, but "
 _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "

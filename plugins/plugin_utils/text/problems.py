@@ -90,8 +90,8 @@ _PUT = "Put it there, mount it into the container, or correct its path in the co
 _HELD = "Wait for that run to end, or stop it with the command above and the inventory of its nodes."
 # Most sentences already say what to do; these need another one.
 _REMEDIES = {
-    "port_taken": "Find what holds it on the node (ss -ltnp 'sport = :{port}') and end it, or set training_master_port "
-    "to another port.",
+    "port_taken": "Find the process that uses it on the node (ss -ltnp 'sport = :{port}') and end it, or set "
+    "training_master_port to another port.",
     "held": _HELD,
     "held_by_same_name": _HELD,
     "program_not_run": "Install Python 3.8 or newer there, or set ansible_python_interpreter for the host to the one "

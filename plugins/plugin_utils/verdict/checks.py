@@ -43,7 +43,7 @@ class Check(t.NamedTuple):
 _END = "the exit status that the node's launch script or container recorded"
 _LOG = "the node's log"
 _STEPS = "the step lines"
-_SAYS = "what the trainer prints of its arguments"
+_SAYS = "the arguments that the trainer prints"
 
 CHECKS = (
     # Row "exit status".
@@ -56,12 +56,18 @@ CHECKS = (
     Check("node_running", "exit status", (ERROR,), "the node's last answer", "Ctrl-C at the controller"),
     Check("node_stopped", "exit status", (ERROR,), "the node's last answer", "stop.yml beside a running training"),
     Check("node_stalled", "exit status", (FAIL, ERROR), "how long no log grew", "NVIDIA/nccl#1405, LlamaFactory#7396"),
-    Check("exit_status_unknown", "exit status", (INCONCLUSIVE,), "what the user passed", "logs copied from a cluster"),
+    Check(
+        "exit_status_unknown",
+        "exit status",
+        (INCONCLUSIVE,),
+        "the exit status that the user passed",
+        "logs copied from a cluster",
+    ),
     Check(
         "no_end_seen",
         "exit status",
         (INCONCLUSIVE,),
-        "the line with which the trainer ends",
+        "the trainer's closing line",
         "ROCm's training scripts end with `exit 0` behind tee, whatever the trainer's exit status",
     ),
     # Row "log".
@@ -71,11 +77,11 @@ CHECKS = (
     ),
     Check("log_cut", "log", (INCONCLUSIVE,), "the size of the log while it is followed", "logrotate's copytruncate"),
     Check("same_log", "log", (INCONCLUSIVE,), _STEPS, "one file copied under the names of two nodes", True),
-    Check("steps_conflict", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the log of the day before", True),
+    Check("steps_conflict", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the previous day's log", True),
     Check("clock_back", "log", (INCONCLUSIVE,), "the time stamps of the steps", "two logs joined with cat", True),
     Check("other_time", "log", (INCONCLUSIVE,), "the time stamps of the steps", "last week's log of one node", True),
-    Check("two_runs", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the log of the day before", True),
-    Check("settings_differ", "log", (INCONCLUSIVE,), _SAYS, "a script that appends to the log of the day before", True),
+    Check("two_runs", "log", (INCONCLUSIVE,), _STEPS, "a script that appends to the previous day's log", True),
+    Check("settings_differ", "log", (INCONCLUSIVE,), _SAYS, "a script that appends to the previous day's log", True),
     Check("nodes_unknown", "log", (INCONCLUSIVE,), "the config and the logs", "logs of a part of the nodes"),
     Check("logs_missing", "log", (INCONCLUSIVE,), "the config and the logs", "logs of a part of the nodes"),
     Check("logs_left_over", "log", (INCONCLUSIVE,), "the config and the logs", "a folder with the logs of two runs"),
@@ -138,7 +144,7 @@ CHECKS = (
     Check("loss_flat", "loss", (), "the loss", "mock data, or a run from trained weights, whose loss cannot fall"),
     Check("loss_not_judged", "loss", (), "the loss", "a smoke run of 10 steps"),
     Check("loss_spike", "loss", (), "the loss", "loss spikes of large models, which mostly recover"),
-    Check("loss_too_high", "loss", (INCONCLUSIVE,), "the loss", "a loss of more than twice that of random guessing"),
+    Check("loss_too_high", "loss", (INCONCLUSIVE,), "the loss", "a loss more than twice that of random guessing"),
     # Row "workload".
     Check("other_workload", "workload", (FAIL,), _SAYS, "a script whose default batch size won over the config's"),
     Check("rates_disagree", "workload", (INCONCLUSIVE,), "rates against step times", "an edited batch size", True),

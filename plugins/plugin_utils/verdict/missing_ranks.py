@@ -201,7 +201,7 @@ def _not_started(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
         if behind and not one.absent and 2 * len(behind) < len(one.inside):
             node, named = _of_one_node(behind, dumps)
             what = _what(one.inside[named[0]], one)
-            evidence = f"its GPU has not begun {what}, that of most others has"
+            evidence = f"its GPU has not started {what}; most others have"
             return Late(node, named[0], evidence, _who(named, dumps), len(named) > 1)
     return None
 
@@ -212,7 +212,7 @@ def _silent(dumps: _Dumps, stuck: list[_Stuck]) -> Late | None:
     if len(dumps.silent) != 1 or not awaited or any(one.absent for one in stuck):
         return None
     (rank,) = awaited
-    evidence = "it left no dump of the flight recorder, as the others of its group did, which wait"
+    evidence = "it left no flight-recorder dump; the other ranks of its group did, and are waiting"
     return Late(dumps.nodes[rank], rank, evidence, _who([rank], dumps))
 
 
@@ -261,5 +261,5 @@ def _in_words(stuck: _Stuck, dumps: _Dumps) -> str:
     if stuck.silent:
         parts.append(f"{_ranks(stuck.silent)} without a dump")
     if len(stuck.inside) == sum(count for _first, count, _step in stuck.key[2]):
-        parts.append("which are all of it: a link or a GPU holds them up, and no rank is late")
+        parts.append("the whole group: a link or a GPU is stuck, and no rank is late")
     return ", ".join(parts)

@@ -273,5 +273,5 @@ def test_what_is_not_what_an_isolation_wrote_is_refused(tmp_path: Path, text: st
     path = tmp_path / "night/isolation.json"
     path.parent.mkdir()
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"isolation\.json is not what an isolation wrote"):
+    with pytest.raises(ValueError, match=r"isolation\.json was not written by an isolation"):
         isolation_in(tmp_path, "night")

@@ -209,14 +209,13 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "no_end_seen",
         "",
         {"line": "[after training is done]"},
-        'The log of gpu01 lacks the line with which the trainer ends ("[after training is done]").',
+        'The log of gpu01 lacks the trainer\'s closing line ("[after training is done]").',
     ),
     (
         "no_end_seen",
         "every_node",
         {"line": "[after training is done]"},
-        'No log has the line with which the trainer ends ("[after training is done]"): exit status 0 may be '
-        "that of a script.",
+        "No log has the trainer's closing line (\"[after training is done]\"): exit status 0 may be a script's.",
     ),
     ("evidence_missing", "", {"row": "network"}, 'gpu01 has no evidence for "network".'),
     ("logs", "", {"nodes": 1}, "The logs of 1 node belong to this run."),
@@ -262,7 +261,7 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "other_time",
         "steps_apart",
         {"other": "gpu00", "seconds": 500.0},
-        "gpu01 and gpu00 did not take their steps at the same time, as the nodes of one job do.",
+        "gpu01 and gpu00 took their steps at different times, unlike nodes of one job.",
     ),
     (
         "other_time",
@@ -294,8 +293,13 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         {"other": "gpu00", "ranks": "rank 8"},
         "The logs of gpu00 and gpu01 share rank 8: one of them belongs to another node.",
     ),
-    ("steps_conflict", "", {"steps": 2}, "The log of gpu01 prints 2 steps again with other values: it holds two runs."),
-    ("two_runs", "", {"last_step": 10}, "The log of gpu01 reaches step 10, then begins again: it holds two runs."),
+    (
+        "steps_conflict",
+        "",
+        {"steps": 2},
+        "The log of gpu01 prints 2 steps again with other values: it contains two runs.",
+    ),
+    ("two_runs", "", {"last_step": 10}, "The log of gpu01 reaches step 10, then begins again: it contains two runs."),
     (
         "clock_back",
         "",
@@ -306,13 +310,13 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "nodes_unknown",
         "",
         {"nodes": 2},
-        "The logs of 2 nodes were found; others may have taken part. Set training_nodes, or name the training config.",
+        "The logs of 2 nodes were found; others may have taken part. Set training_nodes, or pass training_config.",
     ),
     (
         "nodes_unknown",
         "one_node",
         {"nodes": 1},
-        "The log of 1 node was found; others may have taken part. Set training_nodes, or name the training config.",
+        "The log of 1 node was found; others may have taken part. Set training_nodes, or pass training_config.",
     ),
     ("logs_missing", "", {"nodes": 2, "meant": 4}, "The logs of 2 nodes were found, but 4 should have taken part."),
     (
@@ -381,7 +385,7 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "no_sign_of_life",
         "first_rank",
         {},
-        "No log has what rank 0 prints when the training begins; that of gpu01 should.",
+        "No log has the lines that rank 0 prints when the training begins; gpu01 should have them.",
     ),
     ("last_step", "", {"step": 10, "goal": 10}, "The last step, 10, was reached."),
     ("last_step", "logged", {"step": 9, "goal": 10}, "The last logged step, 9 of 10, was reached."),
@@ -477,14 +481,14 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "long_warm_up",
         "detected",
         {"warm_up": 15, "steps": 30, "apart": 0.25},
-        "15 of 30 steps are not counted, as warm-up, and their pace is 25 % off that of the others. If that "
-        "was a warm-up, set training_warmup_steps.",
+        "15 of 30 steps were excluded as warm-up, and their pace is 25 % off the pace of the others. If that was a "
+        "warm-up, set training_warmup_steps.",
     ),
     (
         "long_warm_up",
         "asked",
         {"warm_up": 15, "steps": 30, "apart": 0.25},
-        "15 of 30 steps are not counted, as warm-up, and their pace is 25 % off that of the others. Lower "
+        "15 of 30 steps were excluded as warm-up, and their pace is 25 % off the pace of the others. Lower "
         "training_warmup_steps.",
     ),
     (
@@ -521,7 +525,7 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "metric_gaps",
         "other_node",
         {"metric": "tflops_per_gpu", "other": "gpu00"},
-        "No step line of gpu01 has its TFLOP/s per GPU, but those of gpu00 do.",
+        "No step line of gpu01 has its TFLOP/s per GPU, but gpu00's do.",
     ),
     ("failure_in_log", "at_end", {}, "The log of gpu01 ends with a failure."),
     (
@@ -652,35 +656,36 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "pauses",
         "missed_by_mean",
         {"metrics": ["step_time_ms", "tflops_per_gpu"], "median": 100.0, "mean": 150.0},
-        "The median step of gpu01 takes 100 ms, the mean 150 ms. By the time really spent, step time and "
+        "The median step of gpu01 takes 100 ms, the mean 150 ms. Judged by the total time spent, step time and "
         "TFLOP/s per GPU would miss the threshold.",
     ),
     (
         "pauses",
         "missed_by_mean_and_pauses",
         {"metrics": ["step_time_ms"], "wall_clock": 170.0, "median": 100.0, "mean": 150.0},
-        "The median step of gpu01 takes 100 ms, the mean 150 ms, and 170 ms with the time between steps. By "
-        "the time really spent, step time would miss the threshold.",
+        "The median step of gpu01 takes 100 ms, the mean 150 ms, and 170 ms with the time between steps. Judged by "
+        "the total time spent, step time would miss the threshold.",
     ),
     (
         "pauses",
         "paused",
         {"pause": {"seconds": 7200.0, "after_step": 15}, "steps": 27},
-        "gpu01 paused for 2 h 0 min after step 15, longer than all 27 counted steps took. Find out what it "
-        "did; the step times do not include it.",
+        "gpu01 paused for 2 h 0 min after step 15, longer than all 27 counted steps took. The step times do not "
+        "include this pause: find its cause.",
     ),
     (
         "pauses",
         "longer_mean",
         {"median": 100.0, "mean": 150.0},
-        "The median step of gpu01 takes 100 ms, the mean 150 ms: some steps, or pauses between steps, take longer.",
+        "The median step of gpu01 takes 100 ms, the mean 150 ms: some steps, or pauses between them, are much "
+        "longer than the median.",
     ),
     (
         "pauses",
         "longer_mean_and_pauses",
         {"wall_clock": 170.0, "median": 100.0, "mean": 150.0},
-        "The median step of gpu01 takes 100 ms, the mean 150 ms, and 170 ms with the time between steps: "
-        "some steps, or pauses between steps, take longer.",
+        "The median step of gpu01 takes 100 ms, the mean 150 ms, and 170 ms with the time between steps: some "
+        "steps, or pauses between them, are much longer than the median.",
     ),
     (
         "two_levels",

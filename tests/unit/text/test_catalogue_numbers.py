@@ -33,7 +33,7 @@ SLOW = {"metric": "step_time_ms", "kind": "max", "value": 99.0, "node": "gpu01",
 RATE = {"metric": "tokens_per_sec_per_gpu", "kind": "min", "value": 5000.0, "node": "gpu01", "statistic": "median"}
 OTHER = "The log of gpu01 is from another workload: "
 ITSELF = "The log of gpu01 contradicts itself: "
-NO_COUNTERS = "Whether RDMA was used is unknown: no RDMA device that the plan names has counters, and "
+NO_COUNTERS = "Nothing shows whether RDMA was used: no RDMA device of the plan has counters, and "
 TRAFFIC = {"devices": ["mlx5_0", "mlx5_1"], "total": 5_000_000_000, "least": 8_000_000_000}
 TOO_LITTLE = "its RDMA devices (mlx5_0, mlx5_1) sent 5.00 GB of the 8.00 GB that this training has to send at least."
 OF_TWO = "2 nodes print steps, but in one job only the last rank does"
@@ -51,7 +51,7 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "metric_missing",
         "target_loss",
         {"metric": "steps_to_target_loss", "threshold": {"metric": "steps_to_target_loss", "kind": "max", "value": 9}},
-        "gpu01 does not show when its loss came to the target, if it did; the threshold is at most 9 steps.",
+        "gpu01 does not show when its loss reached the target, or whether it did; the threshold is at most 9 steps.",
     ),
     ("metric_missing", "optional", {"metric": "loss"}, "No node reported its loss; its threshold is optional."),
     ("no_loss", "", {}, "The log of gpu01 has steps but no loss."),
@@ -103,7 +103,7 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "not_finite",
         "other_field",
         {"first_step": 3, "steps": 2},
-        "A field of the step lines of gpu01 holds NaN, infinity or a norm that is not above 0, first in step 3.",
+        "A field of the step lines of gpu01 contains NaN, infinity or a norm that is not above 0, first in step 3.",
     ),
     (
         "below_zero",
@@ -254,7 +254,7 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "other_workload",
         "not_a_number",
         {"setting": "global_batch_size", "found": "nan", "planned": 64.0},
-        "gpu01 trained with a global batch size that is no number; the plan has 64.",
+        "gpu01 trained with a global batch size that is not a number; the plan has 64.",
     ),
     (
         "other_workload",
@@ -266,7 +266,7 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "other_workload",
         "another_node",
         {"setting": "iterations", "found": 10, "other": 80.0, "other_node": "gpu00"},
-        "The number of iterations is 10 in the log of gpu01, but 80 in that of gpu00.",
+        "The number of iterations is 10 on gpu01, but 80 on gpu00.",
     ),
     (
         "other_workload",
@@ -315,8 +315,8 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "other_workload",
         "timestamps",
         {"steps": 9, **FOUND},
-        "The log of gpu01 is from another workload, or was edited: its 9 counted steps take 1,234 s by their step "
-        "times, but 2,000 s by their timestamps.",
+        "The log of gpu01 does not match itself: its 9 counted steps take 1,234 s by their step times, but 2,000 s "
+        "by their timestamps. Is it an excerpt, or from another run?",
     ),
     (
         "other_workload",
@@ -335,13 +335,13 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "settings_differ",
         "",
         {"setting": "layers", "found": [32.0, 48.0]},
-        "The log of gpu01 has two values of the number of layers, 32 and 48: it holds two runs.",
+        "The log of gpu01 has two values of the number of layers, 32 and 48: it contains two runs.",
     ),
     (
         "settings_differ",
         "argument",
         {"argument": "tokenizer_model", "found": ["", "llama"]},
-        "The log of gpu01 has two values of tokenizer_model, nothing and llama: it holds two runs.",
+        "The log of gpu01 has two values of tokenizer_model, nothing and llama: it contains two runs.",
     ),
     (
         "settings_differ",
@@ -359,7 +359,7 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "settings_differ",
         "updates",
         {"metric": "updates", "steps": 10, "updates": 30.0},
-        "gpu01 counts 30 weight updates over 10 steps: its log holds two runs.",
+        "gpu01 counts 30 weight updates over 10 steps: its log contains two runs.",
     ),
     (
         "rates_disagree",
@@ -523,25 +523,25 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         "transport_unknown",
         "",
         {},
-        f"{NO_COUNTERS}no log names NCCL's network although NCCL_DEBUG makes NCCL do so.",
+        f"{NO_COUNTERS}no log has NCCL's network, although NCCL_DEBUG makes NCCL print it.",
     ),
     (
         "transport_unknown",
         "debug_level",
         {"level": "WARN"},
-        f"{NO_COUNTERS}NCCL names its network only with NCCL_DEBUG=INFO; here it is WARN.",
+        f"{NO_COUNTERS}NCCL prints its network only with NCCL_DEBUG=INFO; here it is WARN.",
     ),
     (
         "transport_unknown",
         "debug_level_not_set",
         {"level": ""},
-        f"{NO_COUNTERS}NCCL names its network only with NCCL_DEBUG=INFO; here it is not set.",
+        f"{NO_COUNTERS}NCCL prints its network only with NCCL_DEBUG=INFO; here it is not set.",
     ),
     (
         "transport_unknown",
         "of_some_nodes",
         {},
-        "Whether gpu01 uses RDMA is unknown: only other nodes have counters, or name NCCL's network.",
+        "Nothing shows whether gpu01 uses RDMA: only other nodes have counters, or log NCCL's network.",
     ),
     (
         "transport_unknown",
@@ -695,7 +695,7 @@ def test_uneven_traffic_of_many_nodes_is_one_sentence_with_the_range_of_each_dev
             "settings_differ",
             "updates",
             {"steps": 10, "updates": 30.0},
-            "gpu[1-2] count 30 weight updates over 10 steps: their logs hold two runs.",
+            "gpu[1-2] count 30 weight updates over 10 steps: their logs contain two runs.",
         ),
         (
             "idle_steps",

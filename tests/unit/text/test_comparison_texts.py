@@ -21,7 +21,7 @@ _NOISE = (
     "noise is where {} would fall with 95 % probability, judged from 7 runs of the same key{} (prediction interval, "
 )
 _NOISE += "Student's t)"
-_NEEDED = "5 are needed to know how much runs differ anyway"
+_NEEDED = "5 are needed to know the usual spread of runs"
 ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     (
         "not_comparable",

@@ -39,27 +39,27 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "unproved",
         "",
         {**_UNPROVED, "part": "cpu"},
-        "gpu1 (cpu) took 29.0 % longer both times; among these nodes only 45 % would be proof",
+        "gpu1 (cpu) took 29.0 % longer both times; on these nodes only 45 % or more is proof",
     ),
     (
         "unproved",
         "link",
         {**_UNPROVED, "other": "gpu2"},
-        "The link gpu1–gpu2 took 29.0 % longer both times; among these nodes only 45 % would be proof",
+        "The link gpu1–gpu2 took 29.0 % longer both times; on these nodes only 45 % or more is proof",
     ),
     (
         "unproved",
         "title",
         {**_UNPROVED, "part": "cpu"},
-        "Nothing is proved to be slow, but gpu1 (cpu) took 29.0 % longer both times; among these nodes only 45 % "
-        "would be proof",
+        "Nothing is proved to be slow, but gpu1 (cpu) took 29.0 % longer both times; on these nodes only 45 % or "
+        "more is proof",
     ),
     (
         "unproved",
         "title_link",
         {**_UNPROVED, "other": "gpu2"},
-        "Nothing is proved to be slow, but the link gpu1–gpu2 took 29.0 % longer both times; among these nodes only "
-        "45 % would be proof",
+        "Nothing is proved to be slow, but the link gpu1–gpu2 took 29.0 % longer both times; on these nodes only "
+        "45 % or more is proof",
     ),
     ("unmeasured", "nodes", {"probe": "disk", "said": "no space"}, "disk failed on all nodes: no space"),
     ("unmeasured", "between", {"probe": "tcp", "said": "no route"}, "tcp failed between all nodes: no route"),
@@ -70,7 +70,7 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "Nothing is proved to be slow, but disk failed on all nodes, tcp failed between all nodes",
     ),
     ("slow_at_scale", "", _AT_SCALE, "Groups of 8 nodes are 40 % slower than groups of 4 (tcp_groups)"),
-    ("slow_at_scale", "fails", _FAILS, "Groups of 8 nodes fail, and those of 4 do not (tcp_groups)"),
+    ("slow_at_scale", "fails", _FAILS, "Groups of 8 nodes fail, and groups of 4 do not (tcp_groups)"),
     (
         "slow_at_scale",
         "title",
@@ -81,7 +81,7 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "slow_at_scale",
         "title_fails",
         _FAILS,
-        "No node is slow, but groups of 8 nodes fail, and those of 4 do not (tcp_groups)",
+        "No node is slow, but groups of 8 nodes fail, and groups of 4 do not (tcp_groups)",
     ),
     (
         "coarse",

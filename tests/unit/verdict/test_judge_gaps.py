@@ -158,4 +158,4 @@ def test_what_the_lines_of_one_node_say_is_not_missing_in_all_of_another(tmp_pat
     nodes = [Node("gpu00", ALL), Node("gpu01", lines(range(1, 11), tflops=None))]
     summary = judged(nodes, tmp_path, framework="maxtext", expected=[], **LOGS)
     (reason,) = [reason for reason in summary["reasons"] if reason["code"] == "metric_gaps"]
-    assert reason["message"] == "No step line of gpu01 has its TFLOP/s per GPU, but those of gpu00 do."
+    assert reason["message"] == "No step line of gpu01 has its TFLOP/s per GPU, but gpu00's do."

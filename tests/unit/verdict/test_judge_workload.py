@@ -57,7 +57,7 @@ def test_one_log_that_has_two_numbers_of_ranks(tmp_path: Path) -> None:
 
 def test_nodes_of_one_job_that_see_another_number_of_ranks(tmp_path: Path) -> None:
     nodes = [Node("gpu00", SILENT, told={"world_size": 8}), Node("gpu01", ALL, told={"world_size": 16})]
-    assert told(nodes, tmp_path) == ["The number of ranks is 16 in the log of gpu01, but 8 in that of gpu00."]
+    assert told(nodes, tmp_path) == ["The number of ranks is 16 on gpu01, but 8 on gpu00."]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_parallel_sizes_make_the_ranks_and_divide_the_batch(sizes, says, tmp_pat
 def test_lines_of_another_number_of_iterations_than_the_arguments_say(tmp_path: Path) -> None:
     first = Node("gpu00", SILENT, told={"settings": {"iterations": [80.0]}})
     nodes = [first, Node("gpu01", ALL, told={"steps_total": 10})]
-    assert "The number of iterations is 10 in the log of gpu01, but 80 in that of gpu00." in told(
+    assert "The number of iterations is 10 on gpu01, but 80 on gpu00." in told(
         nodes, tmp_path, parameters={"iterations": None}, workload=None
     )
 
