@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts besides the verdict that a reader must not miss: leads right below the headline, and notes."""
+"""Facts that a reader must not miss in addition to the verdict: leads right below the headline, and notes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _ALWAYS = 0.01
 
 
 class Lead(t.NamedTuple):
-    """A fact besides the verdict that a reader must not miss: its kind, its beginning (in bold), and the rest."""
+    """A fact that a reader must not miss in addition to the verdict: its kind, its beginning (in bold), and the rest."""
 
     kind: t.Literal["regression", "slow", "survived", "isolate"]
     strong: str
