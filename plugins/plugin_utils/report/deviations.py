@@ -29,9 +29,9 @@ _NOW_AND_THEN = 0.9
 class HeatMap:
     """The chart of a metric's deviations, and the data of its caption.
 
-    ``nodes`` are all nodes in this order, and the first ``rows`` are drawn. ``limit`` is the deviation in percent at
-    which the colours end. A cell shows the largest deviation of ``steps_in_cell`` steps. ``left_off`` are nodes that
-    deviate less than all shown nodes.
+    ``nodes`` are all nodes in this order, and the first ``rows`` are drawn. The colours end at the deviation ``limit``
+    (percent). A cell shows the largest deviation of ``steps_in_cell`` steps. ``left_off`` are nodes that deviate less
+    than all shown nodes.
     """
 
     metric: str

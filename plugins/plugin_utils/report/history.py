@@ -162,7 +162,7 @@ LOOKED_AT = 50
 COMPARED = 20
 # The metrics that can be better or worse.
 JUDGED = tuple(metric for metric in MEASURED if metric not in METRICS or METRICS[metric].better != "none")
-# Shown from their first run on, so that readers see what is missing.
+# Shown from their first run on, so that readers see gaps.
 _ALWAYS = ("step_time_ms", "tokens_per_sec_per_gpu")
 _SHOWN = (
     *("run_id", "started_at", "verdict", "failure"),

@@ -137,7 +137,7 @@ _ENDLESS = 1e100
 _NO_IDENTITY = {"iterations", "nic_type", "device"}
 # Sizes that grow with the number of nodes. The global batch size may or may not.
 _OF_SCALE = {"nnodes", "data_parallelism", "global_batch_size"}
-# Config keys whose values are among the parameters: their overrides add nothing.
+# Config keys whose values are also parameters: their overrides add nothing.
 _TOLD_BY_PARAMETERS = {
     *("training_iterations", "training_steps", "max_steps"),
     *("nnodes", "num_nodes"),

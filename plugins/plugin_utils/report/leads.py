@@ -113,7 +113,7 @@ _ALWAYS = 0.01
 
 
 class Lead(t.NamedTuple):
-    """A fact that a reader must not miss in addition to the verdict: its kind, its beginning (in bold), and the rest."""
+    """A fact next to the verdict that a reader must not miss: its kind, its beginning (in bold), and the rest."""
 
     kind: t.Literal["regression", "slow", "survived", "isolate"]
     strong: str

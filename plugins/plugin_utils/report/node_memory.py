@@ -121,8 +121,8 @@ class Drift(t.NamedTuple):
 class NodeMemory(t.NamedTuple):
     """A node: its ``rank`` among all, the fastest first, by its mean ``excess`` (a fraction).
 
-    ``slowest`` is the probe and the part in which it is furthest behind, and by how much; ``drifts`` begin with the
-    largest. None means not measured.
+    ``slowest`` is its worst probe and part, and how far it is behind there; ``drifts`` begin with the largest. None
+    means not measured.
     """
 
     node: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What argues for and against a PASS, the facts of a run first: how each node ended outranks what its logs say."""
+"""Evidence for and against a PASS, the facts of a run first: each node's end outranks its logs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _UNEXPLAINED = frozenset({"node_failed", "node_killed", "node_running"})
 
 
 def judge_nodes(seen: Seen, reasons: Reasons) -> None:
-    """Note which nodes did not take part until the end, and why.
+    """Note which nodes did not take part to the end, and why.
 
     After somebody interrupts a multi-node run, the other nodes' ends are not failures of the training.
     """
@@ -197,7 +197,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
 
 
 def judge_lacks(plan: Plan, reasons: Reasons) -> None:
-    """Note what the plan says is unknown about the run; only plans made from logs have such gaps."""
+    """Note the plan's gaps about the run; only plans made from logs have them."""
     for lack in plan.get("not_known", []):
         reasons.take_over(INCONCLUSIVE, lack)
 

@@ -49,15 +49,14 @@ def first_failure(
     addresses: Mapping[str, str] | None = None,
     ranks_per_node: int = 1,
 ) -> FirstFailure | None:
-    """Return the first failure of a run, or None where no node failed.
+    """Return the first failure of a run, or None if no node failed.
 
     A failure that a log shows has its ``line``; how a node ended has a ``case`` and ``values``, see `text.failures`.
-    ``message`` is that line or sentence. ``evidence`` are lines, ``rank`` is blamed by the line, or the one that
-    printed it, or None, ``exit_code`` the node's exit status, or None, and ``echoes`` are failures of other nodes that
-    only follow from it; separate jobs (not ``together``) have none. The ``unfinished`` are the nodes that ended with
-    exit status 0 without reaching the last step, which is the ``goal``.
-    ``addresses`` are the names of the nodes by their addresses. Logs count ``ranks_per_node``: a log that says which
-    rank went away blames the node of that rank, not its own.
+    ``message`` is that line or sentence. ``evidence`` are lines. ``rank`` is the rank that the line blames, or that
+    printed it, or None. ``exit_code`` is the node's exit status, or None. ``echoes`` are failures of other nodes that
+    only follow from this one; separate jobs (not ``together``) have none. The ``unfinished`` nodes ended with exit
+    status 0 before the last step, which is the ``goal``. ``addresses`` maps the nodes' addresses to their names. Logs
+    count ``ranks_per_node``: a log that shows which rank went away blames that rank's node, not its own.
     """
     statuses = list(statuses)
     hangs = any(status["status"] == "stalled" for status in statuses)
@@ -82,7 +81,7 @@ def first_failure(
     if first["class"] == "watchdog" and recorded.late:
         first = {**first, **_watched(recorded.late, statuses)}
         others = [other for other in causes if other["node"] != first["node"]]
-    # Those that tell of others are alive.
+    # Nodes that report others are alive.
     tell = {cause["node"] for cause in causes if together and cause["class"] == "peer_died"}
     if first["node"] in tell and (gone := _gone(first, statuses, ranks_per_node)) and gone["node"] not in tell:
         others = [first, *(other for other in others if other["node"] != gone["node"])]
@@ -100,13 +99,13 @@ def first_failure(
 
 
 def ranks_per_node(plan: Plan) -> int:
-    """Return how many ranks of a node the logs count: JAX and the embedded trainer have one process on each."""
+    """Return how many ranks per node the logs count: JAX and the embedded trainer have one process per node."""
     one_process = plan.get("rehearsal") or grammar_name(plan) == "maxtext"
     return 1 if one_process else plan["parameters"].get("gpus_per_node") or 1
 
 
 def _gone(failure: Mapping[str, t.Any], statuses: Iterable[Status], ranks_per_node: int) -> dict[str, t.Any] | None:
-    """Return the failure of the node whose rank went away, as another node tells; None where it is not known."""
+    """Return the failure of the node whose rank went away according to another node; None if unknown."""
     if failure["rank"] is None:
         return None
     place = failure["rank"] // max(1, ranks_per_node)

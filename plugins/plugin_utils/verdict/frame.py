@@ -207,8 +207,8 @@ def left_out_of(steps: pd.DataFrame) -> list[LeftOutSteps]:
 def records_frame(run_id: str, nodes: Iterable[NodePlan], steps: Steps, warmup_steps: int = 0) -> pd.DataFrame:
     """Return one row per measurement, with the columns `RECORD_COLUMNS`. A value may be NaN or infinite.
 
-    ``counted`` is as in `steps_frame`. ``clock`` is the time at which the step ended, in seconds of the log's own
-    clock; NaN if the log does not show it.
+    ``counted`` is as in `steps_frame`. ``clock`` is the end of the step, in seconds of the log's own clock; NaN if the
+    log does not show it.
     """
     with_steps = [(node, steps[node["node"]]) for node in nodes if node["node"] in steps]
     measured = [_measured(own, warmup_steps) for _node, own in with_steps]

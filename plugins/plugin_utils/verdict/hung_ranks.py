@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rank holds up the others in a run that hangs, and which processes do not answer: by evidence only."""
+"""Which rank blocks the others in a run that hangs, and which processes do not answer: by evidence only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Seen(t.NamedTuple):
 
 
 def lagging(statuses: Iterable[Status], goal: int | None = None) -> Lagging | None:
-    """Return which rank or node holds up the others, or None if the nodes' statuses do not show it.
+    """Return which rank or node blocks the others, or None if the nodes' statuses do not show it.
 
     ``goal`` is the last step of the run, None if unknown.
     """

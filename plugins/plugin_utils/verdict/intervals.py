@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far measured values can be trusted: intervals, correlated steps, and step times of two levels."""
+"""How far to trust measured values: intervals, correlated steps, and step times at two levels."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def mean_interval(values: np.ndarray) -> Interval | None:
 
 
 def _depth(worth: float, outside: float) -> float:
-    """Return the place, from 1 on and between two values, of what is above the true median with this chance.
+    """Return the place (from 1, possibly between two values) that is above the true median with this chance.
 
     A place below 1 means that there are too few independent values. Between two places, the interpolation follows
     Hettmansperger and Sheather (1986), because linear interpolation makes intervals too wide.

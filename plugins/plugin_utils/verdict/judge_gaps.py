@@ -102,7 +102,7 @@ def _is_torn(missing: np.ndarray, *, in_each: bool) -> bool:
 
 
 def _begun(of_job: list[Status], first_step: int) -> tuple[set[float], bool]:
-    """Return the steps from which the nodes of a job say they resumed, and whether a process restarted there."""
+    """Return the steps at which a job's nodes resumed, by their logs, and whether a process restarted there."""
     settings = [status["trainer"]["settings"] for status in of_job]
     resumed = {value for said in settings for value in said.get("resumed", ())}
     resumed |= {value - 1 for said in settings for value in said.get("begun", ()) if value > first_step}
@@ -119,7 +119,7 @@ def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -
 
 
 def _judge_begin(node: str, begun: int, due: int | None, first_step: int, reasons: Reasons) -> None:
-    """Note a log whose only training begins before the checkpoint from which it resumed."""
+    """Note a log whose only training begins before its own checkpoint."""
     # Trainers that count from 0 may number a checkpoint by the next step.
     if due is not None and begun < due - 1 + first_step:
         case = "before_checkpoint"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the nodes of one job trained together, and over which network: by port counters, NCCL and the trainers."""
+"""Whether the nodes of one job trained together, and their network: by port counters, NCCL and the trainers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _judge_unproven(
     traffic_of: Mapping[str, RdmaTraffic],
     reasons: Reasons,
 ) -> None:
-    """Note the nodes for which no source shows that they used RDMA."""
+    """Note the nodes without a source that shows RDMA."""
     nodes = [status["node"] for status in statuses]
     proven = [node for node in nodes if node in networks_of or (node in traffic_of and traffic_of[node].suffices)]
     unproven = [node for node in nodes if node not in proven]

@@ -212,7 +212,7 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
     updates = counting["updates"].to_numpy()
     steps = int(np.ptp(counting["step"])) if len(counting) > 1 else 0
     done = float(updates[-1] - updates[0]) if steps and np.isfinite(updates).all() else math.nan
-    # Bars show three digits, and now and then still those of the previous step.
+    # Bars show three digits, and sometimes still the previous step's.
     allowed = 2.0 + 0.01 * float(updates[-1]) if steps else 0.0
     if steps and not done >= (1 - _MOST_IDLE) * steps - allowed:
         values = {"metric": "updates", "steps": steps, "updates": done}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the thresholds also hold for the time really spent, and whether the steps keep their pace."""
+"""Whether the time really spent meets the thresholds, too, and whether the steps keep their pace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RATES = ("tflops_per_gpu", "tokens_per_sec_per_gpu")
 
 
 def judge_time(seen: Seen, reasons: Reasons) -> None:
-    """Note where the mean or the wall clock is above the judged median, unless the thresholds hold for it as well.
+    """Note where the mean or the wall clock is above the judged median, unless it meets the thresholds as well.
 
     The same goes for a pause that is longer than all steps together, and for a last fifth of the steps that is slower
     than the rest. A slower last fifth is also noted without thresholds, except in a rehearsal, whose machine does other

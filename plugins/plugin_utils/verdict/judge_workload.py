@@ -182,7 +182,7 @@ def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -
 def _judge_tokens_with_loss(
     compared: _Compared, plan: Plan, trainer: Trainer, rows: pd.DataFrame, tokens: float | None
 ) -> None:
-    """Note steps in which more tokens have a loss than the batch contains, or hardly any."""
+    """Note steps where more tokens have a loss than the batch contains, or hardly any."""
     batch = _tokens_of_batch(plan, trainer, tokens)
     if not batch or "tokens_with_loss" not in rows:
         return

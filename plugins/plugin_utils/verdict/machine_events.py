@@ -18,8 +18,8 @@ _ERRORS = ("ecc_corrected", "ecc_uncorrected")
 class AcceleratorsSeen:
     """The events of a node's accelerators, by accelerator number, in so many ``samples``.
 
-    ``errors`` has the number of errors since the first sample, by name; ``held_down`` the number of samples in which
-    each reason held the clocks down.
+    ``errors`` has the number of errors since the first sample, by name; ``held_down`` the number of samples with
+    reduced clocks, by reason.
     """
 
     samples: int = 0

@@ -16,15 +16,14 @@ from .hung_ranks import Lagging
 from .missing_ranks import Late
 from .reasons import as_json
 
-# Where a node's log has no failure text, its end is what is known. On the scale of the log signatures: a process
-# that was killed from outside or a node that is gone is nearer to a cause than the program; a bare exit status says
-# less than any text.
+# If a node's log has no failure text, only its end is known. On the scale of the log signatures, a process killed from
+# outside or a lost node is nearer to a cause than the program; a bare exit status says less than any text.
 _KILLED = 25
-# Nearer than a log that says no more than that something was killed.
+# Nearer to a cause than a log that only says that something was killed.
 _BY_THE_MACHINE = 13
 _LOST = 26
 _STALLED = 59
-# The class of failure that other states of a node are.
+# The failure class of a node's other states.
 _LOST_OTHERWISE = {"bad_answer": "bad_answer", "gone": "run_folder_gone"}
 _EXIT_STATUS = 99
 _EXIT_STATUS_OF_SIGKILL = 128 + signal.SIGKILL
@@ -51,7 +50,7 @@ def end_of_node(status: Status, last: Lagging | Late | None) -> EndedBy:
 
 
 def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, str, dict[str, t.Any]]:
-    """Return the class of the failure that an end is, how near it is to a cause, its case and values."""
+    """Return the failure class of a node's end, its distance from a cause, its case and values."""
     case, values, state = "", dict[str, t.Any](), status["status"]
     process, problem = status["process"], status["log"]["problem"]
     if process["booted"]:
@@ -82,7 +81,7 @@ def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, s
 
 
 def unreachable_case(status: Status) -> tuple[str, dict[str, t.Any]]:
-    """Return the case and values of why a node did not answer: the cause if ssh said one, else what was said."""
+    """Return the case and values of why a node did not answer: the cause if ssh gave one, else ssh's message."""
     for one in status["problems"]:
         if one["code"] in UNREACHABLE:
             return one["code"], one["values"]
@@ -91,7 +90,7 @@ def unreachable_case(status: Status) -> tuple[str, dict[str, t.Any]]:
 
 
 def held_up(last: Lagging | Late | None, **values: t.Any) -> tuple[str, dict[str, t.Any]]:
-    """Return the case and values of who keeps the other ranks waiting; the case is empty where nothing shows it."""
+    """Return the case and values for the rank that blocks the others; the case is empty if nothing shows that rank."""
     if last is None:
         return "", values
     who = last.node if last.rank is None else f"Rank {last.rank} on {last.node}"
@@ -102,7 +101,7 @@ def held_up(last: Lagging | Late | None, **values: t.Any) -> tuple[str, dict[str
 
 
 def with_sentence(failure_class: str, case: str, values: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return the case and values of an end as JSON, and the sentence about them."""
+    """Return the case and values of an end as JSON, with their sentence."""
     return {"case": case, "values": as_json(dict(values)), "message": end_in_words(failure_class, case, values)}
 
 
@@ -116,7 +115,7 @@ def _exit_status(status: Status) -> tuple[str, dict[str, t.Any]]:
         return "short", {**values, "last_step": steps["last_step"], "steps_total": steps["steps_total"]}
     if exit_status == 0:
         return "before_last_step", values
-    # A shell reports a process that a signal ended as 128 + its number.
+    # If a signal ends a process, a shell reports 128 + the signal's number.
     name = next((number.name for number in signal.Signals if 128 + number == exit_status), "")
     return ("signal", {**values, "signal": name}) if name else ("", values)
 

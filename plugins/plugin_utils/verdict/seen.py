@@ -58,7 +58,7 @@ def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
 
 
 def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
-    """Return what a run whose logs have this grammar reached.
+    """Return the steps that a run reached, given the grammar of its logs.
 
     The goal comes from the plan, or from the logs if all logs that announce a goal announce more steps: one node alone
     does not make the others unfinished. If neither the plan nor a step line has a goal, it comes from the settings in

@@ -93,7 +93,7 @@ _SHARE = 0.5
 
 
 def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
-    """Note a rank that was the slowest in more than half of the trainer's lines, of which there are at least 10.
+    """Note a rank that was the slowest in more than half of the trainer's lines, if there are at least 10.
 
     Pipeline stages have different work, so one is always the slowest: with pipeline parallelism, no rank is noted.
     """
@@ -128,9 +128,9 @@ def stragglers_of(
     ``steps`` is a frame of `steps_frame`, ``by_node`` the statistics of each node, ``together`` says that all nodes run
     one job. Returned are the ``metric`` that was compared, the ``deviations`` asked for, the ``nodes_compared``, their
     ``median`` (ms), and ``nodes``, slowest first: ``node``, ``value`` (its median), ``mean`` and ``p95`` (ms),
-    ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (which share of its steps is slow) and
-    ``slower_then`` (by which fraction these are, None without any). ``case`` and ``values`` belong to the finding
-    "stragglers", and ``message`` is its sentence.
+    ``deviations``, ``slower`` (a fraction of the median), ``slow_steps`` (the share of its steps that is slow) and
+    ``slower_then`` (how much slower these are, a fraction; None without any). ``case`` and ``values`` belong to the
+    finding "stragglers", and ``message`` is its sentence.
 
     A node is always slower if its median exceeds the median of all nodes by more than so many median absolute
     deviations (scaled by 1.4826 to standard deviations of a normal distribution) and by 1 %. A node that trains by

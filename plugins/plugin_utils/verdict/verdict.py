@@ -59,7 +59,7 @@ if t.TYPE_CHECKING:
     from .warm_up import WarmUp
 
 SCHEMA_VERSION = 4
-# In the order in which their reasons are shown.
+# In the order of their reasons.
 _OF_NODES_AND_LOGS = (
     judge_nodes,
     note_taken_up,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dialects in which a run is written next to its report, for tools with their own format."""
+"""The dialects of a run's results next to its report, for tools with their own format."""
 
 from __future__ import annotations
 
