@@ -56,7 +56,7 @@ class ActionModule(ControllerAction):
     _slurm: UnderSlurm | None = None
 
     def act(self) -> dict[str, t.Any]:
-        """Plan the tests, do them, and write what they found; fail before a node is touched if that is impossible."""
+        """Plan and run the tests, and write their findings; fail before touching a node if that is impossible."""
         from ..plugin_utils.isolate.choice import BUILT_IN, Chosen
         from ..plugin_utils.isolate.options import Options, wrong_options
         from ..plugin_utils.isolate.planned import LEAST_NODES, PlanError, planned_in_words
@@ -90,7 +90,7 @@ class ActionModule(ControllerAction):
         return result if self._task.check_mode else result | self._isolated(options, tests, left)
 
     def _left_behind(self, arguments: dict[str, t.Any]) -> LeftBehind:
-        """Return what the run left behind with which this begins; fail where it is none."""
+        """Return what the run to start from left behind; fail if it left nothing."""
         from ..plugin_utils.isolate.left_behind import LeftBehind, left_behind
 
         if not arguments["run_id"]:
@@ -101,7 +101,7 @@ class ActionModule(ControllerAction):
             raise AnsibleActionFail(f"{error}.") from None
 
     def _nodes(self, arguments: dict[str, t.Any], left: LeftBehind) -> tuple[list[str], list[str]]:
-        """Return the nodes that are tested, hosts of the play or nodes of Slurm, and what is wrong with them."""
+        """Return the nodes to test (hosts of the play, or Slurm nodes) and every fault found with them."""
         from ..plugin_utils.isolate.left_behind import missing_hosts
 
         launcher = self._templar.template(self.variables.get("training_launcher")) or SSH
@@ -117,7 +117,7 @@ class ActionModule(ControllerAction):
         return [host for host in hosts if not left.run_id or host in left.nodes], problems
 
     def _under_slurm(self, arguments: dict[str, t.Any], left: LeftBehind) -> tuple[UnderSlurm, list[str]]:
-        """Return which nodes of Slurm are tested and how, and what is wrong with that; fail where it says nothing."""
+        """Return which Slurm nodes are tested and how, and every fault with that; fail if Slurm does not answer."""
         from ..plugin_utils.plan.config.findings import Findings
         from ..plugin_utils.plan.plan import typed_options
         from ..plugin_utils.slurm.isolation import under_slurm
@@ -140,7 +140,7 @@ class ActionModule(ControllerAction):
         return with_pyxis(self.options(PLAN_ARGUMENTS, dict.fromkeys(PLAN_ARGUMENTS.values())))
 
     def _training(self, config: str | None) -> Plan | None:
-        """Return the plan of a training config, on hosts of the inventory; ValueError says what is wrong with it."""
+        """Return the plan of a training config, on hosts of the inventory; ValueError gives the fault."""
         from ..plugin_utils.isolate.training import training_plan
         from ..plugin_utils.slurm.plan_run import plan_run
 
@@ -211,7 +211,7 @@ class ActionModule(ControllerAction):
         return {"name": name, "suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
 
     def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
-        """Keep what follows from an isolation in a folder of runs, and return what was done as lines."""
+        """Record the consequences of an isolation in a folder of runs, and return one line for each."""
         from ..plugin_utils.report.isolation_after import remember_measurements, update_quarantine
 
         quarantine = Quarantine(runs / "quarantine.json", inventory_name())

@@ -23,12 +23,12 @@ with needed_packages(__name__):
 
 
 class ActionModule(ControllerAction):
-    """Stops an isolation and frees the nodes that it holds, whoever began it and wherever."""
+    """Stops an isolation and frees its nodes, no matter who started it or on which machine."""
 
     BYPASS_HOST_LOOP = True
 
     def act(self) -> dict[str, t.Any]:
-        """Return the nodes that were held; fail where some do not answer, or the isolation is not known."""
+        """Return the nodes that were freed; fail if some do not answer, or if the isolation is unknown."""
         from ..plugin_utils.isolate.options import held_by, not_in_play
 
         self.refuse_unknown()
@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
         return {"changed": True, "stopped": held}
 
     def _cancelled(self, name: str, board: Board, nodes: list[str]) -> dict[str, t.Any]:
-        """End the step of Slurm in which an isolation asks its nodes, or the job that is only for that."""
+        """End the Slurm step through which an isolation talks to its nodes, or the job made for that step."""
         if not self._task.check_mode:
             board.request_stop()
             job = SlurmJob(board.run_dir)
@@ -67,7 +67,7 @@ class ActionModule(ControllerAction):
         return {"changed": True, "stopped": nodes}
 
     def _freed(self, name: str, held: list[str], folder: str, board: Board) -> list[str]:
-        """Free nodes that an isolation holds in a folder, and return why some could not be asked for that."""
+        """Free the nodes whose isolation folder this is, and return why some could not be reached."""
         from ..plugin_utils.isolate.holding import held_nodes
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
 

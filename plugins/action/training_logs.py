@@ -82,7 +82,7 @@ class ActionModule(ControllerAction):
         return [replace(runs[0], name=run_id)]
 
     def _known(self, arguments: dict[str, t.Any], options: dict[str, t.Any]) -> Known:
-        """Return what is known in addition to the logs."""
+        """Return the facts about the run that its logs lack."""
         given, config, steps = options.get("training_thresholds"), arguments["config"], arguments["steps_expected"]
         for name in ("nodes", "steps_expected"):
             if arguments[name] is not None and arguments[name] < 1:

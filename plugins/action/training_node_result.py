@@ -9,7 +9,7 @@ from ..plugin_utils.controller_action import ControllerAction
 
 
 class ActionModule(ControllerAction):
-    """Fails a host for what a run found, or counts it as unreachable."""
+    """Fails a host because of a run's verdict on it, or counts it as unreachable."""
 
     def act(self) -> dict[str, t.Any]:
         """Return what became of the host."""

@@ -80,7 +80,7 @@ def _mail(body: dict[str, t.Any]) -> dict[str, str]:
 
 
 def _secrets(arguments: dict[str, t.Any]) -> list[str]:
-    """Return what no message may show; the path of a webhook's URL is often its password."""
+    """Return the secrets that no message may show; the path of a webhook's URL is often its password."""
     webhook = arguments["webhook"]
     found = [webhook, urlsplit(webhook).path.strip("/"), *arguments["webhook_headers"].values()]
     return [

@@ -12,7 +12,7 @@ from ansible import context
 from ansible.errors import AnsibleActionFail
 
 try:
-    # ansible-core 2.22 masks what is registered in all that it shows.
+    # ansible-core 2.22 masks registered secrets in all its output.
     from ansible.module_utils.secrets import register_secret
 except ImportError:
 
@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
     BYPASS_HOST_LOOP = True
 
     def act(self) -> dict[str, t.Any]:
-        """Do the phase that the task asks for, and fail with what every node has to say."""
+        """Run the phase that the task asks for, and fail with every node's errors."""
         arguments = self.arguments()
         phase = arguments["phase"]
         if self._task.check_mode and phase != "stage":
@@ -131,7 +131,7 @@ class ActionModule(ControllerAction):
         job = JobPhases(self._board, show)
         if phase == "stage" and not self._task.check_mode:
             job.begin(self._needs_of_job())
-        # It names the nodes once Slurm has chosen them.
+        # It lists the nodes once Slurm has chosen them.
         self._plan = self._board.plan()
         self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         if self._task.check_mode:
@@ -176,7 +176,7 @@ class ActionModule(ControllerAction):
             reader.end()
 
     def _needs(self) -> dict[str, PhaseNeeds]:
-        """Return what each node needs to be staged."""
+        """Return the staging data of each node."""
         trainer = _trainer() if self._plan["rehearsal"] else {}
         return {
             name: {
@@ -193,7 +193,7 @@ class ActionModule(ControllerAction):
         return _given_secrets(asked.variable(name, VALUE), asked.variable(name, FILE)) if asked else {}
 
     def _needs_of_job(self) -> Needs:
-        """Return what the tasks of a job need, by the variables of the host that submits it."""
+        """Return the settings for a job's tasks, from the variables of the host that submits it."""
         given = {name: self._templar.template(self.variables.get(name)) for name in (VALUE, FILE, ENVIRONMENT)}
         return {
             "environment": environment_of(given[ENVIRONMENT]),
@@ -227,7 +227,7 @@ def _secrets(node: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _given_secrets(value: t.Any, path: t.Any) -> dict[str, str]:
-    """Return the secrets that the user gives for the run, which go before those of the plan's files."""
+    """Return the secrets that the user gives for the run; they win over secrets in the plan's files."""
     try:
         token = given_token(str(value or ""), str(path or ""))
     except ValueError as error:

@@ -55,7 +55,7 @@ class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return the plan, or those of all cells of a sweep, or fail with all faults shown."""
+        """Return the plan, or the plans of all cells of a sweep; on faults, show all of them and fail."""
         arguments = self.arguments(raw=("matrix", *ARGUMENTS.values()), required_if=[("sweep", True, ["output_dir"])])
         options = with_pyxis(self.options(ARGUMENTS, arguments))
         hostvars, now = self.variables["hostvars"], time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -96,12 +96,12 @@ class ActionModule(ControllerAction):
         folder = os.path.join(arguments["output_dir"] or "", plan["run_id"])
         if "slurm" in plan and not os.path.exists(os.path.join(folder, ID_NAME)):
             plan["faults"], warnings = refused(plan["slurm"])
-            # They are those of today, and the plan is the same tomorrow.
+            # They describe today's state, but the plan must be the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
         # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
-        # A preflight shows what the nodes are, and the plan only so that one sees what for.
+        # A preflight reports on the nodes; the plan is shown only for context.
         is_short = (runs or (arguments["with_quarantined"] and not plan["faults"])) and not self._display.verbosity
         text = plan_in_short(plan) if is_short else plan_text(plan)
         if runs:
@@ -158,7 +158,7 @@ class ActionModule(ControllerAction):
     def _sweep(
         self, sweep: Sweep, config_file: str, plan_cells: Callable[[], SweepPlan], problems: list[Finding]
     ) -> dict[str, t.Any]:
-        """Return the cells of a sweep and what is to be done with each, with the plans of the new ones written."""
+        """Return the cells of a sweep with the next action for each, after writing the plans of new cells."""
         try:
             planned = plan_cells()
             jobs = [cell["plan"]["slurm"] for cell in planned["cells"][:1] if "slurm" in cell["plan"]]

@@ -19,7 +19,7 @@ with needed_packages(__name__):
 
 
 class ActionModule(ControllerAction):
-    """Shows the summaries of runs: side by side, or what a query finds in them."""
+    """Shows the summaries of runs: side by side, or the results of a query."""
 
     def act(self) -> dict[str, t.Any]:
         """Return the summaries, and the result of the query."""

@@ -20,7 +20,7 @@ class ActionModule(ControllerAction):
     """Writes the report of a sweep on the controller, once for all hosts."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return what the cells have come to; fail unless all of them passed, or that is not asked for."""
+        """Return the results of all cells; fail if any did not pass, unless failing is switched off."""
         arguments = self.arguments()
         if self._task.check_mode:
             return {"changed": False, "skipped": True, "msg": "not run in check mode"}

@@ -54,7 +54,7 @@ _ALWAYS = ("ok", "changed", "unreachable", "failures")
 
 
 class CallbackModule(Default):
-    """Ansible's own output, of which ``-v`` shows all."""
+    """Ansible's own output, in full only with ``-v``."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
@@ -69,7 +69,7 @@ class CallbackModule(Default):
         self._of_hosts: list[tuple[str, str, str]] = []
 
     def get_option(self, k: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
-        """Return an option of the default callback; what is not shown here is never shown there."""
+        """Return an option of the default callback; output hidden here is hidden there too."""
         hidden = k in _HIDDEN and self._is_short() and not self._in_full
         return False if hidden else super().get_option(k, hostvars)
 
@@ -82,7 +82,7 @@ class CallbackModule(Default):
             super().v2_playbook_on_play_start(play)
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:
-        """Show first what the task before it said of hosts."""
+        """First show the previous task's results."""
         self._show_hosts()
         super().v2_playbook_on_task_start(task, is_conditional)
 
@@ -97,7 +97,7 @@ class CallbackModule(Default):
             super().v2_playbook_on_include(included_file)
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
-        """Show what a task changed as a line with the name of the task, and what a task says in full."""
+        """Show a changed task as one line with its name, and a task's own message in full."""
         changed = result.result.get("changed", False)
         self._in_full = self._is_message(result)
         if self._in_full or not self._is_short() or (changed and result.task.loop):
@@ -158,7 +158,7 @@ class CallbackModule(Default):
         self._display.display("", screen_only=True)
 
     def _handle_exception(self, result: MutableMapping[str, t.Any], use_stderr: bool = False) -> None:
-        """Show where in which file the task is that failed only if all is shown: its message says why it failed."""
+        """Show the failed task's file and line only in full output: its message already says why it failed."""
         if self._is_short():
             result.pop("exception", None)
         else:
@@ -184,7 +184,7 @@ class CallbackModule(Default):
 
 
 def _name(task: Task) -> str:
-    """Return the name of a task without that of its role."""
+    """Return the name of a task without its role's name."""
     name = str(task.get_name()).strip()
     return name.rpartition(" : ")[2] or name
 

@@ -133,7 +133,7 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002
         """Begin to read the run's folder when its nodes are followed."""
-        # The task's process shares what is here so far: to search it for garbage would copy it page by page.
+        # The task's process shares this memory: a garbage collection would copy it page by page.
         gc.freeze()
         self._end_reading()
         follows = task.action == _PHASE and task.args.get("phase") == "train" and not task.check_mode
@@ -146,7 +146,7 @@ class CallbackModule(CallbackBase):
                 one.start()
 
     def v2_playbook_on_start(self, playbook: Playbook) -> None:  # noqa: ARG002
-        """Forget earlier runs, and show from now on what is written as it is written."""
+        """Forget earlier runs, and from now on show each line as it is written."""
         self._reports, self._sweep, self._cells = [], None, []
         self._output = LiveOutput()
         self._output.start()

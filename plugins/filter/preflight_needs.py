@@ -53,7 +53,7 @@ if t.TYPE_CHECKING:
 
 
 def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
-    """Return what a preflight has to look at on a node."""
+    """Return the items that a preflight inspects on a node."""
     if plan is None:
         return needs_of_machine()
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:

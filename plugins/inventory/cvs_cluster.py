@@ -75,7 +75,7 @@ if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
     from ansible.parsing.dataloader import DataLoader
 
-# Some hundred of each node, as there may be thousands.
+# A few hundred for each node, because there may be thousands of nodes.
 _MOST_BYTES = 8 * 1024 * 1024
 _MARKS = ('"node_dict"', '"nodes"')
 
@@ -86,7 +86,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
     NAME = "trainops.cluster.cvs_cluster"
 
     def verify_file(self, path: str) -> bool:
-        """Return whether a file may be a cluster file, or name one."""
+        """Return whether a file may be a cluster file, or refer to one."""
         return bool(super().verify_file(path) and path.endswith(("cvs_cluster.yml", "cvs_cluster.yaml", ".json")))
 
     def parse(self, inventory: InventoryData, loader: DataLoader, path: str, cache: bool = True) -> None:

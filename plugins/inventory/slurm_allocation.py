@@ -103,7 +103,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         fill(self, [Host(node, topology=tuple(above.get(node, ()))) for node in found["nodes"]], "switch", "switches")
 
     def _cached(self, path: str, cache: bool) -> dict[str, t.Any]:
-        """Return what is known of the nodes, from the cache where the user wants one."""
+        """Return the known facts about the nodes, from the cache if the user wants one."""
         kind, name = self._meant()
         if not self.get_option("cache"):
             return self._asked(kind, name)
@@ -117,7 +117,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):
         return found
 
     def _meant(self) -> tuple[str, str]:
-        """Return what is meant, ``nodelist``, ``job`` or ``reservation``, and its value."""
+        """Return which kind of source is set (``nodelist``, ``job`` or ``reservation``) and its value."""
         asked = {name: self.get_option(name) for name in ("nodelist", "job_id", "reservation")}
         named = {name: str(value) for name, value in asked.items() if value not in (None, "")}
         if len(named) > 1:

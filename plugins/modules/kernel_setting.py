@@ -82,7 +82,7 @@ from ..module_utils.node.inspection.files import below, names, text
 
 FILE = "/etc/sysctl.d/99-trainops.conf"
 _HEADER = "# Written by the Ansible collection trainops.cluster.\n"
-# In the order in which systemd-sysctl reads them: by file name, whatever the folder (sysctl.d(5)).
+# The order is systemd-sysctl's: by file name, whatever the folder (sysctl.d(5)).
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
 _PART = r"[A-Za-z0-9_:.-]+"
 _NAME = re.compile(rf"{_PART}(/{_PART})+")
@@ -105,7 +105,7 @@ class Setting(t.NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name as sysctl(8) writes it: with dots, unless a part of it holds one."""
+        """Return the name as sysctl(8) writes it: with dots, unless a part of it contains one."""
         return self.path if "." in self.path else self.path.replace("/", ".")
 
 
@@ -115,7 +115,7 @@ def path_of(name: str) -> str:
 
 
 def setting_of(name: str, value: str, at_least: bool) -> Setting:
-    """Return the setting that options mean; ValueError says what is wrong with them."""
+    """Return the setting that the options describe; ValueError gives the fault in them."""
     path = path_of(name)
     if not _NAME.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"name is {name!r}, but must be a kernel setting such as kernel.numa_balancing")
@@ -184,9 +184,9 @@ def write(root: str, path: str, content: str) -> None:
 
 
 def ensure(root: str, setting: Setting, check_mode: bool) -> dict[str, t.Any]:
-    """Make a setting true below a root folder, unless in check mode, and return what the module returns of it.
+    """Apply a setting below a root folder, unless in check mode, and return the module's result for it.
 
-    OSError says what the kernel or the disk refuses, ValueError what cannot be compared.
+    OSError: the kernel or the disk refuses. ValueError: the values cannot be compared.
     """
     found = running_value(root, setting)
     if found is None:

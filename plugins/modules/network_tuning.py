@@ -89,14 +89,14 @@ if t.TYPE_CHECKING:
     Run = Callable[[list[str]], str]
 
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart_detect"
-# What IPv4 needs, and what the kernel takes.
+# IPv4's minimum, and the kernel's maximum.
 _LEAST_MTU = 68
 _GREATEST_MTU = 65536
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,14}")
 
 
 class Change(t.NamedTuple):
-    """A change: what is changed, its value before and after, and the command, or the file and its new value."""
+    """A change: the setting, its value before and after, and the command, or the file and its new value."""
 
     what: str
     before: str
@@ -129,7 +129,7 @@ def features_of(shown: str) -> dict[str, tuple[bool, bool]]:
 
 
 def feature_changes(interface: str, wanted: dict[str, bool], shown: str) -> list[Change]:
-    """Return the features to switch; ValueError names one that the interface does not have or cannot switch."""
+    """Return the features to switch; ValueError for one that the interface does not have or cannot switch."""
     found = features_of(shown)
     changes = []
     for name, state in wanted.items():
@@ -194,7 +194,7 @@ def diff_of(changes: list[Change]) -> dict[str, str]:
 
 
 def apply(change: Change, run: Run) -> None:
-    """Make a change; OSError says what the kernel refuses."""
+    """Make a change; OSError if the kernel refuses it."""
     if change.what == HYSTART:
         with open(HYSTART, "w", encoding="ascii") as stream:
             stream.write(change.after + "\n")
@@ -203,7 +203,7 @@ def apply(change: Change, run: Run) -> None:
 
 
 def refused(options: dict[str, t.Any]) -> str | None:
-    """Return what is wrong with the options, or None."""
+    """Return the fault in the options, or None."""
     mtu = options["mtu"]
     if options["interface"] and not _INTERFACE.fullmatch(options["interface"]):
         return f"interface is {options['interface']!r}, which is not a valid interface name"

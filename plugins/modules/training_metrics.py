@@ -310,7 +310,7 @@ from ..module_utils.logs.rows import rows_of
 
 
 def results_of(news: News, layout: str) -> dict[str, t.Any]:
-    """Turn what a log said into what the module returns."""
+    """Turn the values read from a log into the module's result."""
     blocks = news["rows"].blocks()
     return {
         "changed": False,

@@ -21,7 +21,7 @@ Finite = t.Annotated[float, Field(allow_inf_nan=False)]
 
 
 def first_wrong(error: ValidationError) -> str:
-    """Return where an answer is wrong first, and what is wrong there."""
+    """Return where the first error in an answer is, and the error."""
     first = error.errors(include_input=False, include_url=False)[0]
     place = one_line(".".join(map(str, first["loc"])))[:100] or "it"
     return f"{place}: {one_line(first['msg'])}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of a plan, each asked over the connection of its host, by one task that holds all connections."""
+"""The nodes of a plan, each asked over the connection of its host, by one task that keeps all connections."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a command on a node prints is bounded while it comes: a node is not trusted, and may send without an end.
+"""Limits a command's output while it arrives: a node is not trusted, and may send without an end.
 
-Connection plugins start a process on the controller for each command and collect all of its output. `bind` lets those
-of one connection read it through a `_BoundedPipe`, which ends the process at the bound. Whatever a plugin makes of the
-pieces, they are few: ansible.builtin.ssh copies what it has with every one.
+Connection plugins start a process on the controller for each command and collect all of its output. `bind` makes one
+connection's processes read it through a `_BoundedPipe`, which ends the process at the limit. The pieces are few,
+because ansible.builtin.ssh copies all earlier output with every new piece.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TooLongError(Exception):
 
 
 def bind(connection: t.Any) -> None:
-    """Bound what the processes of a connection plugin print."""
+    """Limit the output of a connection plugin's processes."""
     for cls in type(connection).__mro__:
         method = vars(cls).get("exec_command")
         names = getattr(method, "__globals__", {})
@@ -106,7 +106,7 @@ class _BoundedPopen(subprocess.Popen):  # type: ignore[type-arg]
             self.stderr = t.cast("t.Any", _BoundedPipe(self, self.stderr, MOST_OF_ERRORS))
 
     def communicate(self, input: t.Any = None, timeout: float | None = None) -> tuple[t.Any, t.Any]:  # noqa: A002
-        """Return what the process prints, given its input; `TooLongError` at the bound."""
+        """Return the output of the process, given its input; `TooLongError` beyond the limit."""
         if timeout is not None or self.universal_newlines:
             return super().communicate(input, timeout)
         feeder = threading.Thread(target=self._feed, args=(input,), daemon=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the filters share that take a training config: its plan, and of that what one node runs."""
+"""Shared by the filters that take a training config: its plan, and one node's part of that plan."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
 
 class Finding(t.TypedDict):
-    """One thing that is wrong with what the user gave: where it stands, what stands there, why, and what is right."""
+    """One error in the user's input: its place, the value found there, why it is wrong, and what would be right."""
 
     key: str
     value: t.Any
@@ -34,7 +34,7 @@ class Finding(t.TypedDict):
 
 
 class Bound(t.TypedDict):
-    """What a metric is held against; see `plan.job.bounds`."""
+    """The limit that a metric is compared with; see `plan.job.bounds`."""
 
     metric: str
     kind: str
@@ -103,7 +103,7 @@ class Workload(t.TypedDict):
 
 
 class NodePlan(Node):
-    """What one node runs, and what is staged in its run folder, as text by path."""
+    """The command of one node, and the files staged in its run folder, as text by path."""
 
     files: dict[str, str]
 
@@ -116,7 +116,7 @@ class GkeLaunch(t.TypedDict):
 
 
 class FoundFindings(t.TypedDict):
-    """What was found wrong, and sentences about what was taken for granted."""
+    """The errors found, and sentences about assumptions."""
 
     faults: list[Finding]
     warnings: list[Finding]
@@ -124,10 +124,10 @@ class FoundFindings(t.TypedDict):
 
 
 class SlurmJob(t.TypedDict):
-    """What is submitted to Slurm, whether its nodes are checked first, and what is asked of Slurm by sbatch's names.
+    """A job to submit to Slurm: whether its nodes are checked first, and its options by sbatch's names.
 
-    ``allocation``: the machine that runs Ansible runs the script, inside of the job of this number, or of its own
-    SLURM_JOB_ID where it is empty.
+    ``allocation``: the machine that runs Ansible runs the script inside the job of this number, or, if empty, inside
+    its own SLURM_JOB_ID.
     """
 
     script: str
@@ -137,7 +137,7 @@ class SlurmJob(t.TypedDict):
 
 
 class Choice(t.TypedDict):
-    """The name of what was chosen, and why, as a sentence."""
+    """The name of the choice, and the reason for it as a sentence."""
 
     name: str
     why: str
@@ -219,7 +219,7 @@ class Retry(t.TypedDict):
 
 
 class Lack(t.TypedDict):
-    """What is not known of a run that nobody followed, which keeps it from a PASS; its fields are those of `Reason`."""
+    """A gap in the record of a run that nobody followed, which rules out a PASS; same fields as `Reason`."""
 
     code: str
     case: t.NotRequired[str]
@@ -236,9 +236,9 @@ class PlannedCell(t.TypedDict):
 
 
 class SweepCell(t.TypedDict, total=False):
-    """A cell of a sweep, and the run that it is; with what came of it once it is judged.
+    """A cell of a sweep and its run, with the result once it is judged.
 
-    ``verdict`` is that of the run or NOT RUN, and ``reason`` None for a PASS.
+    ``verdict`` is the run's verdict or NOT RUN; ``reason`` is None for a PASS.
     """
 
     name: t.Required[str]
@@ -411,7 +411,7 @@ class Status(t.TypedDict):
 
 
 class JudgedBound(Bound, total=False):
-    """A bound with what was measured; see `verdict.thresholds.judge_bounds`."""
+    """A bound with the measured value; see `verdict.thresholds.judge_bounds`."""
 
     least: float | None
     greatest: float | None
@@ -693,7 +693,7 @@ versions have the message alone.
 
 
 class FirstFailure(Echo):  # pylint: disable=inherit-non-class
-    """What a run failed of, and on which node; see `verdict.first_cause.first_failure`."""
+    """Why a run failed, and on which node; see `verdict.first_cause.first_failure`."""
 
     node_rank: int | None
     origin: t.Literal["node", "unknown"]
@@ -743,7 +743,7 @@ class Regression(t.TypedDict):
 
 
 class Proposal(t.TypedDict):
-    """A command that can show what a run could not, and why: it was slow, hung, or failed of its network."""
+    """A command that can find a cause the run did not show, and why: it was slow, hung, or its network failed."""
 
     why: t.Literal["slow", "hang", "network"]
     command: str

@@ -37,7 +37,7 @@ _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
 
 
 def missing_packages(error: ImportError) -> AnsibleActionFail:
-    """Return the failure that names all Python packages that are missing, with the command that installs them."""
+    """Return the failure that lists all missing Python packages, with the command that installs them."""
     wanted = re.findall(r"^[\w-]+", _REQUIREMENTS.read_text(encoding="utf-8"), re.MULTILINE)
     installed = {str(found.metadata["Name"]).lower().replace("_", "-") for found in metadata.distributions()}
     missing = [name for name in wanted if name.lower().replace("_", "-") not in installed]
@@ -67,14 +67,14 @@ def is_shown_by_callback() -> bool:
 
 
 def reason_of(error: Exception, path: str | Path = "") -> str:
-    """Return the reason of an error as a sentence has it: of a file its path, or else ``path``, and what is wrong."""
+    """Return an error's reason for use in a sentence: the file's own path, or else ``path``, and the fault."""
     if isinstance(error, OSError) and error.strerror:
         return ": ".join(str(part) for part in (error.filename or path, error.strerror) if part)
     return str(error)
 
 
 def inventory_name() -> str:
-    """Return what names the inventory of this call: its sources, which are files or lists of hosts."""
+    """Return this call's inventory sources, which are files or lists of hosts."""
     sources = context.CLIARGS.get("inventory") or C.DEFAULT_HOST_LIST
     return ",".join(str(source) if "," in source else os.path.abspath(source) for source in sources)
 
@@ -134,9 +134,9 @@ def needed_packages(plugin: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def late_imports() -> Iterator[None]:
-    """Import here what a filter needs when it is called; `AnsibleError` where a package is missing.
+    """Import the modules that a filter needs when it is called; `AnsibleError` if a package is missing.
 
-    To find one filter of a collection, Ansible imports the files of them all, in each of its processes.
+    To find one filter of a collection, Ansible imports the files of all filters, in each of its processes.
     """
     try:
         yield
@@ -208,7 +208,7 @@ class ControllerAction(ActionBase):
     def options(self, arguments: Mapping[str, str], given: Mapping[str, t.Any]) -> dict[str, t.Any]:
         """Return the variables of a plan that are given: each by its argument of the task, or else by the host.
 
-        ``arguments`` names the argument of each variable. A survey gives an empty text for what was not answered.
+        ``arguments`` maps each variable to its argument. A survey gives an empty text for an unanswered question.
         """
         set_here = {name: given[argument] for name, argument in arguments.items() if given[argument] is not None}
         wanted = {name: self.variables[name] for name in arguments if name in self.variables and name not in set_here}

@@ -15,12 +15,12 @@ if t.TYPE_CHECKING:
 def fill(plugin: Constructable, hosts: Iterable[Host], place: str, places: str) -> None:
     """Add hosts with their variables in their order, a group for each place of the network, and what is constructed.
 
-    ``place`` and ``places`` are the words for where hosts stand (``rack``, ``racks``): the group ``racks`` holds the
+    ``place`` and ``places`` are the words for a host's location (``rack``, ``racks``): the group ``racks`` contains the
     groups ``rack_7`` and so on. A host's place is its variable ``training_topology`` too, which makes the rank order.
     """
     inventory = plugin.inventory
     for host in hosts:
-        # Directly below all, as the groups that come later would else say in which order the play takes its hosts.
+        # Directly below all: otherwise the groups that come later would set the host order of the play.
         inventory.add_host(host.name, "all")
         for name, value in host.variables.items():
             inventory.set_variable(host.name, name, value)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The connections of one task to many hosts, each as Ansible itself makes it for that host.
 
-A task that Ansible runs on each host is a process of some 15 MB and 50 ms for each, and waits in it. Here one task, run
-once, holds all connections, and uses them from threads: connection plugin, become, shell and their options are those of
-each host. What a keyword of the task says (``become_user`` and the like) is templated once; variables of hosts are each
-host's own. Templating is not safe in threads, so all of it is done when a link is made.
+If Ansible runs a task on each host, every host costs a waiting process of some 15 MB and 50 ms. Here one task, run
+once, keeps all connections, and uses them from threads: each host has its own connection plugin, become, shell and
+options. Keywords of the task (``become_user`` and the like) are templated once; variables of hosts are each host's own.
+Templating is not safe in threads, so all of it is done when a link is made.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class NodeLink(ActionBase):
         manager = task.get_variable_manager()
         self._variables = manager.get_vars(play=task.get_play(), host=host, task=task)
         templar = Templar(loader=action._loader, variables=self._variables)
-        # The worker's own is without what the first host's variables have made of it.
+        # The worker's own: the first host's variables have not changed it.
         context = getattr(worker.current_worker, "_play_context", action._play_context)
         context = context.set_task_and_variable_override(task=task, variables=self._variables, templar=templar)
         context.post_validate(templar=templar)
@@ -105,7 +105,7 @@ class NodeLink(ActionBase):
         return Output(done["rc"], done["stdout"], done["stderr"])
 
     def _why_lost(self) -> str:
-        """Return what the connection says of itself to a command without any input; nothing where that works."""
+        """Return the connection's own error for a command without input; empty if it works."""
         try:
             self._execute("exit 0")
         except (AnsibleError, OSError) as error:
@@ -136,7 +136,7 @@ class NodeLink(ActionBase):
 
 
 def end_with_the_controller() -> None:
-    """End this process, and what it has started, once the controller that it works for was killed or interrupted."""
+    """End this process and its children once the controller that it works for was killed or interrupted."""
     controller = os.getppid()
 
     def end(*_: object) -> None:

@@ -16,7 +16,7 @@ _SEQUENCES = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|\x1b[ -/]*[0-~]"
 )
-# C0 but tab and newline, DEL, C1, and halves of surrogates, which no file can hold.
+# C0 except tab and newline, DEL, C1, and lone surrogates, which no file can contain.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # What shows a text in another order than it has, joins or has no width: marks of direction, spaces, fillers and tags.
 _INVISIBLE = re.compile(

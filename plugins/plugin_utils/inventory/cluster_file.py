@@ -57,8 +57,8 @@ class _ClusterNode(BaseModel):
 def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> list[Host]:
     """Return the nodes of a cluster file, the head node first and the others in the file's order.
 
-    ``{user-id}`` becomes ``user``, who runs Ansible. All errors are reported at once; unknown keys are warnings, as CVS
-    adds some with every release.
+    ``{user-id}`` becomes ``user``, who runs Ansible. All errors are reported at once; unknown keys are warnings,
+    because CVS adds some with every release.
     """
     data = read_json(text, source, findings, "cluster_file", 'keys "username" and "node_dict"', _MOST_VALUES)
     if data is None:
@@ -76,7 +76,7 @@ def read_cluster_file(text: str, source: str, user: str, findings: Findings) -> 
             "The password in a cluster file is not used.",
             "Use an SSH key, or set ansible_password from a vault.",
         )
-    # The racks also hold the login and password of their switches.
+    # The racks also contain the login and password of their switches.
     racks = [name for name, rack in (cluster.racks or {}).items() if isinstance(rack, dict)]
     hosts = [_host(name, node, key, cluster, racks, findings) for name, node in (nodes or {}).items()]
     head = (cluster.head_node_dict.mgmt_ip if cluster.head_node_dict else None) or cluster.head_node

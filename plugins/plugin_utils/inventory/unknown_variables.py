@@ -57,7 +57,7 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
 def ignored_variables(variables: Mapping[str, t.Any]) -> list[Finding]:
     """Return a fault for each variable of the role report that is set to false where the role training has its own.
 
-    ``variables`` are those of one host with their values. The defaults of both roles are true.
+    ``variables`` are one host's variables with their values. The defaults of both roles are true.
     """
     return [
         {

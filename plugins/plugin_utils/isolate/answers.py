@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node may answer when it is held for tests, and when it is tested."""
+"""The answers that a node may give when it is reserved for tests, and when it is tested."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_READINGS = 1000
 _MOST_SAMPLES = 1000
 _MOST_UNITS = 64
 _MOST_REASONS = 16
-# No clock measures less, and logarithms and ratios of what is less end in zeros.
+# No clock measures shorter times; zeros would break logarithms and ratios.
 Seconds = t.Annotated[float, Field(ge=1e-9, le=1e6, allow_inf_nan=False)]
 
 
 class Held(TypedDict):
-    """The answer of a node that is held for tests."""
+    """The answer of a node that is reserved for tests."""
 
     changed: bool
     status: Status
@@ -62,7 +62,7 @@ class Telemetry(TypedDict):
 
 
 class Probed(Held):
-    """The answer of a node that was tested; ``problems`` are those of probes by their names."""
+    """The answer of a node that was tested; ``problems`` are by probe name."""
 
     measured: t.Annotated[list[Reading], Field(max_length=_MOST_READINGS), AfterValidator(_of_each_part_once)]
     problems: dict[Line, Line]

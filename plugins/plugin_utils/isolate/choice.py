@@ -17,7 +17,7 @@ _ROUND_TRIP_SECONDS = 2
 
 @dataclass(frozen=True)
 class Chosen:
-    """The probes that are done on all nodes, by their names, and what those that have units measure."""
+    """The probes that run on all nodes, by name, and the quantity that each probe with a unit measures."""
 
     names: tuple[str, ...]
     units: Mapping[str, list[str]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Chosen:
         return Cost(self.seconds("nodes"), self.seconds("pairs"), self.seconds("groups"))
 
     def seconds(self, of: Of) -> float:
-        """Return what all probes of single nodes, of a pair or of a group take at most."""
+        """Return the longest time that all probes of single nodes, of a pair or of a group take."""
         probes = self.probes(of)
         seconds = sum(probe.seconds + probe.more * len(self.units.get(probe.name, ())) for probe in probes)
         return seconds + _ROUND_TRIP_SECONDS if probes else 0
@@ -43,13 +43,13 @@ BUILT_IN = Chosen(
 
 
 def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:
-    """Return the probes of which nodes have to be asked whether they can do them."""
+    """Return the probes that need nodes to be asked whether they can run them."""
     asked = named or ([] if rehearsal else [probe.name for probe in PROBES.values() if probe.by_default])
     return [name for name in asked if name in PROBES and PROBES[name].needs]
 
 
 def instead(asked: Sequence[str]) -> list[str]:
-    """Return the probes that are done by default where some for which nodes are asked cannot be."""
+    """Return the default probes to use when some that need asking cannot run."""
     return [probe.name for probe in PROBES.values() if probe.instead_of in asked]
 
 
@@ -59,10 +59,10 @@ def chosen(
     found: Mapping[str, Mapping[str, FoundHere]],
     fits: Callable[[Chosen], bool],
 ) -> tuple[Chosen, list[str]]:
-    """Return the probes that are done, given what each node has ``found``, and sentences about those left out.
+    """Return the probes to run, given what each node has ``found``, and sentences about skipped ones.
 
-    Nodes were ``asked`` for these probes. Without ``named`` ones, a probe is left out if any node cannot do it, or if
-    the tests would not fit with it. One that is named is done by the nodes that can do it; PlanError if none can.
+    Nodes were ``asked`` for these probes. If no probes are ``named``, a probe is skipped when any node cannot run it,
+    or when the tests would not fit with it. A named probe runs on the nodes that can run it; PlanError if none can.
     """
     choice = Chosen(tuple(named)) if named else BUILT_IN
     notes: list[str] = []
@@ -94,7 +94,7 @@ def chosen(
 
 
 def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:
-    """Return the nodes that lack what probes that are ``named`` need, each with what it lacks."""
+    """Return the nodes that lack a requirement of the ``named`` probes, each with its missing requirement."""
     lacks: dict[str, list[str]] = {}
     for name in named:
         for node, why in _lacking(name, found).items() if PROBES[name].needs else ():

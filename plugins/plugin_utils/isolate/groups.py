@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of nodes: how all nodes are split into groups that work at the same time, and what these say of each node.
+"""Groups of nodes: how all nodes are split into groups that work at the same time, and the evidence on each node.
 
-The whole set, its halves and its quarters are such groups. Whoever is slow only in groups makes each of its groups
-slow, so it is what they have in common. Splits of the smallest size are therefore dealt so that no two nodes are
-together in all of them: what was together so far goes to different groups, as with cards. The number of splits grows
-with the logarithm of the number of nodes. The first split of each size has neighbours in the inventory together, which
-mostly share a switch.
+The whole set, its halves and its quarters are such groups. A node that is slow only in groups makes each of its groups
+slow, so it is their common member. Splits of the smallest size are therefore dealt like cards so that no two nodes are
+together in all of them: nodes that were together so far go to different groups. The number of splits grows with the
+logarithm of the number of nodes. The first split of each size keeps inventory neighbours together, because they mostly
+share a switch.
 
-A group is compared with the others that worked at the same time, and a node by how much its groups exceed those. The
-largest excess of each node is left out: one odd measurement makes nobody slow. Who exceeds most is taken out first, as
-it makes its partners look slow, then who exceeds most without it, and so on.
+A group is compared with the others that worked at the same time, and a node by how much its groups exceed the others.
+The largest excess of each node is left out: one odd measurement makes nobody slow. The node with the largest excess is
+taken out first, because it makes its partners look slow, then the largest without it, and so on.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def splits_into(nodes: Sequence[str], parts: int, count: int) -> list[Split]:
 
 
 def _dealt(nodes: Sequence[str], parts: int) -> Split:
-    """Return groups to which nodes are dealt in turn; those that were together so far follow each other."""
+    """Return groups after dealing out nodes in turn; nodes that were together so far follow each other."""
     return [list(nodes[part::parts]) for part in range(parts)]
 
 
@@ -89,7 +89,7 @@ def _check_digit(so_far: Sequence[int], number: int, parts: int) -> int:
 
 
 def with_proven(suspects: Sequence[str], proven: Sequence[str], size: int, count: int) -> list[Split]:
-    """Return splits in which each suspect is ``count`` times in a group of proven nodes, and others are without any.
+    """Return splits with each suspect ``count`` times in a group of proven nodes, and other groups without suspects.
 
     A group has ``size`` nodes, or as many as there are. Its proven nodes differ from split to split.
     """
@@ -110,7 +110,7 @@ def with_proven(suspects: Sequence[str], proven: Sequence[str], size: int, count
 
 
 _MOST_SLOW = 16
-# The variance of the median of one, two or three groups, as a share of that of a group.
+# The variance of the median of one, two or three groups, as a share of one group's variance.
 _OF_MEDIAN = {1: 1.0, 2: 0.5, 3: 0.449}
 
 
@@ -146,9 +146,9 @@ def by_size(found: Sequence[Measured]) -> dict[int, list[list[Measured]]]:
 
 
 def excesses_of(node: str, found: Iterable[Measured], slow: AbstractSet[str]) -> list[float]:
-    """Return by how much each group of a node exceeds those of the same split, without any with others that are slow.
+    """Return by how much each of a node's groups exceeds its split, leaving out groups with other slow nodes.
 
-    It is in logarithms. Groups of nothing but a whole set say nothing.
+    The values are logarithms. A group that is the whole set has nothing to compare with.
     """
     excesses = []
     for split in splits_of(found):
@@ -159,7 +159,7 @@ def excesses_of(node: str, found: Iterable[Measured], slow: AbstractSet[str]) ->
 
 
 class Splits:
-    """Who worked with whom in which split: of each split the group of each node, and none (-1) where it had none."""
+    """Who worked with whom in which split: for each split, the group of each node, or -1 if it had none."""
 
     def __init__(self, splits: Sequence[Sequence[Collection[int]]], nodes: int) -> None:
         """Lay them out as a table with a row for each split and a column for each node."""
@@ -170,9 +170,9 @@ class Splits:
                 self.group[number, list(group)] = part
 
     def fit(self, costs: Values, stands_out: Callable[[float, int], bool]) -> GroupFit:
-        """Return what the logarithms of the costs say, a row for each split, NaN for a group that is not there.
+        """Return the effects fitted to the logarithms of the costs: a row for each split, NaN for a missing group.
 
-        ``stands_out`` says whether an effect of so many standard errors, of so many values, is worth taking out.
+        ``stands_out`` tells whether an effect of so many standard errors, among so many values, is worth taking out.
         """
         slow: dict[int, float] = {}
         effects = self._effects(costs)
@@ -184,7 +184,7 @@ class Splits:
             if not stands_out(rest[worst] / error, values):
                 break
             slow[worst] = rest[worst]
-            # The effect of each is measured with those of the others taken out.
+            # Each effect is measured with the other effects taken out.
             for node in slow:
                 others = {other: by for other, by in slow.items() if other != node}
                 slow[node] = float(self._effects(self._without(costs, others))[node])

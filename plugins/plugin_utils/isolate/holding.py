@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How nodes are held while they are tested: as a run holds them, by a program of its own on each, which only waits.
+"""How nodes are reserved during tests: as in a run, by a program on each node, which only waits.
 
 So nothing that trains is disturbed, and no training begins meanwhile. The program ends by itself once the tests must be
-over, whatever became of the controller.
+over, even if the controller is gone.
 
-With the plan of a training it waits in the container of that training, with its devices, mounts and environment, and
-what is tested there is what will train.
+With a training's plan it waits in that training's container, with its devices, mounts and environment, so the tests
+cover the setup that will train.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MOST_SECONDS_MORE = _TOOLS_SECONDS + _MARGIN_SECONDS
 def held_nodes(
     name: str, nodes: Mapping[str, str], folder: str, seconds: float, training: Plan | None = None
 ) -> tuple[Plan, list[NodePlan]]:
-    """Return what holds some nodes, given with their addresses, for so long: a plan, and its part of each node.
+    """Return a plan that reserves nodes, given with their addresses, for so long, and each node's part of it.
 
-    ``folder`` is where it is kept on a node, as a run is. A node that the training does not have is held as its first
+    ``folder`` is its place on a node, like a run's. A node that the training does not have is reserved like its first
     one.
     """
     command = ["sleep", str(math.ceil(seconds) + MOST_SECONDS_MORE)]
@@ -54,7 +54,7 @@ def held_nodes(
 
 
 def _bare(name: str, node: str, address: str, folder: str, command: list[str]) -> NodePlan:
-    """Return a node that is held by a process."""
+    """Return a node that a process reserves."""
     asked = {
         "name": name,
         "node": node,
@@ -79,7 +79,7 @@ def _bare(name: str, node: str, address: str, folder: str, command: list[str]) -
 
 
 def _as_trained(part: NodePlan, name: str, node: str, folder: str, command: list[str]) -> NodePlan:
-    """Return a node that is held as a training would hold it: without its data, its secrets and its files."""
+    """Return a node reserved as in a training, but without its data, its secrets and its files."""
     run_folder = posixpath.join(folder, name, node.replace(":", "+"))
     mounts = [mount for mount in part["mounts"] if not mount.get("staged")]
     options = part["container_options"]

@@ -51,7 +51,7 @@ class NodeVerdict(TypedDict):
 
 
 class Suspicion(TypedDict):
-    """A node that a run made suspect, why, and what the tests of it say: None where it was not tested."""
+    """A node that a run made suspect, why, and its test result: None if it was not tested."""
 
     node: str
     reason: str
@@ -59,17 +59,16 @@ class Suspicion(TypedDict):
 
 
 class Isolation(TypedDict):
-    """What tests of nodes have found.
+    """The findings of tests of nodes.
 
-    ``groups`` are by probe the groups that were tested, ``sizes`` what those of each size take, and ``at_scale`` which
-    sizes are slow although no node is.
-    ``unproved`` were slow twice, but by less than what is proof among so few nodes: nobody is accused for that.
-    ``unmeasured`` are probes that failed in all pairs or groups, each with what one of them said.
-    ``proof`` is by probe the least fraction by which a node would have to be slower to be accused, None if nothing
-    would be enough. ``probes`` are by probe and by part of a node how much longer than usual it takes, as a fraction,
-    None where it could not be measured, and ``seconds`` how long it took by itself; ``links`` are the same for pairs,
-    as lists of two nodes and the fraction. ``suspicion`` is what became of the nodes that were suspects before, and
-    ``telemetry`` what accelerators said of themselves meanwhile, by node, and ``gpus`` what they are.
+    ``groups`` has the tested groups by probe, ``sizes`` how long groups of each size take, and ``at_scale`` the sizes
+    that are slow although no node is. ``unproved`` were slow twice, but by too little to prove anything among so few
+    nodes, so nobody is accused. ``unmeasured`` are probes that failed in all pairs or groups, each with one error
+    message. ``proof`` has by probe the smallest slowdown, as a fraction, that would accuse a node, None if no slowdown
+    would. ``probes`` has by probe and part of a node the time beyond the usual, as a fraction, None if it could not be
+    measured, and ``seconds`` the time by itself; ``links`` has the same for pairs, as lists of two nodes and the
+    fraction. ``suspicion`` is the result for earlier suspects, ``telemetry`` the readings of accelerators during the
+    tests, by node, and ``gpus`` their models.
     """
 
     suspects: list[Suspect]
@@ -99,12 +98,12 @@ def isolate(
     before: Mapping[str, str] = MappingProxyType({}),
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> Isolation:
-    """Do the tests, and return what they found. All nodes are free again afterwards, whatever happens.
+    """Run the tests, and return their findings. All nodes are free again afterwards, whatever happens.
 
-    ``settle`` chooses the probes once the nodes are held, and returns the tests with them, and which nodes cannot do
-    them. ``before`` are the suspects of a run, each with why: they are tested again whatever their first test says.
-    Once it ``is_stopped``, nothing more is tested, and as nodes are free already, what was measured says nothing:
-    StoppedError.
+    ``settle`` chooses the probes once the nodes are reserved, and returns the tests with them, and the nodes that
+    cannot run them. ``before`` are the suspects of a run, each with the reason: they are tested again whatever their
+    first test shows. Once it ``is_stopped``, nothing more is tested: StoppedError, because nodes were already free
+    during the last measurements.
     """
 
     def goes_on(text: str = "") -> None:
@@ -137,7 +136,7 @@ def isolate(
     suspects = suspects_of(measured, before)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
-    # A node whose hold ended early may have passed only a few of its tests.
+    # A node whose reservation ended early may have passed only a few of its tests.
     verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
     scored = scores_of(measured)
     return {
@@ -246,9 +245,9 @@ def _seconds_of_nodes(found: Scored) -> dict[str, float]:
 
 
 def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:
-    """Return for each pair how much longer than usual it takes in all, with what its nodes and its link add.
+    """Return for each pair its total time beyond the usual, with the shares that its nodes and its link add.
 
-    What fast nodes take off is in what the link adds, see `scores_of`.
+    Time saved by fast nodes counts in the link's share, see `scores_of`.
     """
     return [
         (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is suspected, with which tests that is confirmed or dropped, and who is slow or broken, by how much.
+"""Who is suspected, which tests confirm or clear them, and who is slow or broken, and by how much.
 
-Nobody is accused by the sweep alone, and nobody by the confirmation alone. What both say together has to be as far from
-the others as none of the healthy nodes is, but for 1 in 100 sweeps, and the confirmation by itself nearly as far: that
-drops what came and went.
+Nobody is accused by the sweep alone, and nobody by the confirmation alone. Both results together have to be farther
+from the others than any healthy node gets in 99 of 100 sweeps, and the confirmation by itself nearly as far: that drops
+a slowness that came and went.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def confirming_tests(
 
 
 def _disjoint(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return pairs in rounds in which no node is in two of them."""
+    """Return pairs in rounds, with no node in two pairs of a round."""
     rounds: list[list[Pair]] = []
     for pair in pairs:
         free = next((one for one in rounds if not {node for met in one for node in met} & set(pair)), None)
@@ -180,7 +180,7 @@ def _again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> Values:
 
 
 def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> float | None:
-    """Return what a unit added to the usual cost when it was tested again, None if it was not."""
+    """Return the extra cost of a unit when it was tested again, None if it was not."""
     own_again = _again(score, of_probe, again)
     if not own_again.size:
         return None
@@ -219,7 +219,7 @@ def _is_of(one: Measured, unit: Unit, probe: str) -> bool:
 
 
 def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> float:
-    """Return what is usual for a probe in the confirmation: what proven nodes then took by themselves."""
+    """Return the usual cost of a probe in the confirmation: the cost of proven nodes by themselves."""
     suspects = {other.unit.nodes for other in of_probe.scores if other.nearness >= 1} | {score.unit.nodes}
     costs = [
         one.cost
@@ -230,7 +230,7 @@ def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> f
 
 
 def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Scored, usual: float) -> Values:
-    """Return what a unit adds to the usual cost: by each sample of its own, or by each pair or group it was in."""
+    """Return the extra cost of a unit: by each sample of its own, or by each pair or group it was in."""
     if of_probe.of == "groups":
         slow = {score.unit.nodes[0] for score in of_probe.scores if score.nearness >= SUSPECTED} - {unit.nodes[0]}
         return np.array(excesses_of(unit.nodes[0], [one for one in measured if one.probe == probe], slow))

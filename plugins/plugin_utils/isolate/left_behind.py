@@ -28,7 +28,7 @@ class LeftBehind:
     suspects: dict[str, str] = field(default_factory=dict)
 
     def in_words(self) -> list[str]:
-        """Return with what an isolation begins, as sentences without their full stop; nothing without a run."""
+        """Return the starting point of an isolation as sentences without their full stop; none without a run."""
         if not self.run_id:
             return []
         if not self.suspects:
@@ -37,7 +37,7 @@ class LeftBehind:
 
 
 def left_behind(output_dir: str | Path, run_id: str) -> LeftBehind:
-    """Return what a run in a folder of runs left behind; ValueError where there is no such run, or no verdict on it."""
+    """Return the traces of a run in a folder of runs; ValueError if there is no such run, or no verdict on it."""
     runs = known_runs(output_dir)
     if run_id not in runs:
         latest = f"its latest runs are {', '.join(runs[-5:])}" if runs else "it has no runs"
@@ -52,7 +52,7 @@ def left_behind(output_dir: str | Path, run_id: str) -> LeftBehind:
 
 
 def missing_hosts(left: LeftBehind, inventory: set[str]) -> list[str]:
-    """Return what is wrong if nodes of the run are no hosts of the inventory."""
+    """Return the fault if nodes of the run are not in the inventory, or else None."""
     missing = [node for node in left.nodes if node not in inventory]
     if not missing:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests of nodes measure, and what is concluded of it: plain values that pass between steps of an isolation."""
+"""The measurements of tests and the conclusions from them: plain values passed between steps of an isolation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Score:
     """How far a unit is from the others of a probe.
 
     ``effect`` is the logarithm of how many times as long it takes, ``spread`` the robust standard deviation of all
-    units, of which ``needed`` are needed; ``broken`` says why it could not be measured.
+    units, and ``needed`` how many of these it takes; ``broken`` says why it could not be measured.
     """
 
     probe: str
@@ -75,8 +75,8 @@ class Score:
 class Suspect(TypedDict):
     """A node, or the link between two, that was found to be slow or broken.
 
-    ``slower_by`` is a fraction of what the others take, ``interval`` its lower and upper bound at 95 %; both are None
-    for what is broken. ``values`` are those of the ``evidence``, see `text.isolation`; an earlier version wrote none.
+    ``slower_by`` is a fraction of the others' time, ``interval`` its lower and upper bound at 95 %; both are None if it
+    is broken. ``values`` belong to the ``evidence``, see `text.isolation`; an earlier version wrote none.
     """
 
     node: str
@@ -93,7 +93,7 @@ class Suspect(TypedDict):
 class Unproved(TypedDict):
     """A node or link that was slow in both tests, by too little to accuse it among so few nodes.
 
-    ``slower_by`` is a fraction of what the others take, and ``proof`` the least that would be proof.
+    ``slower_by`` is a fraction of the others' time, and ``proof`` the least that would be proof.
     """
 
     node: str

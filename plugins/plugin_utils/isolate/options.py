@@ -22,7 +22,7 @@ from .planned import PlannedTests
 BAD_LINK = 1.5
 _MOST_SLOWDOWN = 10.0
 MOST_DAYS = 36500
-# ib_write_bw takes a port for each adapter, 64 ports further each time, of which a node has up to 16.
+# ib_write_bw takes a port for each adapter, 64 ports further each time; a node has up to 16 adapters.
 _PORTS_OF_ADAPTERS = 64 * 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -50,7 +50,7 @@ class Options:
         return float(self.slowdowns.get(host, 1.0))
 
     def plan(self, tests: PlannedTests) -> dict[str, t.Any]:
-        """Return what stands in plan.json: what will be done, on which nodes, with which options."""
+        """Return the content of plan.json: the tests, their nodes, and the options."""
         slow = {host: by for host in self.hosts if (by := self.slowdown(host)) != 1.0}
         asked = {name: value for name, value in self.arguments.items() if name != "name"}
         if self.training:
@@ -68,7 +68,7 @@ class _Planned(TypedDict):
 
 
 def held_by(plan: t.Any) -> tuple[list[str], str]:
-    """Return the nodes that an isolation with such a plan.json holds, and its folder on each; ValueError for others."""
+    """Return the nodes of an isolation with such a plan.json, and its folder on each; ValueError for other plans."""
     try:
         planned = TypeAdapter(_Planned).validate_python(plan, strict=True)
     except ValidationError as error:
@@ -77,7 +77,7 @@ def held_by(plan: t.Any) -> tuple[list[str], str]:
 
 
 def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list[str]:
-    """Return what is wrong if an isolation of a name holds nodes that are no hosts of the play that stops it."""
+    """Return the fault if an isolation of this name has nodes that are not in the play that stops it."""
     return [
         f"{node} is still held by isolation {name}, as it is no host of this play: stop it with the inventory and the "
         "limit of that isolation"
@@ -87,7 +87,7 @@ def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list
 
 
 def wrong_quarantine(name: str, days: float, bad: Collection[str], hosts: Collection[str]) -> list[str]:
-    """Return what is wrong if nodes that an isolation found to be ``bad`` are to be left out for so many days."""
+    """Return the fault if nodes that an isolation found to be ``bad`` cannot be left out for so many days."""
     wrong = []
     if not 0 < days <= MOST_DAYS:
         wrong.append(f"isolate_quarantine_days is {days:g}, but must be more than 0 and at most {MOST_DAYS}, such as 7")

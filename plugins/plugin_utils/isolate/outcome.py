@@ -46,7 +46,7 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
 
 
 def finding_of(suspect: Suspect) -> Reason:
-    """Return what is wrong: ``node3 (cpu) is 31.0 % slower (30.1 to 33.0 %)``."""
+    """Return the fault as text: ``node3 (cpu) is 31.0 % slower (30.1 to 33.0 %)``."""
     values: dict[str, t.Any] = {"slower_by": suspect["slower_by"], "interval": suspect["interval"]}
     if suspect["interval"] is None:
         return _of_unit("broken", suspect)
@@ -78,7 +78,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
 
 
 def headline_of(isolation: Isolation) -> Reason:
-    """Return the main finding: the worst suspect, what was not tested, or why not all is good although nobody is."""
+    """Return the main finding: the worst suspect, untested nodes, or why the result is not clean without a suspect."""
     if isolation["suspects"]:
         return finding_of(isolation["suspects"][0])
     good, untested = len(passing_nodes(isolation)), untested_nodes(isolation)
@@ -162,7 +162,7 @@ def gpus_are_untested(isolation: Isolation) -> bool:
 def _is_coarse(isolation: Isolation) -> bool:
     """Return whether a node could be slower than anybody would accept without being accused.
 
-    Groups do not count: what they prove comes on top of what nodes by themselves and in pairs do.
+    Groups do not count: their proof is in addition to the tests of single nodes and pairs.
     """
     of_groups = isolation["groups"]
     return any(by is None or by > _ACCEPTED for probe, by in isolation["proof"].items() if probe not in of_groups)
@@ -191,19 +191,19 @@ def passing_nodes(isolation: Isolation) -> list[str]:
 
 
 def proven_nodes(isolation: Isolation) -> list[str]:
-    """Return the nodes that are good, and of which nothing was slow without being proved."""
+    """Return the good nodes, without those that have an unproved slowness."""
     doubtful = {node for one in isolation["unproved"] for node in (one["node"], one["other"])}
     return [node for node in passing_nodes(isolation) if node not in doubtful]
 
 
 def probes_against(isolation: Isolation, node: str) -> tuple[str, ...]:
-    """Return the names of the probes by which a node, or a link of which it is the end to leave out, is a suspect."""
+    """Return the names of the probes that suspect a node, or a link whose end to leave out is this node."""
     found = (probe_of(one["probe"]) for one in isolation["suspects"] if one["node"] == node)
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def findings_against(isolation: Isolation) -> dict[str, list[Reason]]:
-    """Return the nodes to leave out, each with what was found of it."""
+    """Return the nodes to leave out, each with the finding."""
     failing = failing_nodes(isolation)
     return {node: [finding_of(one) for one in isolation["suspects"] if one["node"] == node] for node in failing}
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pairs of nodes: rounds of disjoint pairs, and what pairs say of each node and of each link.
+"""Pairs of nodes: rounds of disjoint pairs, and the evidence of pairs on each node and each link.
 
 In each round a node meets another partner. This is the circle method of tournaments: with an even number n of nodes,
 round r pairs those whose places add up to r (modulo n - 1), and the last node with the one that is left. All n - 1
 rounds together are all pairs. With an odd number one node has no partner in a round.
 
-A pair takes what its two nodes and its link make it take. The model is additive in logarithms, *cost = usual + node +
+The cost of a pair depends on its two nodes and its link. The model is additive in logarithms, *cost = usual + node +
 node + link*. It is fitted by medians first (Tukey's median polish), so that neither a bad node nor a bad link shifts
-what is found for the others, and then by least squares that leave out what medians show to be far off (Tukey's
-biweight): medians of a few partners alone are too far off too often.
+the results of the others, and then by least squares without the values that medians show to be far off (Tukey's
+biweight): medians of only a few partners are wrong too often.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _round(places: Sequence[str | None], number: int) -> list[Pair]:
 
 
 def against(suspects: Sequence[str], proven: Sequence[str], count: int) -> list[list[Pair]]:
-    """Return rounds in which each suspect meets ``count`` proven nodes, a different one each time where there are."""
+    """Return rounds that pair each suspect with ``count`` proven nodes, a different one each time if possible."""
     if not proven:
         return []
     rounds = []
@@ -73,9 +73,9 @@ _LEAST_WEIGHT = 0.5
 
 
 class PairFit(t.NamedTuple):
-    """The ``usual`` cost of a pair, what each node adds to it, and how much each pair exceeds what its nodes explain.
+    """The ``usual`` cost of a pair, the cost that each node adds, and each pair's cost beyond its nodes' share.
 
-    The latter is seen from outside: a pair has no part in what its nodes are thought to add.
+    The latter is seen from outside: a pair does not count in its own nodes' share.
     """
 
     usual: float
@@ -84,7 +84,7 @@ class PairFit(t.NamedTuple):
 
 
 class Meetings:
-    """Who met whom in which order: the pairs of all rounds as places of nodes, a pair of nodes at most once."""
+    """Who met whom, in order: the pairs of all rounds as places of nodes, a pair of nodes at most once."""
 
     def __init__(self, pairs: t.Sequence[tuple[int, int]], nodes: int) -> None:
         """Lay the pairs out as a table with a row for each node: its partners, and which pair that was."""
@@ -102,7 +102,7 @@ class Meetings:
         self.is_full = bool((self.pair >= 0).all())
 
     def fit(self, costs: Values) -> PairFit:
-        """Return what the logarithms of the costs of all pairs say. A node without a partner adds nothing."""
+        """Return the effects fitted to the logarithms of all pairs' costs. A node without a partner adds nothing."""
         usual = float(np.median(costs))
         table = np.where(self.pair >= 0, costs[self.pair] - usual, np.nan)
         nodes = np.zeros(len(table))
@@ -121,13 +121,13 @@ class Meetings:
         return PairFit(usual, nodes, self._links(weights, table, nodes))
 
     def _weights(self, rest: Values) -> Values:
-        """Return how much each pair counts for each of its nodes, by what the nodes leave unexplained of it."""
+        """Return the weight of each pair for each of its nodes, by the cost that the nodes leave unexplained."""
         scale = max(_MAD * float(np.nanmedian(np.abs(rest))), _LEAST_SCALE)
         off = np.clip(np.abs(np.nan_to_num(rest, nan=np.inf)) / (_BIWEIGHT * scale), 0, 1)
         return t.cast("Values", (1 - off**2) ** 2)
 
     def _means(self, weights: Values, rest: Values, otherwise: Values) -> Values:
-        """Return the weighted mean of each row, or what stands for a row in which next to nothing counts."""
+        """Return the weighted mean of each row, or the substitute for a row with next to no weight."""
         sums = weights.sum(axis=-1)
         means = (weights * np.nan_to_num(rest)).sum(axis=-1) / np.maximum(sums, _LEAST_WEIGHT)
         return np.where(sums >= _LEAST_WEIGHT, means, otherwise)
@@ -141,7 +141,7 @@ class Meetings:
         return medians
 
     def _links(self, weights: Values, table: Values, nodes: Values) -> Values:
-        """Return how much each pair exceeds what its nodes add according to their other partners."""
+        """Return each pair's cost beyond its nodes' share, as their other partners show it."""
         rest = table - nodes[self.partner]
         expected, measured = np.zeros(len(self.ends)), np.zeros(len(self.ends))
         for column in range(table.shape[1]):

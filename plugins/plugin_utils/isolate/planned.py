@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of an isolation: which tests are done on which nodes, what that takes, and whether the budget allows it."""
+"""The plan of an isolation: which tests run on which nodes, how long they take, and whether the budget allows it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class PlannedTests(TypedDict):
     """The tests of an isolation.
 
     ``pairs`` are rounds, each of disjoint pairs that are tested at the same time, and ``groups`` the same for groups.
-    ``seconds`` and ``node_minutes`` are those of ``sweep`` and ``confirmation``; the latter is as if there were one
-    suspect in eight nodes, or as many as a run has, and is left out where nobody is suspected. ``links`` is the
-    fraction of all links that is tested, ``confirming`` the most rounds of pairs, and ``confirming_groups`` of groups,
-    that the budget leaves for suspects, ``probes`` are done by each test.
+    ``seconds`` and ``node_minutes`` are the cost of ``sweep`` and ``confirmation``; the latter assumes one suspect in
+    eight nodes, or as many as a run has, and is left out if nobody is suspected. ``links`` is the fraction of all links
+    that is tested, ``confirming`` the most rounds of pairs, and ``confirming_groups`` of groups, that the budget leaves
+    for suspects. Each test runs the ``probes``.
     """
 
     singles: list[str]

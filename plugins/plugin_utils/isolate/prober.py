@@ -39,14 +39,14 @@ class ProbedNode:
 
 @dataclass
 class Prober:
-    """Tests nodes through ``ask`` with the probes that are ``chosen``; ``node_minutes`` is what this has cost so far.
+    """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
-    ``telemetry`` is what the accelerators of each node said when it was last tested by itself, ``gpus`` the name of
-    their model. ``gone`` are nodes whose hold ended before their tests did, each with how: nothing more is asked of
-    them, and it is no fault of theirs.
+    ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model. ``gone`` are
+    nodes whose reservation ended before their tests did, each with the way it ended: they are not asked again, and are
+    not to blame.
 
-    ``files`` come into the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is
-    the first port on which nodes listen for partners.
+    ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
+    first port on which nodes listen for partners.
     """
 
     nodes: Mapping[str, ProbedNode]
@@ -64,7 +64,7 @@ class Prober:
     gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
-        """Hold all nodes, and return why some cannot be held; those are left alone."""
+        """Reserve all nodes, and return why some cannot be reserved; those are left alone."""
 
         def stage(node: str) -> None:
             answer = self.ask[node](STAGE, files=dict(self.files), given_secrets={}, secrets={}, keep=None)
@@ -74,11 +74,11 @@ class Prober:
                 self.gpus[node] = gpus["name"]
 
         staged, refused = self._on_each(list(self.nodes), stage)
-        # A hold lasts so long from its start on, and others may still have to pull their image.
+        # A reservation lasts this long from its start; other nodes may still have to pull their image.
         return refused | self._on_each(list(staged), lambda node: self.ask[node](START), len(staged))[1]
 
     def tools(self, nodes: Sequence[str], names: list[str]) -> dict[str, dict[str, FoundHere]]:
-        """Return what each node has for some probes; a node that cannot be asked has nothing to say."""
+        """Return what each node has for some probes; a node that cannot be asked has no entry."""
         if not names:
             return {}
         answers = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))[0]
@@ -88,14 +88,14 @@ class Prober:
         """Hold no node any longer, and return why some could not be asked for that."""
 
         def let_go(node: str) -> None:
-            # The hold may have ended before, as a step of Slurm does.
+            # The reservation may have ended already, as a Slurm step does.
             with contextlib.suppress(RunGoneError):
                 self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
 
         return self._on_each(list(self.nodes), let_go)[1]
 
     def singles(self, nodes: Sequence[str], stage: Stage) -> list[Measured]:
-        """Return what all probes of single nodes measure, on all of the nodes at the same time."""
+        """Return the measurements of all probes of single nodes, on all of the nodes at the same time."""
         probes = self.chosen.probes("nodes")
         nodes = self._held(nodes)
         if not probes:
@@ -115,7 +115,7 @@ class Prober:
         ]
 
     def pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
-        """Return what all probes of pairs measure, on pairs without a node in common, all at the same time."""
+        """Return the measurements of all probes of pairs, on pairs without a node in common, all at the same time."""
         pairs = self._all_held(pairs)
         ports = self._ports([one for one, _other in pairs])
         asked: dict[str, Asked] = {}
@@ -125,9 +125,9 @@ class Prober:
         return self._together(pairs, asked, "pairs", stage)
 
     def groups(self, groups: Sequence[Sequence[str]], stage: Stage) -> list[Measured]:
-        """Return what all probes of groups measure, on groups without a node in common, all at the same time.
+        """Return the measurements of all probes of groups, on groups without a common node, all at the same time.
 
-        Those of a group that are not held are missing in it; of a single node nothing is measured.
+        Nodes that are not reserved are missing in their group; a group with one node left is not measured.
         """
         there = [held for group in groups if len(held := tuple(self._held(group))) > 1]
         ports = self._ports([node for group in there for node in group])
@@ -171,7 +171,7 @@ class Prober:
     def _together(
         self, tested: Sequence[tuple[str, ...]], asked: Mapping[str, Asked], of: Of, stage: Stage
     ) -> list[Measured]:
-        """Return what pairs or groups measure; nothing of those of which a node was not held to the end."""
+        """Return the measurements of pairs or groups, without those that lost a node before the end."""
         seconds = self.chosen.seconds(of)
 
         def probe(node: str) -> Probed:
@@ -194,13 +194,13 @@ class Prober:
         return [node for node in nodes if node not in self.gone]
 
     def _all_held(self, together: Iterable[Nodes]) -> list[Nodes]:
-        """Return the pairs or groups of which all nodes are held: where one is not, the others found nothing out."""
+        """Return the pairs or groups whose nodes are all still reserved: without one, the others' result is void."""
         return [nodes for nodes in together if not self.gone.keys() & set(nodes)]
 
     def _tested(
         self, nodes: Sequence[str], probe: Callable[[str], Probed]
     ) -> tuple[dict[str, Probed], dict[str, NodeError]]:
-        """Test all nodes at the same time, as those of a pair or group have to be, and note whose hold is gone."""
+        """Test all nodes at the same time, as a pair or group requires, and note whose reservation is gone."""
         answers, errors = self._on_each(nodes, probe, len(nodes))
         self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
         return answers, errors
@@ -231,7 +231,7 @@ class Prober:
         probes: Sequence[Probe],
         stage: Stage,
     ) -> list[Measured]:
-        """Return what a node, pair or group measured; where one node failed, others mostly only noticed."""
+        """Return the measurement of a node, pair or group; if one node failed, the others mostly only noticed."""
         problems: dict[tuple[str, str], list[str]] = {}
         measured: dict[tuple[str, str], Measured] = {}
         asked = {name for probe in probes for name in readings_of(probe, self.chosen.units.get(probe.name, ()))}
@@ -244,7 +244,7 @@ class Prober:
             of_node = f"{node}: " if len(nodes) > 1 else ""
             for probe in probes if error else ():
                 failed(probe, f"{of_node}{error}")
-            # A node may say what it wants: what it was not asked for counts for nothing.
+            # Nodes are not trusted: values that were not asked for are ignored.
             said = answer["problems"] if answer else {}
             for probe in probes:
                 if probe.name in said:

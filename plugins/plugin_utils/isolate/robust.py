@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The spread of many values of which some are bad, and how far a good one may lie from the others."""
+"""The spread of many values, some of them bad, and how far a good one may lie from the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 Values: t.TypeAlias = "np.ndarray[t.Any, np.dtype[np.float64]]"
 
-# Nodes that agree to the last digit still differ by what no measurement repeats: 0.2 %.
+# Even nodes that agree to the last digit get this spread: no measurement repeats better than 0.2 %.
 LEAST_SPREAD = 0.002
 _FEW = 128
 # Q_n of Rousseeuw and Croux (1993), Alternatives to the Median Absolute Deviation: the constant, and what corrects it

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What appears only at scale: groups that are slow although all smaller ones, and all of their nodes, are not.
+"""Slowness at scale only: groups that are slow although all smaller ones, and all of their nodes, are not.
 
-That is the fault of no node: of the network, of its settings, or of how traffic finds its way. So nobody is accused,
-but from which size on groups are slow, and by how much.
+No node is at fault for that, but the network, its settings, or its routing. So no node is accused; the result is the
+size from which groups are slow, and by how much.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEAST_GROUPS = 3
 class GroupFound(TypedDict):
     """The nodes of a group, the number of its split, and by which fraction it took longer than its size usually does.
 
-    The latter is None where it failed.
+    The fraction is None if the group failed.
     """
 
     nodes: list[str]
@@ -89,7 +89,7 @@ def sizes_of(probe: str, measured: Iterable[Measured]) -> list[SizeFound]:
 
 
 def at_scale(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> list[SlowAtScale]:
-    """Return from which size on groups are slow by each probe: twice, and without a node or link that is accused."""
+    """Return by probe the size from which groups are slow: twice, and without an accused node or link."""
     bad = [{one["node"], one["other"] or one["node"]} for one in suspects]
     good = [one for one in measured if not any(nodes <= set(one.nodes) for nodes in bad)]
     found: list[SlowAtScale] = []
@@ -106,7 +106,7 @@ def at_scale(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> list[
 
 
 def again_at_scale(measured: Sequence[Measured], planned: Sequence[Split]) -> list[Split]:
-    """Return what is tested again, where groups of a size are slow: a split of that size, and one of the smallest."""
+    """Return the tests to repeat if groups of a size are slow: a split of that size, and one of the smallest."""
     slow = list(_slow_sizes(measured).values())
     if not slow:
         return []
@@ -159,5 +159,5 @@ def _cost(one: Measured) -> float:
 
 
 def _near(nodes: int, size: int) -> bool:
-    """Return whether a group of so many nodes is one of a size, of which some may have been missing."""
+    """Return whether a group of so many nodes counts as one of a size; some nodes may have been missing."""
     return abs(math.log2(nodes / size)) < 0.5

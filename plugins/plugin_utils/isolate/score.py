@@ -28,9 +28,9 @@ _OF_PAIRS = 1.15
 
 
 class Scored(t.NamedTuple):
-    """The scores of one probe, and what its units are compared with: usual cost and, for pairs, what each node adds.
+    """The scores of one probe, and the basis of comparison: the usual cost and, for pairs, each node's share.
 
-    ``of`` says of what the probe is, and so which tests confirm its scores.
+    ``of`` is the kind of unit that the probe tests, and so decides which tests confirm its scores.
     """
 
     of: Of
@@ -70,7 +70,7 @@ def unmeasured(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str
 
 
 def _of(found: Sequence[Measured]) -> Of:
-    """Return what a probe is of, by the most nodes that it was measured with."""
+    """Return the kind of unit that a probe tests, by the most nodes that it was measured with."""
     most = max(len(one.nodes) for one in found)
     return "nodes" if most == 1 else "pairs" if most == 2 else "groups"
 
@@ -156,7 +156,7 @@ def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
 
 
 def _costs(found: Sequence[Measured]) -> Values:
-    """Return the logarithms of all costs; what failed took much longer than what is usual."""
+    """Return the logarithms of all costs; a failure counts as much longer than usual."""
     good = [one.cost for one in found if one.samples]
     failed = float(np.median(good)) + _BROKEN if good else _BROKEN
     return np.array([one.cost if one.samples else failed for one in found])

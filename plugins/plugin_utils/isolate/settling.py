@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settling, on nodes that are held, which probes are done, and so which tests fit into the budget."""
+"""Settling, on reserved nodes, which probes run, and so which tests fit into the budget."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def staged_files() -> dict[str, str]:
 def planned_with(
     choice: Chosen, arguments: Mapping[str, t.Any], hosts: Sequence[str], suspects: int = 0
 ) -> PlannedTests:
-    """Return the tests of some hosts, of which a run made so many suspect; PlanError if the budget is too small."""
+    """Return the tests of some hosts, so many of them suspects of a run; PlanError if the budget is too small."""
     tests = plan_tests(hosts, choice.cost(), arguments["budget"], arguments["rounds"], suspects)
     return {**tests, "probes": list(choice.names)}
 
 
 def more_in_words(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[str]:
-    """Return which probes are added once nodes were asked for their programs, as lines, where any are."""
+    """Return, as lines, the probes that are added once nodes were asked for their programs."""
     more = [] if arguments["probes"] else _asked(arguments, hosts)
     if not more:
         return []
@@ -53,7 +53,7 @@ def more_in_words(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[
 
 
 def _asked(arguments: Mapping[str, t.Any], hosts: Sequence[str]) -> list[str]:
-    """Return the probes of which nodes are asked; those of groups are only done among enough of them."""
+    """Return the probes that nodes are asked about; probes of groups run only among enough nodes."""
     asked = looked_for(arguments["probes"], arguments["rehearsal"])
     return [name for name in asked if len(hosts) >= LEAST_NODES_OF_GROUPS or PROBES[name].of != "groups"]
 

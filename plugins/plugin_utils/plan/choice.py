@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which format a training config is in, which trainer it is for, and in which grammar that writes its log."""
+"""Which format a training config is in, which trainer it is for, and which grammar the trainer's log has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Way(t.NamedTuple):
     why_trainer: str
 
     def grammar(self, config: t.Any, named: str | None) -> Choice:
-        """Return the grammar of the log: the one that the user names, or else that of the config."""
+        """Return the grammar of the log: the user's choice, or else the config's."""
         if named is not None and named != AUTO:
             return Choice(named, "training_log_grammar names it.")
         return self.trainer.grammar_for(config)
@@ -43,8 +43,8 @@ class Way(t.NamedTuple):
 def way_for(options: ConfigOptions, text: str, source: str, findings: Findings) -> Way | None:
     """Return the format and the trainer of a training config; None, and a fault, if there are none.
 
-    ``training_trainer`` and ``training_framework`` may name the trainer. A file that no format recognizes counts as one
-    in the first format of the trainer that is named, or in the first one of all.
+    ``training_trainer`` and ``training_framework`` may set the trainer. A file that no format recognizes counts as one
+    in the first format of that trainer, or in the first one of all.
     """
     named, option, value = _named(options)
     recognized = next((known for known in FORMATS.values() if known.recognizes(text, source)), None)
@@ -75,7 +75,7 @@ def _format_of(named: Trainer[t.Any, t.Any] | None) -> Format[t.Any]:
 
 
 def _named(options: ConfigOptions) -> tuple[Trainer[t.Any, t.Any] | None, str, str]:
-    """Return the trainer that an option names, which option that is, and what it holds."""
+    """Return the trainer that an option sets, which option that is, and its value."""
     trainer = TRAINERS.get(options.training_trainer)
     if trainer:
         return trainer, "training_trainer", options.training_trainer

@@ -19,7 +19,7 @@ LONGEST_TEXT = 10_000
 # Why a file is rejected, as the end of a sentence.
 TOO_DEEP = f"lists and objects are nested more than {DEEPEST} deep"
 TOO_LONG_A_TEXT = f"it has a string of more than {LONGEST_TEXT:,} characters"
-# Python does not write longer numbers; what is no hexadecimal one it does not read either.
+# Python does not write longer numbers, and reads them only in hexadecimal.
 _MOST_BITS = 4096
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a FIFO", stat.S_ISSOCK: "a socket"}
@@ -74,7 +74,7 @@ def over_budget(data: t.Any, most_values: int = MOST_VALUES) -> str | None:
 
 
 def _wrong_text(value: t.Any) -> str | None:
-    """Return what is wrong with a text; None if nothing, or if the value is not text."""
+    """Return the fault in a text; None if there is none, or if the value is not text."""
     if not isinstance(value, str):
         return None
     if len(value) > LONGEST_TEXT:

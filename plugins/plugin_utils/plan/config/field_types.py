@@ -68,7 +68,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_./:@%+=,~^-]")
 class Written(Kind):
     """A string of a certain form, given as a regular expression.
 
-    ``what`` names it in the sentence 'is not …', ``expected`` in 'Give …'. Unless ``free``, it may contain no shell
+    ``what`` is its name in the sentence 'is not …', ``expected`` in 'Give …'. Unless ``free``, it may contain no shell
     syntax, and no field except ``{user-id}``. A whole number is read as its digits. ``longest`` is in characters.
     """
 

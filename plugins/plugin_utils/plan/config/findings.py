@@ -33,7 +33,7 @@ _MORE: Finding = {
 class Findings:
     """The faults and warnings of one plan, in the order found, with secrets removed.
 
-    ``notes`` are sentences about what the plan assumed or derived; they need no remedy.
+    ``notes`` are sentences about the plan's assumptions and derived values; they need no remedy.
     """
 
     faults: list[Finding] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Findings:
         self._add(self.warnings, key, value, message, remedy)
 
     def note(self, sentence: str) -> None:
-        """Record what the plan assumed or derived."""
+        """Record an assumption or a derived value of the plan."""
         self.notes.append(_readable(sentence))
 
     def has_fault(self, key: str) -> bool:
@@ -99,7 +99,7 @@ def _shown(value: t.Any) -> t.Any:
 class PlacedFindings(Findings):
     """Findings noted with the keys of the file that a config was made from.
 
-    ``places`` maps key paths, and words of sentences, to those of the file; the longest path that fits counts.
+    ``places`` maps key paths, and words of sentences, to the file's own; the longest path that fits counts.
     """
 
     def __init__(self, findings: Findings, places: t.Mapping[str, str]) -> None:

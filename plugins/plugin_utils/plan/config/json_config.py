@@ -43,8 +43,8 @@ def read_json(
     """Return the JSON object in the text, without its documentation keys; None, and a fault, if there is none.
 
     Documentation keys begin with ``_`` (``_example_nnodes``, ``_comment``, ``__note``), or are ``$schema`` at the top,
-    which is for editors. ``source`` is the file's name, ``option`` the option that named it, and ``sections`` what the
-    file should contain. A duplicate key is a fault, and so are more than ``most_values`` values.
+    which is for editors. ``source`` is the file's name, ``option`` the option that gave it, and ``sections`` the
+    sections that it should contain. A duplicate key is a fault, and so are more than ``most_values`` values.
     """
     repeated: _Repeated = {}
 

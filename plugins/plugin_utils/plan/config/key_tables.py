@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Training config keys that no code mentions: table rows that become fields of a model.
 
-A row has what a field has: ``kind`` (a name of `field_types`) or ``choices``, ``description``, and as
-they apply ``required``, ``default``, ``examples``, ``unit``, ``variable`` and ``since``. A key that is neither
-``required`` nor has a default may be null, as one that is ``nullable`` may. ``after`` names the field of the model
-that a row, and those after it, follow.
+A row has the properties of a field: ``kind`` (a name of `field_types`) or ``choices``, ``description``, and as they
+apply ``required``, ``default``, ``examples``, ``unit``, ``variable`` and ``since``. A key that is not ``required`` and
+has no default may be null, like one that is ``nullable``. ``after`` is the field of the model that a row, and the rows
+after it, follow.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 
 def any_case(word: str) -> str:
-    """Return a regular expression for a word in upper or lower case, as JSON Schema has no flag for it."""
+    """Return a regular expression for a word in upper or lower case, because JSON Schema has no flag for it."""
     return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in word)
 
 
@@ -58,7 +58,7 @@ def text_schema(pattern: str) -> dict[str, t.Any]:
 
 
 def plain(value: t.Any) -> t.Any:
-    """Return a string stripped, a whole float as an integer, as JSON means it, and anything else unchanged."""
+    """Return a string stripped, a whole float as the integer that JSON means, and anything else unchanged."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, float) and value.is_integer():
@@ -89,7 +89,7 @@ class Kind(abc.ABC):
 
     @abc.abstractmethod
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return what an editor may accept."""
+        """Return the values that an editor may accept."""
 
     def __get_pydantic_core_schema__(self, _source: t.Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         """Make pydantic validate with this kind, ignoring the rest of the annotation."""
@@ -162,7 +162,7 @@ class OrWord(Kind):
         return self.word if is_word else self.kind.read(value)
 
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return those of the other kind, and the word."""
+        """Return the other kind's values, and the word."""
         return [*self.kind.schemas(), text_schema(any_case(self.word) if self.word.islower() else self.word)]
 
 
@@ -283,7 +283,7 @@ class OrNothing(Kind):
         return None if value is None or plain(value) == "" else self.kind.read(value)
 
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return what the other kind accepts, and nothing."""
+        """Return the values that the other kind accepts, and null."""
         return [*self.kind.schemas(), {"enum": ["", None]}]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fields of a model, what each documents, and plain data turned into models while collecting every error."""
+"""The fields of a model and their documentation; turns plain data into models and collects every error."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def typed(
     """Return the model with every valid value of the section; report invalid values and leave them None.
 
     Keys in ``unused``, at any depth, are known but not read, so their values are not checked. ``elsewhere`` and
-    ``notes`` are those of `refuse_unknown_keys`.
+    ``notes`` are as for `refuse_unknown_keys`.
     """
     parts = _parts_of(model)
     refuse_unknown_keys(data, parts, path, findings, lower_to_warning=lower_unknown, elsewhere=elsewhere, notes=notes)
@@ -244,7 +244,7 @@ def _typed_value(part: _Part, key: str, value: t.Any, path: str, findings: Findi
     wrong = dict(_placeholders(value))
     for where, held in wrong.items():
         message = f"{key_path(key, *where)} still contains {PLACEHOLDER}."
-        # The remedy of the key says what the whole object or list is.
+        # The remedy of the key describes the whole object or list.
         remedy = "Replace it with your value, or leave this entry out." if where else part.remedy
         findings.fault(key_path(path, key, *where), held, message, remedy)
     try:
