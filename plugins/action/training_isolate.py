@@ -90,7 +90,7 @@ class ActionModule(ControllerAction):
         return result if self._task.check_mode else result | self._isolated(options, tests, left)
 
     def _left_behind(self, arguments: dict[str, t.Any]) -> LeftBehind:
-        """Return what the run to start from left behind; fail if it left nothing."""
+        """Return what the run to start from left behind; fail if there is no such run."""
         from ..plugin_utils.isolate.left_behind import LeftBehind, left_behind
 
         if not arguments["run_id"]:

@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
 
 
 def fill(plugin: Constructable, hosts: Iterable[Host], place: str, places: str) -> None:
-    """Add hosts with their variables in their order, a group for each place of the network, and what is constructed.
+    """Add hosts in order with their variables, a group for each place in the network, and constructed groups.
 
     ``place`` and ``places`` are the words for a host's location (``rack``, ``racks``): the group ``racks`` contains the
     groups ``rack_7`` and so on. A host's place is its variable ``training_topology`` too, which makes the rank order.

@@ -52,7 +52,7 @@ def left_behind(output_dir: str | Path, run_id: str) -> LeftBehind:
 
 
 def missing_hosts(left: LeftBehind, inventory: set[str]) -> list[str]:
-    """Return the fault if nodes of the run are not in the inventory, or else None."""
+    """Return an error if nodes of the run are not in the inventory."""
     missing = [node for node in left.nodes if node not in inventory]
     if not missing:
         return []

@@ -77,7 +77,7 @@ def held_by(plan: t.Any) -> tuple[list[str], str]:
 
 
 def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list[str]:
-    """Return the fault if an isolation of this name has nodes that are not in the play that stops it."""
+    """Return an error for each node of the isolation that is not in the play that stops it."""
     return [
         f"{node} is still held by isolation {name}, as it is no host of this play: stop it with the inventory and the "
         "limit of that isolation"
@@ -87,7 +87,7 @@ def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list
 
 
 def wrong_quarantine(name: str, days: float, bad: Collection[str], hosts: Collection[str]) -> list[str]:
-    """Return the fault if nodes that an isolation found to be ``bad`` cannot be left out for so many days."""
+    """Return the errors that keep the ``bad`` nodes of an isolation from being left out for so many days."""
     wrong = []
     if not 0 < days <= MOST_DAYS:
         wrong.append(f"isolate_quarantine_days is {days:g}, but must be more than 0 and at most {MOST_DAYS}, such as 7")

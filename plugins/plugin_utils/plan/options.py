@@ -24,7 +24,7 @@ _NAMES = {
 
 def _with_own_options() -> type[LaunchOptions]:
     common = RunOptions.model_fields
-    # A trainer without its own options has only those of every trainer.
+    # A trainer without its own options has only the common ones.
     own = [trainer.options for trainer in TRAINERS.values() if trainer.options is not RunOptions]
     named: dict[str, t.Any] = {name: (t.Annotated[str, OneOf(names)], common[name]) for name, names in _NAMES.items()}
     return create_model(

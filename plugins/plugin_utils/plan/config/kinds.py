@@ -67,7 +67,7 @@ def plain(value: t.Any) -> t.Any:
 
 
 def _bare(value: t.Any, what: str, strict: bool) -> t.Any:
-    """Return a value as `plain` does; if strict, return it unchanged, and reject a string, as it is not ``what``."""
+    """Return a value as `plain` does; if strict, return it unchanged, but reject a string: it is not ``what``."""
     if strict and isinstance(value, str):
         quoted = _FLAG.fullmatch(value) if what == _TRUTH else _NUMBER.fullmatch(value)
         raise ValueError(f"is text, not {what}{'; remove the quotes' if quoted else ''}")

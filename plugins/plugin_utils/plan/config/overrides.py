@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values that replace those of a training config: the variable training_overrides."""
+"""Values that replace a training config's own: the variable training_overrides."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def flattened(
 ) -> dict[str, t.Any]:
     """Return the values in objects of any depth by their paths, and report those that no argument can hold.
 
-    ``paths`` matches a path. The values are those ``of_file``, in its section, or else those of ``training_overrides``.
+    ``paths`` matches a path. The values come from the section of a file (``of_file``), or else from
+    ``training_overrides``.
     """
     result: dict[str, t.Any] = {}
     for given, value in _flat(values, ""):

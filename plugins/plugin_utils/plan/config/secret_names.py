@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{8,}")
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a key or variable of this name holds a secret itself (``HF_TOKEN``, not ``hf_token_file``)."""
+    """Return whether a key or variable of this name contains a secret itself (``HF_TOKEN``, not ``hf_token_file``)."""
     words = _WORDS.findall(name.casefold())
     return bool(words) and words[-1] in _SECRET_WORDS
 

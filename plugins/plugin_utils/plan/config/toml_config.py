@@ -31,7 +31,7 @@ class TomlConfig:
 
 
 def read_toml(text: str, source: str, findings: Findings) -> TomlConfig | None:
-    """Return the config in the text, or None and a fault. ``source`` names the file."""
+    """Return the config in the text, or None and a fault. ``source`` is the file's name."""
     if max(map(len, text.split("\n"))) > _LONGEST_LINE:
         message = f"{source} cannot be read: it has a line of more than {_LONGEST_LINE} characters."
         findings.fault("training_config", source, message, "Divide it into several.")
@@ -75,7 +75,7 @@ def with_overrides(config: ConfigT, overrides: Mapping[str, t.Any], findings: Fi
 
 
 def written(values: Mapping[str, t.Any]) -> str:
-    """Return plain data as TOML, without comments; null is left out, as TOML has none."""
+    """Return plain data as TOML, without comments; null is left out, because TOML has none."""
     return tomlkit.dumps(_without_null(values)).strip() + "\n"
 
 
@@ -86,7 +86,7 @@ def _without_null(value: t.Any) -> t.Any:
 
 
 def _plain(value: t.Any) -> t.Any:
-    """Return a value of TOML as JSON has it: dates, and numbers that are not finite, as text."""
+    """Return a value of TOML in the form of JSON: dates, and numbers that are not finite, become text."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a YAML training config with OmegaConf, as Hydra does, so that both see the same values.
+"""Reads a YAML training config with OmegaConf, like Hydra, so that both see the same values.
 
 PyYAML alone reads ``3e-4`` as a string and does not resolve ``${trainer.max_steps}``.
 """
@@ -41,7 +41,7 @@ class YamlConfig:
 
 
 def read_yaml(text: str, source: str, findings: Findings) -> YamlConfig | None:
-    """Return the config in the text; None, and a fault, if it is not a YAML object. ``source`` names the file."""
+    """Return the config in the text; None, and a fault, if it is not a YAML object. ``source`` is the file's name."""
     try:
         if text.count("${") > _MOST_INTERPOLATIONS:
             raise ValueError(f"it has more than {_MOST_INTERPOLATIONS} interpolations (${{…}})")
@@ -73,7 +73,7 @@ def check_budget(text: str) -> None:
     try:
         _check_budget(yaml.parse(text, _QUICK_LOADER))
     except yaml.YAMLError:
-        # What it refuses, and the words for it, are those of the loader that reads the values.
+        # It refuses the same files, in the same words, as the loader that reads the values.
         _check_budget(yaml.parse(text, yaml.SafeLoader))
 
 
@@ -90,7 +90,7 @@ def _check_budget(events: t.Iterable[yaml.Event]) -> None:
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values = around.pop()
         elif isinstance(event, yaml.AliasEvent):
-            # What is not closed yet would hold itself.
+            # An open collection would contain itself.
             values, anchor = anchored.get(str(anchor), _MOST_NODES), None
         elif not isinstance(event, yaml.ScalarEvent):
             continue

@@ -82,7 +82,7 @@ class LaterFormat(Format[LaterFile]):
     def handed(
         self, config: LaterFile, options: ConfigOptions, node_count: int, findings: Findings
     ) -> tuple[t.Any, Findings]:
-        """Return the config as one in CVS's first format is handed, and findings that name the keys of the file."""
+        """Return the config as if given in CVS's first format, and findings that use the keys of the file."""
         found = first_format(self._shape_of(config), config, options, node_count, findings)
         if found is None:
             return None, findings
@@ -90,7 +90,7 @@ class LaterFormat(Format[LaterFile]):
         return FIRST.handed(first, options, node_count, PlacedFindings(PlacedFindings(findings, config.moved), places))
 
     def asked(self, config: LaterFile, options: ConfigOptions, node_count: int) -> Asked:
-        """Return what the same config in the first format asks for."""
+        """Return the parameters of the same config in the first format."""
         # A config that does not say on how many nodes it runs takes those there are.
         single = self.without_sweep(config, Findings())
         found = first_format(self._shape_of(single), single, options, 0, Findings())

@@ -63,19 +63,19 @@ def _nothing(*_given: t.Any) -> dict[str, t.Any]:
 class Shape:
     """The files for one trainer, as a table of their keys.
 
-    ``rows`` maps a path in the file to that in the first format, where ``config`` is the section and ``branch`` the
-    branch of the run. A path with ``.*`` stands for all keys of an object that no row names; without a second path, a
-    key is known but not read. Of several rows to one path, the last whose key is given counts. A key in ``unless``
+    ``rows`` maps a path in the file to its path in the first format, where ``config`` is the section and ``branch`` the
+    branch of the run. A path with ``.*`` matches all keys of an object that have no row; without a second path, a key
+    is known but not read. If several rows lead to one path, the last one with a given key counts. A key in ``unless``
     counts only if the other one is not given. ``readers`` are for values that do not only move.
 
-    ``file`` is the model of the file, ``gpu`` its key for the kind of GPU, ``parameters`` the path of what is trained,
-    into which the values of a run of the sweep go. ``model`` lists the paths of the model's name: the first one given
-    counts, and if there is none the last one is asked for. ``of_model`` returns what that name says of the branch,
-    ``mode`` the mode of a run on so many nodes. ``nodes`` is their number if a file does not say, by default that of
-    the run; ``words`` are those of sentences that the file has others for.
+    ``file`` is the model of the file, ``gpu`` its key for the kind of GPU, ``parameters`` the path of the training's
+    parameters, where the values of a run of the sweep go. ``model`` lists the paths of the model's name: the first one
+    given counts, and if none is given the last one is asked for. ``of_model`` returns the branch values that this name
+    implies, ``mode`` the mode of a run on so many nodes. ``nodes`` is their number if a file does not say, by default
+    the run's; ``words`` maps words of sentences to the file's own.
 
-    ``cells`` and ``runs`` are the paths of the sweep's cells and of the list of those that run; a cell's values are
-    under ``nested``, if that is set, and ``of_name`` returns those in its name, given the file.
+    ``cells`` and ``runs`` are the paths of the sweep's cells and of the list of cells to run; a cell's values are under
+    ``nested``, if that is set, and ``of_name`` returns the values in its name, given the file.
     """
 
     dialect: Dialect
@@ -97,7 +97,7 @@ class Shape:
     of_name: Callable[[str, t.Any], dict[str, t.Any]] = _nothing
 
     def path_of(self, key: str) -> str:
-        """Return the path in the file of a key that is named without one, as the file or the first format calls it."""
+        """Return the path in the file of a bare key, by its name in the file or in the first format."""
         moves = list(_moves(self.rows))
         places = {_last(to): origin for to, origin in moves} | {_last(origin): origin for _to, origin in moves}
         if key in places:
@@ -148,7 +148,7 @@ def first_format(
 
 
 def _whole_sections(shape: Shape) -> list[str]:
-    """Return the paths of the objects whose keys all become those of a section of the first format."""
+    """Return the paths of the objects whose keys all go into a section of the first format."""
     return [origin.removesuffix(_ALL) for origin, to in shape.rows.items() if to in _WHOLE]
 
 
@@ -160,7 +160,7 @@ def _is_there(data: Mapping[str, t.Any], path: str, findings: Findings) -> bool:
 
 
 def _model_of(shape: Shape, data: Mapping[str, t.Any], findings: Findings) -> tuple[str, str]:
-    """Return the name of the model, or another one by which other faults can be found, and its path."""
+    """Return the name of the model, or a substitute that lets other faults be found, and its path."""
     given = ((value_at(data, path), path) for path in shape.model)
     model, path = next(filter(lambda pair: pair[0] not in (None, ""), given), (None, shape.model[-1]))
     if isinstance(model, str) and not is_placeholder(model):
@@ -276,7 +276,7 @@ def _with_paths(data: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return a file in which ``{shared_fs}`` and ``{paths.log_dir}`` are values of its paths, which may hold others."""
     given = data.get("paths")
     paths = {name: value for name, value in given.items() if isinstance(value, str)} if isinstance(given, dict) else {}
-    # A path that names itself stays as it is.
+    # A path that refers to itself is left alone.
     resolved = {name: _filled(value, {**paths, name: f"{{{name}}}"}) for name, value in paths.items()}
     return t.cast("dict[str, t.Any]", _filled(data, resolved))
 

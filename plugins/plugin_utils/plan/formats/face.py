@@ -29,10 +29,10 @@ class Choice(t.NamedTuple):
 
 
 class OwnThresholds(t.NamedTuple):
-    """What a config itself says about thresholds.
+    """A config's own settings for thresholds.
 
-    ``file`` is that of the thresholds, relative to the config's, or empty; ``enforced`` tells whether they are judged,
-    ``baseline`` is what scaling is compared with, as in a thresholds file, and ``target_loss`` the loss to reach.
+    ``file`` is the path of the thresholds file, relative to the config's, or empty; ``enforced`` tells whether they are
+    judged, ``baseline`` is the basis of scaling, as in a thresholds file, and ``target_loss`` the loss to reach.
     """
 
     file: str = ""
@@ -92,7 +92,7 @@ class Format(abc.ABC, t.Generic[ConfigT]):
         return config
 
     def thresholds(self, _config: ConfigT) -> OwnThresholds:
-        """Return what the config says about thresholds outside of it."""
+        """Return the config's settings for thresholds in other files."""
         return OwnThresholds()
 
     def handed(

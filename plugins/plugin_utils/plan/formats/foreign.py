@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files given as a training config that are something else: what each one is, in one sentence."""
+"""Recognizes files of other kinds that are given as a training config, with one sentence on each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _Data = dict[str, t.Any]
 def fault_foreign(
     text: str, source: str, findings: Findings, *, named: bool, recognized: bool, known: Sequence[str] = ()
 ) -> bool:
-    """Report what a file is if no framework here reads it, and return whether that is so.
+    """Report the kind of a file if no framework here reads it, and return whether that was reported.
 
-    ``named`` means that the user names a framework, ``recognized`` that a framework recognizes the file. ``known`` is
-    what the kinds of training configs are called.
+    ``named`` means that the user sets a framework, ``recognized`` that a framework recognizes the file. ``known`` lists
+    the kinds of training configs in words.
     """
     found = _kind_of(text, source, named=named, recognized=recognized)
     if found:
@@ -111,7 +111,7 @@ def _holds_thresholds(data: _Data) -> bool:
     return bool(bounds) and all(isinstance(bound, dict) and "kind" in bound for bound in bounds)
 
 
-# For each: how to recognize it, what it is, and what to do with it.
+# For each kind: how to recognize it, its description, and the remedy.
 _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     (
         lambda data: {"run_id", "nodes"} <= data.keys(),

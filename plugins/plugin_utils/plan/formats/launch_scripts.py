@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shell scripts given as a training config: what each one starts, and which training config to give instead."""
+"""Shell scripts given as a training config: the trainer that each one starts, and the config to give instead."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Starts(t.NamedTuple):
     remedy: str
 
 
-# A script of a tool that starts others stands before those of the others.
+# Scripts of a tool that starts other tools come before the scripts of those.
 _STARTS = (
     _Starts(
         re.compile(r"primus-cli\b|\bprimus/cli/main\.py|/run_pretrain\.sh|\bPRIMUS_PATH\b"),
@@ -65,9 +65,9 @@ _STARTS = (
 
 
 def kind_of_script(text: str, source: str, otherwise: str) -> tuple[str, str] | None:
-    """Return what a shell script is and what to give instead, or None of a file that is none.
+    """Return the description of a shell script and the file to give instead; None for other files.
 
-    ``otherwise`` is what to give instead of a script that starts nothing known.
+    ``otherwise`` is the advice for a script that starts no known trainer.
     """
     if not _NAME.search(source) and not _FIRST_LINE.match(text):
         return None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dimensions of models, and those of known ones.
+"""The dimensions of models in general, and of known models.
 
-What of a model's shape decides how many operations a token costs, and how many parameters there are.
+The part of a model's shape that decides how many operations a token costs, and how many parameters there are.
 
 ``model_flops_per_token`` counts the matrix products of one training step, forward and twice that backward, for each
-token: 6 FLOPs for each weight that the token meets, and attention, of which causal models need half of the matrix.
-Nothing is counted twice that is computed twice (recomputation), nor anything but matrix products. The sources:
+token: 6 FLOPs for each weight that the token meets, and attention; causal models need only half of its matrix.
+Recomputed products count once, and only matrix products count. The sources:
 
 - ``num_floating_point_operations`` in megatron/training/training.py of Megatron-LM, which counts causal attention since
   March 2025; ROCm's forks of that year still count the whole matrix, so that the TFLOP/s which they print are higher,
@@ -100,7 +100,7 @@ def parameters_of(shape: Architecture) -> int:
 
 
 def expert_parameters_of(shape: Architecture) -> int:
-    """Return how many of the parameters are those of experts, which expert parallelism divides."""
+    """Return how many parameters belong to experts, which expert parallelism divides."""
     if not shape.experts:
         return 0
     of_layer = shape.experts.count * shape.experts.feed_forward_size
@@ -123,7 +123,7 @@ def _attention_weights(shape: Architecture) -> int:
 
 
 def _feed_forward_weights(shape: Architecture, *, active: bool) -> int:
-    """Return the weights of the feed-forward parts of all layers, or those of them that one token meets."""
+    """Return the weights of the feed-forward parts of all layers, or only the weights that one token meets."""
     widths = shape.layers * shape.feed_forward_size
     if shape.experts:
         experts = shape.experts

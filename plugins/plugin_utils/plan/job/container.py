@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the container of a training may do and see, and what is wrong with it."""
+"""The permissions and mounts of a training's container, and checks of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ACCELERATORS = ("/dev/kfd", "/dev/nvidia", "/dev/neuron", "/dev/accel", "/dev/v
 _LEAST_SHARED_MEMORY = 64 * 1024**2
 _SIZE = re.compile("([0-9]+)([bkmg]?)", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
-# Folders of an image without which nothing starts in it.
+# Folders that an image needs to start anything.
 _OF_IMAGE = {
     "/",
     "/bin",
@@ -154,7 +154,7 @@ def container_options(name: str, shm_size: str, profile: str, *, multi_node: boo
 
 
 def note_profile(options: ContainerOptions, findings: Findings) -> None:
-    """Note what a training container may do on its node; nothing if there are no options to start it with."""
+    """Note the permissions of a training container on its node; nothing if it is started without options."""
     if not options:
         return
     if options["privileged"]:
@@ -208,7 +208,7 @@ def _gives_away(source: str) -> str | None:
 
 
 def check_environment(variables: Mapping[str, str], findings: Findings, path: str, instead: str = "") -> None:
-    """Report user variables that hold secrets, inject code into every program, break any script, or cannot be read.
+    """Report user variables that contain secrets, inject code into every program, break any script, or cannot be read.
 
     ``path`` is the key path of the variables, ``instead`` what to do instead of giving a secret.
     """

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environment variables of a training, and those of PyTorch's flight recorder.
+"""Environment variables of a training, and of PyTorch's flight recorder.
 
 The environment variables of libraries that a training uses: which there are, and which values they accept.
 
 ``environment_variables.json`` lists them by the library that reads them. The sources are NCCL's ``NCCL_PARAM`` and
-``ncclGetEnv`` (src of NCCL, June 2026) and the pages on its environment variables, the same of RCCL (October 2024) and
-its documentation, "ProcessGroupNCCL environment variables" and "Distributed communication" of PyTorch, "GPU memory
-allocation" of JAX, the pages on environment variables of ROCm, HIP and Transformer Engine, and what the configs of CVS
-and Primus set. Kinds are:
+``ncclGetEnv`` (src of NCCL, June 2026) and the pages on its environment variables, the same files and the documentation
+of RCCL (October 2024), "ProcessGroupNCCL environment variables" and "Distributed communication" of PyTorch, "GPU memory
+allocation" of JAX, the pages on environment variables of ROCm, HIP and Transformer Engine, and the variables in configs
+of CVS and Primus. Kinds are:
 
 - ``whole``, a whole number as C's strtoll with base 0 reads it, and ``between``, one within bounds,
 - ``fraction``, a number greater than 0 and at most 1,
 - ``switch``, a boolean,
-- ``words``, names in any case, several of them with commas, colons or semicolons between them, after ``^`` those that
-  are left out,
+- ``words``, names in any case, several of them with commas, colons or semicolons between them, after ``^`` the names to
+  leave out,
 - ``text``, anything.
 
 A library ignores a value that it cannot read, or takes it for 0, and at best says so in a log that nobody reads.
@@ -66,7 +66,7 @@ class WholeOfC(Kind):
         return number
 
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return text, as variables are."""
+        """Return the value as text, because variables are text."""
         return [{"type": "string"}]
 
 
@@ -166,7 +166,7 @@ def recording(given: Mapping[str, str], dumps: str = FILES) -> dict[str, str]:
 
 
 def without_recording(environment: Mapping[str, str], run_folder: str) -> dict[str, str]:
-    """Return the variables of a node without those of `recording`, which are of no use in another folder."""
+    """Return the variables of a node without the ones from `recording`, which are useless in another folder."""
     return {
         name: value
         for name, value in environment.items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which GPUs of a node a training sees, and whether they can do what it asks for.
+"""Which GPUs of a node a training sees, and whether they support its settings.
 
 How many GPUs of a node a trainer sees: it starts a rank on each, whatever the plan says.
 
-The variables are those of HIP ("GPU isolation techniques" in the ROCm documentation), which also reads CUDA's name.
+The variables are HIP's ("GPU isolation techniques" in the ROCm documentation); HIP also reads CUDA's name.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _NARROW = ("fp8", "fp4")
 
 
 def warn_of_gpu(job: Job, findings: Findings) -> None:
-    """Warn of a name that is no known accelerator, and of a precision that the accelerator does not have."""
+    """Warn of an unknown accelerator, and of a precision that the accelerator does not have."""
     gpu, precision = job.branch.gpu, number_format(job.parameters["precision"])
     known = accelerator_of(gpu)
     if gpu and known is None and gpu.casefold() not in _ANY:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job: what a trainer makes of a config, before it is placed on nodes.
+"""A job: a trainer's config, resolved, before it is placed on nodes.
 
-A workload on GKE: the ``xpk workload create`` command line with which Google's XPK starts a run.
+A workload on GKE: the ``xpk workload create`` command line that starts a run through Google's XPK.
 
 Source: the option parser of XPK 1.16 (xpk/parser/workload.py).
 """
@@ -78,21 +78,21 @@ SECRETS_FOLDER = "/dev/shm"
 class Job:
     """A resolved training job, before it is expanded per node.
 
-    ``{user-id}`` may stand in any of its texts; in those of ``environment`` and ``command`` stand ``{node-rank}`` and
-    ``{run-folder}`` as well. ``environment`` is what the training reads; with ``environment_as_arguments`` it is given
-    as KEY=VALUE arguments too. ``files`` are texts by the names under which they lie in the run's folder. ``script`` is
-    the file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
-    container. ``token_file`` is the path of the user's Hugging Face token, empty where the token comes along with the
-    run; ``token_variable`` a variable that the launch script fills with the token itself, for a trainer that reads
-    nothing else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``.
+    ``{user-id}`` may appear in any of its texts; ``environment`` and ``command`` may contain ``{node-rank}`` and
+    ``{run-folder}`` as well. ``environment`` has the training's variables; with ``environment_as_arguments`` they are
+    also given as KEY=VALUE arguments. ``files`` are texts by their file names in the run's folder. ``script`` is the
+    file of ``command`` that has to be in ``working_dir``, if any. ``mounts`` maps paths on the node to paths in the
+    container. ``token_file`` is the path of the user's Hugging Face token, empty if the run brings the token along;
+    ``token_variable`` a variable that the launch script fills with the token itself, for a trainer that reads nothing
+    else. The ``nnodes`` nodes of the job meet at ``master_address`` and ``master_port``.
     ``tokens_per_sequence_per_gpu`` (sequence length / devices of a job) is for trainers that print sequences/s.
-    ``dataset`` is what the launch script fetches before the training, if anything. ``architecture`` is the model's
-    shape, or in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
-    ``counts_routers`` tells whether the framework's own count of operations has the routers of experts in it.
-    ``gke`` are the options of the workload that XPK starts where no node of the inventory trains. ``checkpoints`` is
-    the folder from whose last checkpoint the same command goes on, empty where it begins with the first step.
-    ``keeping`` is what a rank keeps in its memory, if that is known. ``recorder`` are variables that have its
-    collectives recorded (`recorder`); they are never arguments.
+    ``dataset`` is fetched by the launch script before the training, if set. ``architecture`` is the model's shape, or
+    in words why it is not known; ``chips_per_gpu`` the part of an accelerator's chip that counts as a GPU;
+    ``counts_routers`` tells whether the framework's own count of operations includes the routers of experts. ``gke``
+    has the options of the workload that XPK starts if no node of the inventory trains. ``checkpoints`` is the folder
+    whose last checkpoint the same command resumes from, empty if it begins with the first step. ``keeping`` is the
+    content of a rank's memory, if known. ``recorder`` are variables that record its collectives (`recorder`); they are
+    never arguments.
     """
 
     branch: Branch
@@ -126,7 +126,7 @@ class Job:
     recorder: dict[str, str] = field(default_factory=dict)
 
     def for_node(self, node: Node, place: int, run_id: str, *, in_container: bool, image_archive: str) -> NodePlan:
-        """Return what one node will run. ``place`` is the node's position in rank order.
+        """Return one node's part of the plan. ``place`` is the node's position in rank order.
 
         In single-node mode every node is rank 0 of its own job.
         """
@@ -174,7 +174,7 @@ class Job:
         return t.cast("NodePlan", with_user(plan, node.user))
 
     def _secrets(self, folder: str) -> list[Secret]:
-        """Return the secrets by the paths of their files; the plan never holds a secret itself."""
+        """Return the secrets by the paths of their files; the plan never contains a secret itself."""
         if self.token_file is None:
             return []
         secret: Secret = {

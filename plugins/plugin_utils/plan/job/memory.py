@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How much of a GPU's memory a training takes.
 
-What remains of a layer's activations where some of them are computed again in the backward pass.
+The part of a layer's activations that stays in memory when the backward pass recomputes the rest.
 
-A part is 1 where all activations are kept, and 0 where only the layer's input is. For policies by name, it is what the
-saved products take of a layer with a gated feed-forward part and few key/value heads, such as Llama 3's.
+A part is 1 where all activations are kept, and 0 where only the layer's input is. For policies by name, it is the share
+of the saved products in a layer with a gated feed-forward part and few key/value heads, such as Llama 3's.
 
 How much memory a training takes on each accelerator: weights, gradients, optimizer, activations and logits.
 
-The activations of a layer are those that a backward pass needs, with attention that keeps no matrix of scores, as in
+The activations of a layer are the ones that a backward pass needs, with attention that keeps no matrix of scores, as in
 "Reducing Activation Recomputation in Large Transformer Models" (arXiv 2205.05198). docs/memory.md compares the
-estimates with what is published of trainings: they are 1 % higher to 33 % lower, as allocators, kernels and
-communication libraries take memory as well. So what is estimated to be too much is too much, and what is estimated to
-fit may not.
+estimates with published figures: they are 1 % higher to 33 % lower, because allocators, kernels and communication
+libraries take memory as well. So a training that is estimated not to fit does not fit, and one that is estimated to fit
+may not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .architecture import Architecture, expert_parameters_of, parameters_of
 from .peak_tflops import accelerator_of
 
 ALL, INPUT = 1.0, 0.0
-# Every second product, as selective activation checkpointing of operators keeps it.
+# Every second product: selective activation checkpointing of operators keeps it.
 SELECTIVE = 0.5
 
-# Of jax.checkpoint, by the products that get_remat_policy saves (layers/decoders.py of the trainer that names them).
-# The policy "none" saves nothing, as "full".
+# Policies of jax.checkpoint, by the products that get_remat_policy saves (layers/decoders.py of the trainer that
+# defines them). The policy "none" saves nothing, like "full".
 OF_POLICY = {
     "minimal": 0.68,
     **dict.fromkeys(("minimal_flash", "minimal_with_context"), 0.74),
@@ -67,7 +67,7 @@ _MEMORY_GIB = {
 _GIB = 1024.0**3
 # Each logit is kept in 16 bits, in 32 bits, and as a gradient.
 _LOGIT_BYTES = 10.0
-# An estimate that is so much above the memory does not fit: none is so much above what is published.
+# An estimate so much above the memory does not fit: no estimate is so much above a published figure.
 _CERTAIN = 1.1
 
 
@@ -106,7 +106,7 @@ def estimated(shape: Architecture, parameters: Parameters, keeping: Keeping, nar
     context = parameters.get("context_parallelism") or 1
     tokens = (parameters["micro_batch_size"] or 0) * (parameters["sequence_length"] or 0) / context
     states = _state_bytes(shape, keeping, parameters.get("expert_parallelism") or 1) / (tensor * pipeline)
-    # The first stage of a pipeline holds the micro batches of as many as there are stages.
+    # The first stage of a pipeline keeps as many micro batches as there are stages.
     layer, inputs = _layer_bytes(shape, narrow) / tensor, 2.0 * shape.hidden_size / tensor
     kept = shape.layers * (inputs + keeping.activations * (layer - inputs)) + (1 - keeping.activations) * layer
     logits = keeping.logit * shape.vocabulary_size / tensor if pipeline == 1 else 0.0
@@ -130,7 +130,7 @@ def _layer_bytes(shape: Architecture, narrow: bool) -> float:
     if shape.experts:
         forward = shape.experts.per_token * shape.experts.feed_forward_size + shape.experts.shared_size
     matrices = 2 if shape.gated else 1
-    # The inputs of both norms, those of the products, and what lies between them.
+    # The inputs of both norms and of the products, and the values between them.
     return 2 * 2.0 * hidden + attention + product * hidden + 2.0 * matrices * forward + product * forward
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The variables of a plan: what the user can set for a run in addition to the training config.
+"""The variables of a plan: the user's settings for a run in addition to the training config.
 
 Only the field of an option is written by hand: ``make generated`` generates the documentation of roles and modules, the
 role defaults and the surveys from it, and the action plugins use it by name.
@@ -74,7 +74,7 @@ class Selection(t.NamedTuple):
 class ConfigOptions(ConfigSection):
     """The variables for reading a training config, for a run or for existing logs.
 
-    Values may be strings, as extra variables and surveys give them.
+    Values may be strings, because extra variables and surveys give strings.
     """
 
     training_framework: str = key("Framework of the training config; auto detects it from the file.", default="auto")
@@ -251,13 +251,13 @@ class SlurmOptions(ConfigSection):
 
 
 class LaunchOptions(SlurmOptions, RunOptions):
-    """The plan variables that are not those of one trainer."""
+    """The plan variables that do not belong to one trainer."""
 
 
 PartT = t.TypeVar("PartT", bound=ConfigSection)
 
 
 def part_of(part: type[PartT], options: ConfigSection) -> PartT:
-    """Return those of the variables of a plan, already checked, that a room needs."""
+    """Return the plan variables, already checked, that a room needs."""
     named = {name: getattr(options, name) for name in part.model_fields}
     return t.cast("PartT", part.model_construct(**named))

@@ -4,8 +4,8 @@
 The sources are the makers' own: the data sheets of AMD Instinct MI210, MI250, MI250X, MI300X, MI325X, MI350X and MI355X
 (peak theoretical performance), of NVIDIA A100 80GB SXM, H100 SXM, H200 SXM and B200 (of HGX, a half of that with
 sparsity), the pages on Cloud TPU v4, v5e, v5p and v6e, and the architecture pages of Trainium and Trainium2 in the
-Neuron documentation. All are for one chip, of which a NeuronCore is a part; those of MI250 and MI250X are for one of
-the two dies, each of which counts as a GPU.
+Neuron documentation. All are for one chip (a NeuronCore is part of one); for MI250 and MI250X, for one of the two dies,
+because each die counts as a GPU.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Node:
     gpus: str = ""
 
     def names(self) -> set[str]:
-        """Return every name under which a master address may mean this node."""
+        """Return every name that a master address may use for this node."""
         return {_normal(self.name), _normal(self.address)}
 
 
@@ -250,7 +250,7 @@ def on_one_machine(nodes: Sequence[Node]) -> bool:
 
 
 def master_address(asked: str | None, nodes: Sequence[Node], key: str, findings: Findings) -> str:
-    """Return the rendezvous address of a multi-node run: that of rank 0.
+    """Return the rendezvous address of a multi-node run: rank 0's address.
 
     ``asked`` is the config's, under ``key``; ``auto`` or none means the address of rank 0. ``nodes`` are in rank order,
     at least one.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""RDMA devices and network cards of a job: their variables, and what is wrong with them."""
+"""RDMA devices and network cards of a job: their variables, and checks of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NicRule:
 
 # ABI: rdma-core, providers/*: match_min_abi_version to match_max_abi_version. Broadcom's own driver packages have
 # raised bnxt_re's to 6 and more. ionic's is 1 upstream and 4 in older packages, and images know the one or the other.
-# GID index: RoCE v1 and v2 of the link-local address come first, then those of IPv4; ionic has no RoCE v1.
+# GID index: RoCE v1 and v2 of the link-local address come first, then of IPv4; ionic has no RoCE v1.
 NIC_TYPES = {
     "thor2": NicRule("bnxt_re", "bnxt_re", "bnxt_re", image_kernel_abi=1, usual_gid_index=3),
     "ainic": NicRule("ionic_", "ionic", "ionic_rdma", image_kernel_abi=None, usual_gid_index=1),
@@ -99,7 +99,7 @@ class DeviceNames(t.NamedTuple):
     left_out: bool
 
     def match(self, device: str, name: str) -> bool:
-        """Return whether one of the names is that of a device."""
+        """Return whether one of the names is a device's."""
         return device == name if self.exact else device.startswith(name)
 
     def select(self, device: str) -> bool:
@@ -108,7 +108,7 @@ class DeviceNames(t.NamedTuple):
 
 
 def device_names(value: str | None) -> DeviceNames:
-    """Return what a value of ``NCCL_IB_HCA`` names."""
+    """Return the devices that a value of ``NCCL_IB_HCA`` selects."""
     text = value or ""
     named = [name.partition(":")[0] for name in text.lstrip("^=").split(",") if name]
     return DeviceNames(named, "=" in text[:2], "^" in text[:2])
@@ -147,7 +147,7 @@ def warn_of_rdma(job: Job, findings: Findings) -> None:
 
 
 def _warn_of_odd_one(names: Sequence[str], findings: Findings) -> None:
-    """Warn of one device whose name looks like a typo in that of its siblings."""
+    """Warn of one device whose name looks like a typo of its siblings' names."""
     families = [_NUMBER_AT_END.sub("", name) for name in names]
     usual = max(families, key=families.count)
     odd = [name for name, family in zip(names, families, strict=True) if family != usual]

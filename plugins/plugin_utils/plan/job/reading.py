@@ -70,7 +70,7 @@ class ConfigReading(t.Generic[ConfigT, OptionsT]):
 
 @dataclass(frozen=True)
 class OverridesReading(ConfigReading[ConfigT, OptionsT]):
-    """A file that names a config in Python; only the values that replace its own are known.
+    """A file that refers to a config in Python; only the values that replace its own are known.
 
     ``overrides`` are these values, each by its path.
     """

@@ -50,7 +50,7 @@ class Sizes:
 
     @property
     def model_parallelism(self) -> int | None:
-        """Return how many GPUs hold one replica of the model."""
+        """Return how many GPUs share one replica of the model."""
         if not self.tensor_parallelism or not self.pipeline_parallelism or not self.context_parallelism:
             return None
         return self.tensor_parallelism * self.pipeline_parallelism * self.context_parallelism
@@ -64,7 +64,7 @@ class Sizes:
 
     @property
     def sequences_at_once(self) -> int:
-        """Return what the global batch size must be a multiple of, as far as known."""
+        """Return the number that the global batch size must be a multiple of, as far as known."""
         return (self.micro_batch_size or 1) * (self.data_parallelism or 1)
 
     @property
@@ -187,7 +187,7 @@ REFERENCE_NODES = "reference_nodes"
 
 
 def scales_batch(scale: str | None, mode: str) -> bool:
-    """Return whether the batch is tuned for the config's number of nodes rather than that of the run."""
+    """Return whether the batch is tuned for the config's number of nodes rather than the run's."""
     return scale == REFERENCE_NODES and mode == "multi_node"
 
 
@@ -265,7 +265,7 @@ def warn_of_few_steps(steps: int | None, key: str, findings: Findings) -> None:
 
 
 def warn_of_short_sequences(length: int | None, key: str, findings: Findings) -> None:
-    """Warn of sequences that are shorter than what an accelerator's kernels work on at once."""
+    """Warn of sequences that are shorter than an accelerator's kernels process at once."""
     if length is None or length >= _SHORTEST:
         return
     findings.warn(

@@ -29,8 +29,8 @@ class Cell:
 def cell_names(names: Iterable[str], told: Iterable[t.Any]) -> list[str]:
     """Return unique names of cells for use in folder names.
 
-    One that is too long, that two have, or that a further attempt at another cell would have, ends with a digest of
-    what is ``told`` of the cell.
+    A name that is too long, that two cells share, or that a further attempt at another cell would get, ends with a
+    digest of the cell's ``told`` values.
     """
     plain = [re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-") for name in names]
     counts = Counter(plain)

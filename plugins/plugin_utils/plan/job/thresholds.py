@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The thresholds of a config as bounds, and those that no run can meet.
+"""The thresholds of a config as bounds, and the detection of bounds that no run can meet.
 
 Bounds: the expected performance of a run, as stored in the plan.
 
@@ -56,7 +56,7 @@ def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -
 
 
 def bound_in_words(bound: Bound | Mapping[str, t.Any]) -> str:
-    """Return what a bound wants, in short: ``TFLOP/s per GPU ≥ 300``, ``step time (p95) ≤ 500 ms``."""
+    """Return a bound in short words: ``TFLOP/s per GPU ≥ 300``, ``step time (p95) ≤ 500 ms``."""
     kind, statistic = bound["kind"], bound.get("statistic")
     name = name_of(bound["metric"]) + (f" ({statistic})" if statistic else "")
     sign = {"min": "≥ ", "max": "≤ ", "ratio": "≥ "}.get(kind, "")

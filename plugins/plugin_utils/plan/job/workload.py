@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job computes and sends: its model FLOPs, and the traffic of its gradients.
+"""The work of a job: its model FLOPs, and the traffic of its gradients.
 
 How many bytes a node of a job must send over the network at least, by the plan's parallelism.
 
 Data parallel replicas exchange their gradients in each step. For S bytes of gradients, no algorithm on n nodes lets a
 node send less than (n - 1) / n x S in the reduce-scatter alone, and a ring all-reduce sends twice that (Patarasu and
 Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69, 2009).
-Sharded optimizers (Megatron's distributed optimizer, FSDP) do the reduce-scatter too. What else is sent comes on top:
+Sharded optimizers (Megatron's distributed optimizer, FSDP) do the reduce-scatter too. All other traffic comes on top:
 parameters, activations between pipeline stages, tokens between experts.
 
-Which gradients a node holds follows from the order of Megatron-LM's ranks, tensor parallel ones innermost, pipeline
-stages outermost (megatron/core/parallel_state.py, order tp-cp-ep-dp-pp), which is also how MaxText lays out its axes.
+The gradients of a node follow from the order of Megatron-LM's ranks, tensor parallel ones innermost, pipeline stages
+outermost (megatron/core/parallel_state.py, order tp-cp-ep-dp-pp), which is also how MaxText lays out its axes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def least_bytes_sent(workload: Workload | None, parameters: Parameters, nodes: i
 
 
 def _gradient_bytes(workload: Workload | None, parameters: Parameters, nodes: int) -> float:
-    """Return what the reduce-scatter of a step sends from a node; 0 where that is not known to cross nodes."""
+    """Return the bytes that a step's reduce-scatter sends from a node; 0 if it is not known to cross nodes."""
     size = workload.get("parameters") if workload else None
     tensor, pipeline = parameters.get("tensor_parallelism"), parameters.get("pipeline_parallelism")
     of_node = parameters.get("gpus_per_node")
@@ -96,7 +96,7 @@ def named_precision(job: Job) -> str:
 
 
 def workload_of(job: Job) -> Workload:
-    """Return what one job computes; JSON.
+    """Return the workload of one job; JSON.
 
     ``precision`` (fp4, fp8, bf16, fp16, fp32, or the trainer's own name for another one), ``global_batch_size`` and
     ``micro_batch_size`` (sequences), ``sequence_length`` (tokens), ``tokens_per_step``, ``gpus`` (of one job),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The typed model of a file that names a recipe of Megatron Bridge.
+"""The typed model of a file that selects a recipe of Megatron Bridge.
 
 Source: scripts/training/run_recipe.py of NVIDIA-NeMo/Megatron-Bridge, August 2026.
 """

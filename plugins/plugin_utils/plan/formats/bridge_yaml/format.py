@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A recipe of Megatron Bridge by its name, with overrides, and a section ``trainops`` that says how to run it.
 
-Bridge's recipes are functions in Python, so no file of Bridge's own names one; this format has what its launcher
-scripts/training/run_recipe.py takes as arguments.
+Bridge's recipes are functions in Python, so Bridge has no file format that selects one; this format contains the
+arguments of its launcher scripts/training/run_recipe.py.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _RECIPE = re.compile(r"^recipe\s*:", re.MULTILINE)
 
 
 class BridgeYaml(Format["RecipeFile"]):
-    """The YAML that names a recipe."""
+    """The YAML that selects a recipe."""
 
     name = "bridge_yaml"
     title = "Megatron Bridge's YAML of a recipe"
     trainers = ("megatron_bridge",)
 
     def recognizes(self, text: str, source: str) -> bool:
-        """Return whether a training config names a recipe, at its top level."""
+        """Return whether a training config has the key of a recipe at its top level."""
         return source.casefold().endswith((".yaml", ".yml")) and bool(_RECIPE.search(text))
 
     def read(self, text: str, source: str, _trainer: str, findings: Findings) -> RecipeFile | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading a file that names a recipe of Megatron Bridge."""
+"""Reads a file that selects a recipe of Megatron Bridge."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _PATH = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 @dataclass(frozen=True)
 class RecipeFile:
-    """The values in a file, and those of ``training_overrides`` for Bridge, by path."""
+    """The values in a file, and the ``training_overrides`` for Bridge, by path."""
 
     values: Values
     arguments: Values
 
 
 def read_recipe(text: str, source: str, findings: Findings) -> RecipeFile | None:
-    """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` names the file."""
+    """Return the content of a file; None, and a fault, if it is not a YAML object. ``source`` is the file's name."""
     read = read_yaml(text, source, findings)
     # Bridge resolves ${…} itself: it knows more keys.
     return None if read is None else RecipeFile(as_json(OmegaConf.to_container(read.config)), {})
@@ -64,7 +64,7 @@ def _with_value(values: t.Any, path: list[str], value: t.Any) -> Values:
 
 
 def overrides_of(config: RecipeFile, findings: Findings) -> Values:
-    """Return the values that replace a recipe's, each by its path as it is written; report what is no path."""
+    """Return the values that replace a recipe's, each by its path as written; report invalid paths."""
     given = config.values.get(OVERRIDES)
     of_file = flattened(given, _PATH, findings, of_file=True, nested_lists=True) if isinstance(given, dict) else {}
     return {path: _typed(value) for path, value in {**of_file, **config.arguments}.items()}

@@ -30,7 +30,7 @@ class RecipeName(t.NamedTuple):
 
 
 def read_name(name: str) -> RecipeName:
-    """Return what the name of a recipe says."""
+    """Return the facts that a recipe's name contains."""
     if tuned := _TUNED.match(name):
         precision = _PRECISIONS.get(tuned["precision"], tuned["precision"])
         return RecipeName(tuned["model"], _TASKS[tuned["task"]], int(tuned["gpus"]), tuned["gpu"].upper(), precision)

@@ -46,7 +46,7 @@ def mode_of(data: Mapping[str, t.Any], asked: str | None, node_count: int) -> st
 
 
 def choose_branch(data: Mapping[str, t.Any], mode: str, asked: Selection, findings: Findings) -> Branch | None:
-    """Return the requested branch, or None with faults that list what the file offers.
+    """Return the requested branch, or None with faults that list the file's branches.
 
     Model and GPU need not be named if there is only one.
     """

@@ -34,11 +34,11 @@ def _as_it_is(
 class Dialect:
     """The files for one trainer.
 
-    ``name`` is that of their schema, ``trainer`` the trainer. ``telling`` matches keys that only these files have, in
-    their text, so that it works even if the JSON is broken. ``master_key`` is the key of ``config`` with the address at
-    which the nodes of a job meet. ``sections`` returns the models of the sections, loaded only on demand. ``of_cell``
-    returns the values of a sweep block's cell by training config key, ``handed`` a file as the trainer takes it, as
-    `Format.handed` does. A file is for no other trainer if its keys make that ``certain``.
+    ``name`` is the name of their schema, ``trainer`` the trainer. ``telling`` matches keys that only these files have,
+    in their text, so that it works even if the JSON is broken. ``master_key`` is the key of ``config`` with the address
+    at which the nodes of a job meet. ``sections`` returns the models of the sections, loaded only on demand.
+    ``of_cell`` returns the values of a sweep block's cell by training config key, ``handed`` a file in the form that
+    the trainer takes, like `Format.handed`. With ``certain``, a file's keys rule out every other trainer.
     """
 
     name: str

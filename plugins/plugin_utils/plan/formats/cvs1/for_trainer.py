@@ -20,7 +20,7 @@ from .run_table import MULTI_NODE_KEYS, WITHOUT_EFFECT, check_node_count
 class ForTrainer(t.NamedTuple):
     """The section ``config`` with its mode, and the branch with its typed parameters; both None if there is none.
 
-    ``faults`` counts what was reported before the branch.
+    ``faults`` counts the faults reported before the branch.
     """
 
     reading: CvsReading[t.Any, ConfigOptions]
@@ -37,7 +37,7 @@ def for_trainer(
     models: Sections,
     unused: Set[str],
 ) -> ForTrainer:
-    """Return the parts of a config for another trainer, and report what is wrong with either.
+    """Return the parts of a config for another trainer, and report every fault in them.
 
     ``unused`` are known keys that the trainer does not read, in addition to those that none reads.
     """

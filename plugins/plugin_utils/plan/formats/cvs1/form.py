@@ -29,15 +29,15 @@ def _of_inventory(_options: t.Any, _given: t.Any, inventory: Sequence[Node]) -> 
 
 @dataclass(frozen=True)
 class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
-    """What distinguishes the CVS configs of one framework, and how they become a job.
+    """The differences between CVS configs of one framework and of others, and how they become a job.
 
     ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` with the address
     at which the nodes of a job meet, and ``unused_keys`` the known keys that a run does not read. ``check_config``
     reports errors in ``config``, given model_params; ``job_of`` returns the job of a branch whose nodes meet at an
     address, or None if there is any fault. ``completed`` returns the whole file with the values that one of its keys
-    stands for, ``prepared`` the section ``config`` ready for typing. ``elsewhere`` says where keys belong that do not
-    belong in the branch, and ``hosts_of`` returns the nodes of the job: those of the inventory, or others that
-    ``config`` asks for.
+    implies, ``prepared`` the section ``config`` ready for typing. ``elsewhere`` says where keys belong that do not
+    belong in the branch, and ``hosts_of`` returns the nodes of the job: the inventory's, or others that ``config`` asks
+    for.
     """
 
     config: type[ConfigT]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a CVS config says about how to run, as the section ``trainops`` of another format."""
+"""A CVS config's instructions on how to run, as the section ``trainops`` of another format."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLACES = {
 
 
 def run_table(reading: CvsReading[t.Any, t.Any], variables: Mapping[str, str]) -> dict[str, t.Any]:
-    """Return the section, with variables that every node gets, and those of NCCL that the config has keys for."""
+    """Return the section, with the variables for every node, and NCCL's variables that have their own config keys."""
     config = reading.config
     container = config.container_config
     own = {**variables, **_of_nccl(reading)}
@@ -55,7 +55,7 @@ def run_table(reading: CvsReading[t.Any, t.Any], variables: Mapping[str, str]) -
 
 
 def check_node_count(reading: CvsReading[t.Any, t.Any], node_count: int, findings: Findings) -> None:
-    """Report a number of nodes that is not that of the run, if there are nodes."""
+    """Report a number of nodes that differs from the run's, if there are nodes."""
     nodes = reading.config.nnodes
     if (
         nodes

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cells in the sweep blocks of a CVS config.
 
-CVS names its cells: ``"sweep": {"combinations": {…}, "runs": […]}`` in one form, ``"sweeps": {…} or […], "runs": […]``
-in the other.
+CVS gives each cell a name: ``"sweep": {"combinations": {…}, "runs": […]}`` in one form, ``"sweeps": {…} or […], "runs":
+[…]`` in the other.
 """
 
 from __future__ import annotations

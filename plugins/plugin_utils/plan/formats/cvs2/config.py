@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A CVS config with ``schema_version`` 1, as cvs/lib/training and cvs/core/orchestrators of ROCm/cvs have it.
+"""A CVS config with ``schema_version`` 1; source: cvs/lib/training and cvs/core/orchestrators of ROCm/cvs.
 
-Values that move to a key of CVS's first format are checked there, so anything may stand for them here.
+Values that move to a key of CVS's first format are checked there, so any value is accepted for them here.
 """
 
 from __future__ import annotations

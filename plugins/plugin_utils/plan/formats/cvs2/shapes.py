@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where files with ``schema_version`` have the keys of CVS's first format, by what they are for."""
+"""Where files with ``schema_version`` have the keys of CVS's first format, by purpose."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_precision(given: t.Any, place: str, findings: Findings) -> Iterator[Mov
 
 
 def of_titans_model(name: str) -> dict[str, str]:
-    """Return what the name of a model says of a training with TorchTitan: llama3_1_8b ends with its size."""
+    """Return the facts that a model's name gives on a TorchTitan training: llama3_1_8b ends with its size."""
     name = canonical_model(name)
     tokenizer = {"tokenizer_path": TOKENIZERS[name]} if name in TOKENIZERS else {}
     return {"model_size": size_in(name), **tokenizer}
@@ -146,7 +146,7 @@ _MAXTEXT = Shape(
         "training.tokenizer.tokenizer_path": "branch.tokenizer_path",
         **CONTAINER,
     },
-    # CVS passes on what the variables say.
+    # CVS passes on the variables' values.
     unless={
         "training.jax_distributed.coordinator_port": "training.env_vars.JAX_COORDINATOR_PORT",
         **{

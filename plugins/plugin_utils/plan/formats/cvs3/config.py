@@ -2,8 +2,7 @@
 """The top of a CVS config with ``gpu_name`` and ``train_params``.
 
 Sources: cvs/input/config_file/training of ROCm/cvs at 25f1367e and e846de8d (2026), and its reference of the Megatron
-configuration files. The sections that hold the values of a training are checked where they become a config of CVS's
-first format.
+configuration files. The sections with a training's values are checked when they become a config of CVS's first format.
 """
 
 from __future__ import annotations

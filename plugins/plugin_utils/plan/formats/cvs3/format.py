@@ -34,7 +34,7 @@ class Cvs3(LaterFormat):
     sections = 'sections "paths", "train_params" and "container"'
 
     def recognizes(self, text: str, _source: str) -> bool:
-        """Return whether a file has the two keys that only such files have together, and those of a trainer."""
+        """Return whether a file has the two keys that only such files combine, and the keys of a trainer."""
         return bool(_GPU.search(text) and _PARAMETERS.search(text) and self.trainers_in(text))
 
     def trainers_in(self, text: str) -> Sequence[Choice]:

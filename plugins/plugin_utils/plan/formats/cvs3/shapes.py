@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where files with ``train_params`` have the keys of CVS's first format, by what they are for."""
+"""Where files with ``train_params`` have the keys of CVS's first format, by purpose."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def _mode(data: Mapping[str, t.Any], options: ConfigOptions, node_count: int) ->
 
 
 def _sizes_in(name: str) -> dict[str, str]:
-    """Return the sizes in the name of a cell, by what it calls them: ``MBS=1,GBS=64,PRECISION=FP8``."""
+    """Return the sizes in the name of a cell, by their names there: ``MBS=1,GBS=64,PRECISION=FP8``."""
     pairs = (part.strip().partition("=") for part in name.split(","))
     return {key.upper(): value for key, equals, value in pairs if equals}
 
 
 def _of_name(name: str, _data: t.Any) -> dict[str, t.Any]:
-    """Return the sizes in the name of a cell, as CVS sets them."""
+    """Return the sizes in the name of a cell, under the keys that CVS sets."""
     keys = {"MBS": "micro_batch_size", "GBS": "global_batch_size", "PRECISION": "precision"}
     return {keys[key]: value for key, value in _sizes_in(name).items() if key in keys}
 
 
 def _of_name_for_maxtext(name: str, data: t.Any) -> dict[str, t.Any]:
-    """Return MaxText's keys for the sizes in the name of a cell, as CVS sets them."""
+    """Return the sizes in the name of a cell, under the keys of MaxText that CVS sets."""
     keys = {"BS": "per_device_batch_size", "SL": "max_target_length", "PRECISION": "quantization"}
     values = {keys[key]: value for key, value in _sizes_in(name).items() if key in keys}
     if "quantization" in values:

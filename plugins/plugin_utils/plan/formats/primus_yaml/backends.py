@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The backends of Primus that are planned, and in which grammar each writes its log."""
+"""The backends of Primus that can be planned, and the grammar of each one's log."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Module(ConfigSection):
 
 
 class Modules(ConfigSection):
-    """The modules of an experiment, of which one is run."""
+    """The modules of an experiment; exactly one is run."""
 
     pre_trainer: Module | None = optional("Pre-training; goes before post_trainer.")
     post_trainer: Module | None = optional("Fine-tuning.")

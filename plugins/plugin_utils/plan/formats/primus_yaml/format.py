@@ -33,7 +33,7 @@ class PrimusYaml(Format["PrimusFile"]):
         return is_yaml and (len(sections) > 2 or ("modules" in sections and bool(_MODULE.search(text))))
 
     def read(self, text: str, source: str, _trainer: str, findings: Findings) -> PrimusFile | None:
-        """Return the experiment in a file with what it extends, or None after reporting its faults."""
+        """Return the experiment in a file with the files that it extends, or None after reporting its faults."""
         from .reading import read_experiment  # noqa: PLC0415
 
         return read_experiment(text, source, findings)

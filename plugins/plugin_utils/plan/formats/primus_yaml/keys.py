@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading the keys of a backend: those of an experiment's module, of which a plan needs only a few."""
+"""Reads the few keys of an experiment's module that a plan needs, by backend."""
 
 from __future__ import annotations
 

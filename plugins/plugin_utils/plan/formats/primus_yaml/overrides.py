@@ -48,7 +48,7 @@ def _nested(path: str, value: t.Any) -> Values:
 
 
 def overrides_of(module: Mapping[str, t.Any], arguments: Mapping[str, t.Any]) -> Values:
-    """Return what an experiment says of a module: its overrides, and the arguments in place of them."""
+    """Return an experiment's overrides of a module, with the arguments that replace them."""
     given = module.get("overrides")
     result: Values = given if isinstance(given, dict) else {}
     for key, value in arguments.items():

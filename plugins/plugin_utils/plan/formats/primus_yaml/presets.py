@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The presets that an experiment of Primus names, where a checkout of Primus has them.
+"""The presets that an experiment of Primus uses, read from a checkout of Primus.
 
-Source: primus/core/config/preset_loader.py and primus/core/launcher/parser.py of AMD-AGI/Primus: the preset of the
-module wins over that of the model, and the experiment over both.
+Source: primus/core/config/preset_loader.py and primus/core/launcher/parser.py of AMD-AGI/Primus: the module's preset
+wins over the model's, and the experiment over both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .reading import PrimusFile, Values, extended, load, merged
 from .variables import resolved
 
 _CONFIGS = "primus/configs"
-# The folder of a preset in a checkout, by the key that names it; the later ones win.
+# The folder of a preset in a checkout, by the preset's key; later ones win.
 _FOLDERS = {"model": "models", "config": "modules"}
 
 
@@ -33,7 +33,7 @@ def checkout_of(config: PrimusFile, named: str) -> str:
 def presets_of(
     config: PrimusFile, module: Mapping[str, t.Any], checkout: str, variables: Mapping[str, str], findings: Findings
 ) -> Values:
-    """Return what the presets of a module say; warn of one that cannot be read."""
+    """Return the values in a module's presets; warn of a preset that cannot be read."""
     result: Values = {}
     for key, folder in _FOLDERS.items():
         name = module.get(key)

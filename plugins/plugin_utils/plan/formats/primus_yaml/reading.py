@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading an experiment file of Primus as Primus does, so that both see the same values.
+"""Reads an experiment file of Primus like Primus, so that both see the same values.
 
 Source: primus/core/config/yaml_loader.py of AMD-AGI/Primus: PyYAML's safe loader, ``${NAME}`` and ``${NAME:default}``
-from the environment, and files named in ``extends``, of which the later ones win, and the file itself over them.
+from the environment, and the files in ``extends``: later ones win, and the file itself over all of them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _DEEPEST_EXTENDS = 10
 class PrimusFile:
     """An experiment: the ``text`` that is staged, its ``values`` with variables unresolved, and the ``source``.
 
-    ``arguments`` are values by key of the backend, dots between parts, that replace those of the module ``module``.
-    ``in_image`` is the path of an experiment that the image has, in Primus' folder; not all of its values are known.
-    ``mode`` is that of a run that asks for none.
+    ``arguments`` are values by key of the backend, dots between parts, that replace values of the module ``module``.
+    ``in_image`` is the path of an experiment in the image, in Primus' folder; not all of its values are known. ``mode``
+    applies if a run does not set one.
     """
 
     text: str
@@ -46,7 +46,7 @@ class PrimusFile:
 
 
 def read_experiment(text: str, source: str, findings: Findings) -> PrimusFile | None:
-    """Return the experiment in a text; None, and a fault, if it is none. ``source`` names the file."""
+    """Return the experiment in a text; None, and a fault, if it is none. ``source`` is the file's name."""
     own = _loaded(text, source, findings)
     if own is None:
         return None
@@ -82,7 +82,7 @@ def merged(base: Values, over: Values) -> Values:
 
 
 def extended(values: Values, path: str, findings: Findings, depth: int = 0) -> Values | None:
-    """Return the values of a file with those of the files that it extends, or None after reporting a fault."""
+    """Return the values of a file and of the files that it extends, or None after reporting a fault."""
     if "extends" not in values:
         return values
     given = values["extends"]

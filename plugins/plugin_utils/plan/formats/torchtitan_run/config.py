@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The typed model of a file that names a config of TorchTitan since 0.3, which are functions in Python."""
+"""The typed model of a file that selects a config of TorchTitan 0.3 or later, where configs are Python functions."""
 
 from __future__ import annotations
 

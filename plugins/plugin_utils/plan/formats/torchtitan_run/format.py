@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file that names a config of TorchTitan since 0.3, and in a section ``trainops`` how to run it."""
+"""A file that selects a config of TorchTitan 0.3 or later; its section ``trainops`` says how to run it."""
 
 from __future__ import annotations
 

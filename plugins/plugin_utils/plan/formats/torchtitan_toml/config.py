@@ -33,7 +33,7 @@ class JobTable(ConfigSection):
 
 @with_keys(KEYS["metrics"], strict=True)
 class MetricsTable(ConfigSection):
-    """The table ``metrics``: what is reported."""
+    """The table ``metrics``: the reported metrics."""
 
     log_freq: Count = key("Every how many steps a line is printed.", default=10, unit="steps")
 
@@ -97,7 +97,7 @@ class CheckpointTable(ConfigSection):
 
 @with_keys(KEYS["activation_checkpoint"], strict=True)
 class ActivationCheckpointTable(ConfigSection):
-    """The table ``activation_checkpoint``: what is recomputed."""
+    """The table ``activation_checkpoint``: the recomputed activations."""
 
     mode: t.Annotated[str, OneOf(("selective", "full", "memory_budget", "none"), strict=True)] = key(
         "Which activations are recomputed.", default="selective"

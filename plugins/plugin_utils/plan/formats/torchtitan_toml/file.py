@@ -12,7 +12,7 @@ from ...config.toml_config import TomlConfig
 class TitanFile(TomlConfig):
     """TorchTitan's TOML with its table ``trainops``.
 
-    ``mode`` is that of a run that asks for none; ``model`` is what the file that it was made from calls its model.
+    ``mode`` applies if a run does not set one; ``model`` is the model's name in the file that it was made from.
     """
 
     mode: str = "multi_node"

@@ -18,7 +18,7 @@ def _sections() -> Sections:
 
 
 def _of_cell(values: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return the values of a cell, some of which may be under ``maxtext_overrides``."""
+    """Return the values of a cell; some may be under ``maxtext_overrides``."""
     inner = values.get("maxtext_overrides")
     named = {**values, **(inner if isinstance(inner, dict) else {})}
     return {key: value for key, value in named.items() if key != "maxtext_overrides"}

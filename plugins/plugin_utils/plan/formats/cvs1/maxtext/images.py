@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Images with MaxText: where the trainer is in them, by the generation or the version in the tag.
 
-Sources: the folders of ROCm's images as CVS looks for them (cvs/lib/jax_training_lib.py) and names them in its later
-configs (``__maxtext_version<=26.3__train_script``), and the packages of MaxText on PyPI.
+Sources: the folders of ROCm's images where CVS looks (cvs/lib/jax_training_lib.py) and that its later configs give
+(``__maxtext_version<=26.3__train_script``), and the packages of MaxText on PyPI.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 
 ROOT = "/workspace/maxtext"
-# The training script, up to which generation (year and month of ROCm's release).
+# The training script, and the last generation with it (year and month of ROCm's release).
 _ENTRY_POINTS = {
     (25, 5): "MaxText/train.py",
     (26, 3): "src/MaxText/train.py",
 }
 _NEWEST = "src/maxtext/trainers/pre_train/train.py"
-# The module, up to which version of PyPI's package; it needs no checkout.
+# The module, and the last version of PyPI's package with it; it needs no checkout.
 _MODULES = {(0, 1): "MaxText.train"}
 MODULE = "maxtext.trainers.pre_train.train"
 ENTRY_POINTS = (*_ENTRY_POINTS.values(), _NEWEST, *_MODULES.values(), MODULE)
@@ -51,7 +51,8 @@ def entry_point_of(image: str | None) -> str | None:
 def has_heartbeat_key(image: str | None) -> bool | None:
     """Return whether an image's MaxText has jax_distributed_heartbeat_timeout_seconds, or None if that is unknown.
 
-    AMD's has it, as its configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025 do not.
+    AMD's images have it, as AMD's configs and runs with maxtext-v26.2 show; PyPI's up to 0.2.5 and AMD's of spring 2025
+    do not.
     """
     generation = generation_of(image)
     if generation is None or _LAST_WITHOUT_HEARTBEAT < generation < _FIRST_WITH_HEARTBEAT:

@@ -26,7 +26,7 @@ ELSEWHERE = {
 }
 _SET_BY_PLAN = {"base_config"}
 _OLDEST = "rocm-25.5"
-# The last generation of ROCm's images whose MaxText is the oldest one, and the first one whose layout is that of 0.2.0.
+# The last generation of ROCm's images whose MaxText is the oldest one, and the first one with the layout of 0.2.0.
 _LAST_OLD, _FIRST_NEW = (25, 5), (26, 4)
 _MEANINGS = {
     "data": "Replicas of the model",

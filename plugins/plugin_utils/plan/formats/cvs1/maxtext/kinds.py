@@ -28,7 +28,7 @@ def real(minimum: float = -math.inf) -> Real:
 
 @dataclass(frozen=True)
 class MeshAxis(Kind):
-    """The size of an axis of the device mesh: 1 or more, or -1 for what the other axes leave."""
+    """The size of an axis of the device mesh: 1 or more, or -1 for the devices that the other axes leave."""
 
     def __str__(self) -> str:
         return "a whole number of 1 or more, or -1 to fill in what the other axes leave"

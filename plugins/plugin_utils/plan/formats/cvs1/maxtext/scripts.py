@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What MaxText's high-performance scripts train, each by its path below src/maxtext/configs.
+"""The settings of MaxText's high-performance scripts, each by its path below src/maxtext/configs.
 
-``scripts.json`` has the keys that a script passes to MaxText, those of the file that it names among them, but nothing
-about where its output goes, what it profiles, and the tokenizer, as all of them train on synthetic data. The flags of
-the same scripts are in `xla_flag_sets`.
-Source: src/maxtext/configs/{tpu,gpu,experimental}/**.sh of AI-Hypercomputer/maxtext, August 2026.
+``scripts.json`` has the keys that a script passes to MaxText, including the keys of its config file. It leaves out
+output paths, profiling and the tokenizer, because all scripts train on synthetic data. The flags of the same scripts
+are in `xla_flag_sets`. Source: src/maxtext/configs/{tpu,gpu,experimental}/**.sh of AI-Hypercomputer/maxtext, August
+2026.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _OF_CONFIG = {"steps": "training_steps", "enable_checkpointing": "enable_checkpo
 
 
 def script_in(data: _Values) -> str | None:
-    """Return the script that a config names, if there is one of that name."""
+    """Return the script that a config asks for, if it exists."""
     named = _named(data)
     return named if isinstance(named, str) and named in SCRIPTS else None
 
 
 def names_wrong_script(data: _Values) -> bool:
-    """Return whether a config names a script, and there is none of that name."""
+    """Return whether a config asks for a script that does not exist."""
     return _named(data) is not None and script_in(data) is None
 
 
@@ -38,7 +38,7 @@ def _named(data: _Values) -> t.Any:
 
 
 def completed(data: _Values) -> _Values:
-    """Return a config, the sections untyped, with what its script sets where it sets nothing itself."""
+    """Return a config, the sections untyped, with its script's values for keys that it does not set itself."""
     name = script_in(data)
     if name is None:
         return data
@@ -62,6 +62,6 @@ def _with_keys(part: t.Any, keys: _Values, depth: int) -> t.Any:
 
 
 def added_by_script(data: _Values, branch: _Values) -> dict[str, t.Any]:
-    """Return what the script sets of a branch, by key; ``branch`` is as `completed` returns it."""
+    """Return the values of a branch that come from the script, by key; ``branch`` is as `completed` returns it."""
     keys = SCRIPTS.get(script_in(data) or "", {})
     return {key: value for key, value in keys.items() if key not in _OF_CONFIG and branch.get(key) == value}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flags of MaxText's high-performance scripts, each set by the path of its script below src/maxtext/configs.
+"""The flag sets of MaxText's high-performance scripts, each by its script's path below src/maxtext/configs.
 
-Sets are whole but for ``xla_dump_to``, whose value is a folder of the script's. Where a script names a flag twice the
-last value counts, as it does for XLA. From August 2026 on the scripts for GPUs have ``xla_gpu_pipeline_*=on`` in place
-of ``xla_gpu_enable_pipelined_*=true``, which no JAX up to 0.10.2 knows; here stands what they know.
+Sets are complete except for ``xla_dump_to``, whose value is a folder of the script's. If a script gives a flag twice,
+the last value counts, like in XLA. From August 2026 on the scripts for GPUs have ``xla_gpu_pipeline_*=on`` in place of
+``xla_gpu_enable_pipelined_*=true``, which no JAX up to 0.10.2 knows; this file has the flags that they know.
 """
 
 from __future__ import annotations

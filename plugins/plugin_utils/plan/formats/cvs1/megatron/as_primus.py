@@ -45,7 +45,7 @@ _Reading = CvsReading[MegatronConfig, ConfigOptions]
 def as_primus(
     data: Mapping[str, t.Any], options: ConfigOptions, node_count: int, findings: Findings
 ) -> tuple[PrimusFile | None, Findings]:
-    """Return an experiment of Primus, or None if its branch has faults; and findings that name the keys of CVS."""
+    """Return an experiment of Primus, or None if its branch has faults; and findings that use the keys of CVS."""
     reading, branch, parameters, faults = for_trainer(data, options, node_count, findings, _MODELS, _UNUSED)
     config = reading.config
     _check_data(reading)
@@ -137,7 +137,7 @@ def _arguments(config: MegatronConfig, parameters: MegatronModelParameters) -> d
 
 
 def _experiment(model: str, precision: Mapping[str, str], run: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return what is known of an experiment of the image."""
+    """Return the known values of an experiment in the image."""
     return {
         **{name: name for name in ("work_group", "user_name", "exp_name")},
         "workspace": "./output",

@@ -4,8 +4,8 @@
 Sources: examples/llama/prepare_dataset.sh as stored for ROCmSoftwarePlatform/Megatron-LM at 5310851c (2025) reads
 DATASET, DATA_DIR and TOKENIZER_MODEL, and hands ``--output-prefix $DATA_DIR/data`` to tools/preprocess_data.py, which
 (ROCm/Megatron-LM at 2c665460) adds ``_text_document`` for the key ``text`` of whole documents. At f5fbfc72 (2024) the
-script reads DATASET alone and writes below its own ``tmp``; the launch then finds no result and says so.
-DeepSeek's files are those of AMD's guide "Training a model with Megatron-LM for ROCm" (v25.4); the prefix is that of
+script reads DATASET alone and writes below its own ``tmp``; the launch then finds no result and says so. DeepSeek's
+files come from AMD's guide "Training a model with Megatron-LM for ROCm" (v25.4), the prefix from
 examples/deepseek_v2/train_deepseekv2.sh (ROCm/Megatron-LM at 02b8aa76).
 """
 
@@ -53,7 +53,7 @@ class DatasetSource(ConfigSection):
 
 
 def fetched_dataset(source: DatasetSource, tokenizer: str | None) -> contracts.Dataset | None:
-    """Return what the launch script fetches, or None.
+    """Return the dataset that the launch script fetches, or None.
 
     ``name``; ``folder``; ``prefix``, the path of the result without .bin and .idx; ``script``, relative to
     megatron_root, with its ``tokenizer``; or ``urls`` instead.

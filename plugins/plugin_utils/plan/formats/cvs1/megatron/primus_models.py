@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..branch import canonical_gpu, canonical_model
 
 GPUS = {"mi300": "MI300X", "mi325": "MI325X", "mi350": "MI355X", "mi355": "MI355X"}
-# The name of the precision in that of the file, and what the file says for it.
+# The precision's name in the file's name, and its value inside the file.
 PRECISIONS: dict[str, dict[str, str]] = {
     "BF16": {},
     "FP8": {"fp8": "hybrid"},
@@ -46,5 +46,5 @@ def gpu_in_primus(name: str) -> str | None:
 
 
 def precisions_of(model: str, gpu: str) -> tuple[str, ...]:
-    """Return the precisions that there are experiments in, for a model and a GPU as Primus names them."""
+    """Return the precisions of the existing experiments, for a model and a GPU by Primus' names."""
     return tuple(PRECISIONS) if (model, gpu) == _IN_MX else ("BF16", "FP8")

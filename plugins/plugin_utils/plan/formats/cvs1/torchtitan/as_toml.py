@@ -74,7 +74,7 @@ _Reading = CvsReading[TitanConfig, ConfigOptions]
 def as_toml(
     data: Mapping[str, t.Any], options: ConfigOptions, node_count: int, findings: Findings
 ) -> tuple[TitanFile | None, Findings]:
-    """Return the config as TorchTitan's, or None if its branch has faults; and findings that name the keys of CVS."""
+    """Return the config as TorchTitan's, or None if its branch has faults; and findings that use the keys of CVS."""
     unused = {"data_cache_dir"}
     if not options.is_judged:
         unused.update(TitanResults.model_fields)

@@ -66,7 +66,7 @@ class TitanConfig(ConfigSection):
 
 
 class TitanResults(ExpectedResults):
-    """Thresholds of the verdict, with the name that CVS has for TorchTitan's rate."""
+    """Thresholds of the verdict, with CVS's name for TorchTitan's rate."""
 
     tokens_per_sec: Number | None = optional("The same as tokens_per_gpu.", unit="tokens/s per GPU")
 

@@ -22,7 +22,7 @@ FLAVORS = {
     "qwen3": ("0.6B", "1.7B", "4B", "8B", "14B", "32B", "30B-A3B", "235B-A22B"),
     "deepseek_v3": ("16B", "236B", "671B"),
 }
-# CVS fetches these tokenizers where its config names none.
+# CVS fetches these tokenizers if its config sets none.
 TOKENIZERS = {
     "llama3_1_8b": "meta-llama/Llama-3.1-8B",
     "llama3_1_70b": "meta-llama/Llama-3.1-70B",
