@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one reader of what ssh says about a node that it does not reach: it returns the code of the cause.
+"""The only reader of ssh's messages about a node that it cannot reach: it returns the code of the cause.
 
-The texts are those of OpenSSH (sshconnect.c, sshconnect2.c, kex.c, packet.c), of getaddrinfo and of connect (errno).
-What each cause means and what to do about it stands in `text.problems`.
+The texts come from OpenSSH (sshconnect.c, sshconnect2.c, kex.c, packet.c), getaddrinfo and connect (errno).
+`text.problems` explains each cause and its remedy.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan: from a training config, the variables of a run and its hosts to what every node runs."""
+"""The plan: from a training config, the variables of a run and its hosts to the command of every node."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a run as plain data; its ``nodes`` are empty exactly if it has a fault, or ``gke``.
 
-    ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options``
-    are the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` starts the run_id if none is
-    set. ``thresholds`` is the file that the option training_thresholds names.
+    ``text`` is the training config, ``source`` its file name, ``unreadable`` why it could not be read. ``options`` are
+    the fields of `PlanOptions`, ``nodes`` the hosts in inventory order. ``now`` starts the run_id if none is set.
+    ``thresholds`` is the file given in the option training_thresholds.
 
-    The plan holds ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
-    ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
-    ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
-    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``expected``,
-    ``target_loss`` (where there is one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and
-    ``nodes``. ``chosen`` says which format, trainer and grammar of the log it is, and why. Where the grammar is not
-    that of the framework, as in a rehearsal, ``log_grammar`` names it. It never holds a secret.
+    The plan has ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``, ``keep`` and
+    ``checkpoints`` (the folder from which the same command goes on), where there are any, ``parameters``,
+    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
+    `job/workload`), ``gke`` (on GKE: see `job/job`), ``expected``, ``target_loss`` (where there is one to reach),
+    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. ``chosen`` has the format, the trainer and the
+    grammar of the log, each with the reason. ``log_grammar`` is set only if the grammar is not the framework's own, as
+    in a rehearsal. The plan never contains a secret.
     """
     findings = Findings()
     settings = typed_options(options, findings)
@@ -113,7 +113,7 @@ def _engine(asked: str, settings: LaunchOptions, findings: Findings) -> str:
 
 
 def _settled(job: Job, settings: LaunchOptions, findings: Findings) -> Job:
-    """Return a job with what the options of every trainer say, and note what its nodes cannot do."""
+    """Return a job with the common options applied, and note what its nodes cannot do."""
     if settings.training_image:
         job = _with_image(job, settings, findings)
     if settings.training_hf_token_file:
@@ -127,7 +127,7 @@ def _settled(job: Job, settings: LaunchOptions, findings: Findings) -> Job:
 
 
 def _warn_of_machines(job: Job, findings: Findings) -> None:
-    """Warn of what the accelerators and network cards that a job names do not have."""
+    """Warn of features that a job uses and its accelerators or network cards do not have."""
     warn_of_gpu(job, findings)
     warn_of_rdma(job, findings)
     size = (job.architecture, job.parameters, job.keeping)
@@ -135,7 +135,7 @@ def _warn_of_machines(job: Job, findings: Findings) -> None:
 
 
 def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
-    """Return a job whose config names no image with that of the option."""
+    """Return a job with the option's image if its config sets none."""
     named = job.image or settings.training_image
     if named != settings.training_image:
         message = f"training_image has no effect: the training config names {named}."
@@ -161,7 +161,7 @@ def _expected(
     settings: RunOptions,
     findings: Findings,
 ) -> list[Bound]:
-    """Return the bounds of a run: those of the config, or of the thresholds file instead.
+    """Return the bounds of a run, from the thresholds file if there is one, or else from the config.
 
     A run without bounds is only recorded, with a warning unless that was requested.
     """
@@ -188,7 +188,7 @@ def _expected(
 def _own_thresholds(
     own: OwnThresholds, file: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> OwnThresholds:
-    """Apply what a config says about its thresholds, ``file`` being theirs unless another one is named."""
+    """Apply a config's settings for thresholds; ``file`` is their file unless the config gives another one."""
     if not own.enforced and not settings.training_record_only:
         settings.training_record_only = True
         findings.note("The run is only recorded, as the config does not enforce its thresholds.")
@@ -198,7 +198,7 @@ def _own_thresholds(
 
 
 def thresholds_of_config(text: str, source: str, options: Mapping[str, t.Any]) -> str:
-    """Return the path of the thresholds file that a training config names, or nothing if it names none."""
+    """Return the path of the thresholds file that a training config gives, or nothing if it gives none."""
     settings = typed_options(options, Findings())
     text = "" if too_long(text) else text
     way = way_for(settings, text, source, Findings())
@@ -226,7 +226,7 @@ def _overridden(
 
 
 def _with_choices(plan: Plan, way: Way, grammar: Choice) -> Plan:
-    """Return a plan with what was chosen for it, and the grammar of its log unless that is the framework's own."""
+    """Return a plan with its choices, and the grammar of its log unless that is the framework's own."""
     plan = {**plan, "chosen": way.chosen(grammar)}
     if grammar.name != plan["framework"]:
         plan["log_grammar"] = grammar.name

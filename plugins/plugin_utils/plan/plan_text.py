@@ -41,7 +41,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def plan_in_short(plan: Plan) -> str:
-    """Return a plan without faults as what one checks before a run: what is trained on what, and the warnings."""
+    """Return a plan without faults as text to check before a run: the training, its nodes, and the warnings."""
     blocks = [_rows_of(_settings(plan))]
     if plan["warnings"]:
         blocks.append(findings_text(f"{counted(len(plan['warnings']), 'warning')}:", plan["warnings"]))
@@ -55,7 +55,7 @@ def _where(plan: Plan) -> list[str]:
 
 
 def _dry_run(plan: Plan) -> list[str]:
-    """Return how to see on a node what the trainer would start, if it can show that without training."""
+    """Return the command that shows on a node what the trainer would start, if it can show that without training."""
     chosen = plan.get("chosen")
     command = TRAINERS[chosen["trainer"]["name"]].dry_run(plan) if chosen else ""
     if not command:
@@ -135,7 +135,7 @@ def _settings(plan: Plan) -> dict[str, t.Any]:
 
 
 def _known(parameters: t.Mapping[str, t.Any], between: str, *names: str) -> str:
-    """Return sizes with their names; what a trainer takes from a file of its own is not known here."""
+    """Return sizes with their names; values from a trainer's own files are not known here."""
     words = {name: name.removesuffix("_parallelism").replace("_", " ") for name in names}
     known = [f"{words[name]} {parameters[name]}" for name in names if parameters[name] is not None]
     return between.join(known) or "as the trainer's own files say"

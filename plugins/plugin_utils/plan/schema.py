@@ -26,7 +26,7 @@ _TO_FILL_IN: Schema = {"type": "string", "pattern": PLACEHOLDER_PATTERN}
 
 
 def schema_names() -> list[str]:
-    """Return the names of all schemas: what the training configs of each are for."""
+    """Return the names of all schemas: the trainer that each one's training configs are for."""
     return [name for known in FORMATS.values() for name in known.models()]
 
 

@@ -22,7 +22,7 @@ MATRIX = "training_matrix"
 
 
 def cells_of(matrix: t.Any, format_: Format[ConfigT], config: ConfigT, findings: Findings) -> list[Cell]:
-    """Return the cells of a matrix, or, without one, those of the config, and report errors."""
+    """Return the cells of a matrix, or, without one, the config's cells, and report errors."""
     if matrix:
         return _of_matrix(matrix, findings)
     described = format_.sweep_cells(config, findings)

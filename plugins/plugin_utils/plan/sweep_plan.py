@@ -49,9 +49,9 @@ def plan_sweep(
     """Return the cells of a sweep with their plans, and the findings of all of them.
 
     ``make`` plans the run of a cell: `make_plan`, or another function with its arguments, which come first here.
-    ``matrix`` is that of `sweep.cells_of`, ``run_id_of`` names the run of a cell by the cell's name. The answer has
-    ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults`` and ``warnings``: findings with ``cells``,
-    the names of the cells that have them.
+    ``matrix`` is as for `sweep.cells_of`, ``run_id_of`` returns the run_id of a cell, given the cell's name. The answer
+    has ``cells``, each with ``name``, ``values`` and ``plan``, and ``faults`` and ``warnings``: findings with
+    ``cells``, the names of the cells that have them.
     """
     findings = Findings()
     unreadable = unreadable or too_long(text)

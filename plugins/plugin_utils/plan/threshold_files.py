@@ -71,9 +71,9 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
     """Return the bounds of the cell that matches the run; report every fault with the file's name.
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
-    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``; and
-    ``scaling_baseline``, that of the config, for a file without one, and ``target_loss``, the loss to reach. It is a
-    fault if no cell matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
+    ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``; and ``scaling_baseline``,
+    the config's baseline, for a file without one, and ``target_loss``, the loss to reach. It is a fault if no cell
+    matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -127,7 +127,7 @@ def warn_of_other_names(source: str, framework: str, branch: Branch, findings: F
 def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     """Return the cells of a file by name; bounds outside any cell form one without a name.
 
-    Blocks without a single bound, none of which is named by sizes, are those of another tool.
+    If no block has a bound or a name made of sizes, the blocks belong to another tool.
     """
     named = {key: value for key, value in data.items() if isinstance(value, dict) and key != BASELINE}
     if named and all("kind" in value for value in named.values()):
@@ -262,7 +262,7 @@ def _efficiency(kind: str, spec: Mapping[str, t.Any], facts: Mapping[str, t.Any]
 
 
 def _complete(bound: Bound, spec: Mapping[str, t.Any], factor: float, facts: Mapping[str, t.Any]) -> None:
-    """Add what a kind needs in addition to the value; ``factor`` is that of the metric."""
+    """Add the entries that a kind needs in addition to the value; ``factor`` is the metric's."""
     if bound["kind"] == "within":
         tolerance = _number(spec.get("tolerance_pct"))
         if tolerance is None or tolerance < 0:

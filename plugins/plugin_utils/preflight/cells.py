@@ -2,9 +2,9 @@
 """The cells of the preflight table.
 
 A *row* is one check of one node: ``node``, ``check``, ``status``, and the finding with its ``code``, ``case`` and
-``values``. `text.preflight` puts that into words: ``found`` is what the node has, and if the status is red, ``reason``
-is why the training would suffer, and ``command`` what fixes it, or what a person must do. A grey row could not be
-judged, or does not apply; ``found`` says why.
+``values``. `text.preflight` puts that into words: ``found`` describes the node; if the status is red, ``reason`` is why
+the training would suffer, and ``command`` the fix, or the task for a person. A grey row could not be judged, or does
+not apply; ``found`` says why.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def problems_of_red(rows: Iterable[PreflightRow]) -> dict[str, Problem]:
 
 
 def green(code: str, case: str = "", **values: t.Any) -> Cell:
-    """Return a cell for what is in order."""
+    """Return a cell for a passed check."""
     return Cell(GREEN, code, case, values)
 
 
@@ -76,5 +76,5 @@ def grey(code: str, case: str = "", **values: t.Any) -> Cell:
 
 
 def not_known(said: str | None) -> Cell:
-    """Return a cell for what the inspection could not find out, with what it said of that, if anything."""
+    """Return a cell for a check without a result, with the inspection's own explanation, if it gave one."""
     return grey("unknown", "said", said=said) if said else grey("unknown")

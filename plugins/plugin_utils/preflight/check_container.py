@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of what holds the training: the container engine, or the checkout where there is none."""
+"""Checks of the training's software: the container engine, or the checkout if there is no container."""
 
 from __future__ import annotations
 

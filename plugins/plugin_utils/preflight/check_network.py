@@ -15,12 +15,12 @@ from .look import Look
 
 # Variable of the environment -> key of the training config.
 SOCKET_VARIABLES = {"NCCL_SOCKET_IFNAME": "nccl_socket_ifname", "GLOO_SOCKET_IFNAME": "gloo_socket_ifname"}
-# Between nodes. More makes logs hard to hold against each other, and tokens and certificates fail.
+# The largest difference between nodes. Beyond it logs are hard to compare, and tokens and certificates fail.
 CLOCK_SECONDS = 1.0
 
 
 def check_socket(look: Look) -> Cell:
-    """The interfaces of the config are there, up and have an address; where it names none, one leads to rank 0."""
+    """The interfaces of the config exist, are up and have an address; if it sets none, one leads to rank 0."""
     if not look.multi_node:
         return grey("single_node", "interface")
     interfaces, master = look.facts["network"]["interfaces"], look.facts["network"]["master"]
@@ -45,9 +45,10 @@ def check_socket(look: Look) -> Cell:
 def _interface_problem(
     variable: str, value: str, interfaces: Mapping[str, Interface], proposed: str | None
 ) -> Cell | None:
-    """Return what is wrong with an interface list, or None.
+    """Return the fault in an interface list, or None.
 
-    NCCL takes names as beginnings, after ``=`` as whole names and after ``^`` as those to avoid; Gloo as whole names.
+    NCCL takes each name as a prefix, after ``=`` as a whole name, and after ``^`` as one to avoid; Gloo takes whole
+    names.
     """
     if value.startswith("^"):
         return None
@@ -66,7 +67,7 @@ def _interface_problem(
 
 
 def proposed_interface(look: Look) -> str | None:
-    """Return the interface that leads to rank 0; on rank 0 the one that holds its address."""
+    """Return the interface that leads to rank 0; on rank 0 the one that has its address."""
     network = look.facts["network"]
     if network["master"] is None or network["interfaces"] is None:
         return None

@@ -49,7 +49,7 @@ def _check_gpus_of_machine(gpus: Gpus) -> Cell:
 
 
 def models_of(gpus: Gpus) -> dict[str, t.Any]:
-    """Return how many GPUs of which models the driver offers."""
+    """Return the models of the driver's GPUs, and how many there are of each."""
     models = sorted({device["name"] for device in gpus["devices"] if device["name"]})
     return {"count": len(gpus["devices"]), "models": models}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of what a training needs room for: disks, shared memory, limits; and of what is mounted."""
+"""Checks of the room that a training needs (disks, shared memory, limits), and of its mounts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def bytes_of(size: str) -> int:
-    """Return the bytes of a size such as ``128G``, as docker and podman read it."""
+    """Return the bytes of a size such as ``128G``, read like docker and podman do."""
     number = size.rstrip("bBkKmMgGtT")
     return int(number) * _UNITS[size[len(number) :].casefold()]
 
@@ -67,7 +67,7 @@ def check_shm(look: Look) -> Cell:
 
 
 def check_limits(look: Look) -> Cell:
-    """Memory can be locked for RDMA, and files opened, as the plan does."""
+    """Memory can be locked for RDMA, and as many files opened as the plan needs."""
     limits = look.facts["limits"]
     if look.engine is None:
         return _memlock_of_login(look)

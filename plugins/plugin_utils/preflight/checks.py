@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All checks of a preflight: a plan and what its nodes said become the rows of one table."""
+"""All checks of a preflight: a plan and its nodes' facts become the rows of one table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _each(check: Callable[[Look], Cell]) -> Judge:
 
 
 def _alike(name: str, check: Callable[[Look], Cell] | None = None) -> Judge:
-    """Return what holds nodes against each other; with a check, one that does not differ is judged by itself."""
+    """Return the comparison between nodes; with a check, a node that does not differ is judged by itself."""
 
     def judge(looks: Sequence[Look]) -> dict[str, Cell]:
         cells = drift_cells(name, looks)
@@ -87,10 +87,10 @@ def preflight(
 ) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
-    ``facts`` maps names of nodes to what the module ``node_inspect`` returned; a node without any was not reached.
+    ``facts`` maps names of nodes to the results of the module ``node_inspect``; a node without any was not reached.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
-    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all.
-    ``problems`` is why nodes could not be inspected.
+    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``problems``
+    is why nodes could not be inspected.
     """
     known: dict[str, Facts] = {}
     wrong = dict(problems or {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node may report about itself: what the module ``node_inspect`` returns and documents."""
+"""The facts that a node may report about itself, as documented in the module ``node_inspect``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from ..answer_values import Count, Finite, Line, Number, Time, first_wrong
 from ..plan.job.options import LONGEST_RUN_ID
 
-# Commands that fix a node name what it says; a shell is to see nothing but words in that.
+# Commands that fix a node contain its answers; a shell must see nothing but words in them.
 _NO_WORD = re.compile(r"[^\w.:@%+=,/-]")
 _RUN_ID = re.compile(rf"[A-Za-z0-9][\w.-]{{0,{LONGEST_RUN_ID - 1}}}", re.ASCII)
 _MOST = 4096

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One node of a run as a check sees it: the plan, the node's part of it, what the node said, and the devices in use.
+"""One node of a run as a check sees it: the plan, the node's part of it, its facts, and the devices in use.
 
-A rule, of the config's ``nic_type`` or else of the devices that are there, says which RDMA devices the plan uses, and
+A rule, from the config's ``nic_type`` or else from the existing devices, decides which RDMA devices the plan uses, and
 which entries of their GID tables fit.
 """
 
@@ -19,7 +19,7 @@ from .needs import MACHINE
 
 
 def rule_of(nic_type: str | None, devices: list[RdmaDevice]) -> NicRule | None:
-    """Return the rule of a ``nic_type``; where the config names none, that of the RDMA devices which are there."""
+    """Return the rule of a ``nic_type``; if the config sets none, the rule of the existing RDMA devices."""
     if nic_type:
         return NIC_TYPES.get(nic_type_of(nic_type) or "")
     providers = {device["provider"] for device in devices}
@@ -33,7 +33,7 @@ def gid_fits(gid: Gid) -> bool:
 
 
 def fitting_gids(port: Port) -> set[int]:
-    """Return the indexes of a port that fit: those of IPv4, where it has none those of IPv6."""
+    """Return the indexes of a port that fit: IPv4's, or IPv6's if there is no IPv4."""
     fitting = [gid for gid in port["gids"] if gid_fits(gid)]
     ipv4 = {gid["index"] for gid in fitting if ":" not in gid["address"]}
     return ipv4 or {gid["index"] for gid in fitting}
@@ -47,7 +47,7 @@ def best_gid(indexes: set[int], rule: NicRule | None) -> int | None:
 
 
 class Selection(t.NamedTuple):
-    """RDMA devices that a list of names selects, and the names that select none."""
+    """The RDMA devices that a list of names selects, and the names that match no device."""
 
     devices: list[RdmaDevice]
     unknown: list[str]
@@ -69,7 +69,7 @@ _ENGINES = ("docker", "podman")
 
 @dataclass(frozen=True)
 class Look:
-    """``facts`` are those of the module ``node_inspect``, ``node`` is the node's part of the plan.
+    """``facts`` come from the module ``node_inspect``, ``node`` is the node's part of the plan.
 
     ``probe`` is a file that rank 0 has just left in the data cache, under a name that nobody else has, if it could.
     """
@@ -86,7 +86,7 @@ class Look:
 
     @property
     def has_config(self) -> bool:
-        """Return whether the plan is that of a training config; without one only the machine itself is judged."""
+        """Return whether the plan is for a training config; without one only the machine itself is judged."""
         return self.plan["mode"] != MACHINE
 
     @property
@@ -139,7 +139,7 @@ class Look:
 
     @property
     def nic_type(self) -> str | None:
-        """Return what the training config says of its adapters."""
+        """Return the training config's settings for its adapters."""
         value = self.plan["parameters"].get("nic_type")
         return str(value).casefold() if value else None
 
@@ -158,5 +158,5 @@ class Look:
         return selected_devices(devices, names)
 
     def path(self, path: str) -> Path | None:
-        """Return what the node said of a path, or None where it said nothing."""
+        """Return the node's facts about a path, or None if it reported none."""
         return self.facts["paths"].get(path)

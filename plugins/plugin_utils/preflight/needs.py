@@ -27,7 +27,7 @@ def node_of(plan: Plan, name: str) -> NodePlan:
 def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node: int | None = None) -> Plan:
     """Return the substitute for a plan if there is no training config: the nodes, without anything to run.
 
-    ``gpu`` and ``gpus_per_node`` are what the inventory says that each node has, if it does.
+    ``gpu`` and ``gpus_per_node`` are each node's values in the inventory, if set.
     """
     node = {"node_rank": 0, "env": {}, "mounts": [], "devices": [], "container_options": {}, "script": ""}
     node |= {"image": None, "run_folder": FOLDER}

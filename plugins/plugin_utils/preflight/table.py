@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A preflight for people: one table, node × check, and below it what is red, why, and what fixes it."""
+"""A preflight for people: one table, node × check, and below it every red check, its reason and its fix."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 
 
 def preflight_text(of: str, result: Preflight, paint: Paint = lambda text, _: text) -> str:
-    """Return rows and proposals of a preflight as lines of text; ``of`` names what it is of.
+    """Return rows and proposals of a preflight as lines of text; ``of`` is its subject.
 
-    Nodes that are alike stand in one line. ``paint`` is given a word and the status that it reports, and returns
-    it with a colour.
+    Nodes with the same results share a line. ``paint`` takes a word and the status that it reports, and returns it
+    coloured.
     """
     rows = result["rows"]
     blocks = [
@@ -110,7 +110,7 @@ def _finding(row: PreflightRow) -> Reason:
 
 
 def _remedies(red: Sequence[PreflightRow]) -> list[str]:
-    """Return what to do about red cells; where it differs, for which nodes."""
+    """Return the fixes for red cells; if they differ, each with its nodes."""
     same: dict[str, list[PreflightRow]] = {}
     for row in red:
         same.setdefault(alike(nameless(row["command"], row["node"])), []).append(row)
@@ -130,7 +130,7 @@ def _grouped(rows: Sequence[PreflightRow], status: str, *keys: _Key) -> dict[tup
 
 
 def _in_common(rows: Sequence[PreflightRow]) -> str:
-    """Return what all nodes have, of the checks that are green everywhere."""
+    """Return the findings of the checks that are green on all nodes."""
     count = len(_nodes(rows))
     groups = _grouped(rows, GREEN, "check", "found")
     parts = [f"{check}: {_shortened(found, _VALUE_WIDTH)}" for (check, found), on in groups.items() if len(on) == count]

@@ -128,7 +128,7 @@ class _Done(_Answer):
 
 
 class Staged(_Done):
-    """The answer of a node that has everything in place, or, in check mode, what it lacks."""
+    """The answer of a node with everything in place, or, in check mode, with a list of missing items."""
 
     image_id: t.NotRequired[Line | None]
     removed: t.NotRequired[t.Annotated[list[Line], Field(max_length=_MOST_REMOVED)]]
@@ -177,9 +177,9 @@ class _Seen(TypedDict):
     arguments: Arguments
 
 
-# The names of what every answer, and a log that nobody followed, says of a training beside its steps.
+# The values on a training, other than steps, in every answer, and in a log that nobody followed.
 SEEN = tuple(_Seen.__annotations__)
-# Those of what it says in its last answer of how a log ends.
+# The values in the last answer on the end of a log.
 END = tuple(End.__annotations__)
 
 
@@ -291,7 +291,7 @@ class _Ended(_Done):
 
 
 class Stopped(_Ended):
-    """The answer of a node on which nothing of the run is running any more."""
+    """The answer of a node where the run no longer has any process."""
 
     log: t.NotRequired[Collected | None]
 
@@ -341,7 +341,7 @@ A = t.TypeVar("A")
 
 
 class Phase(t.NamedTuple, t.Generic[A]):
-    """A phase by its name, and how what a node answers to it is checked."""
+    """A phase by its name, and the checks of its answers."""
 
     name: str
     answer: TypeAdapter[A]

@@ -20,7 +20,7 @@ _SAID = {
         ("become_forbidden", "not in the sudoers file|is not allowed to|may not run sudo"),
     )
 }
-# Ansible's own words around what the program printed.
+# Ansible's own words around the program's output.
 _WAITED = re.compile(r"waiting for (?:become success|privilege escalation prompt)", re.IGNORECASE)
 
 

@@ -34,7 +34,7 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
-    """Return whether a run hung and nothing shows which node blocks the others; that of the failure is any of them.
+    """Return whether a run hung without a sign of which node blocks the others; the failure's node is then arbitrary.
 
     Earlier versions did not record the origin, so a hang that they judged blames nobody.
     """
@@ -42,7 +42,7 @@ def nobody_is_blamed(failure: FirstFailure) -> bool:
 
 
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
-    """Return the blame of the ``hosts`` that made a run fail, by its summary and what its folder has of them."""
+    """Return the blame of the ``hosts`` that made a run fail, by its summary and their statuses in its folder."""
     refused = {}
     for name in {node["node"] for node in summary["nodes"]} & set(hosts):
         status = board.status(name)
@@ -54,13 +54,13 @@ def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict
 def blame_of_verdict(
     summary: Summary, hosts: Collection[str], refused: Mapping[str, str], *, together: bool
 ) -> dict[str, Blame]:
-    """Return the blame of the ``hosts`` that made a run fail; empty where none of them is known to have done so.
+    """Return the blame of the ``hosts`` that made a run fail; empty if none is known to have done so.
 
-    Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and what
-    cannot have followed from it count. A node that was stopped or not started waited for others, unless it ``refused``
-    to start: where some nodes did, those are at fault; where all did, the run is. Where no node failed,
-    a slow one is at fault if all that was missed would have been met at the pace of the others. A hang of which nothing
-    shows the origin is nobody's fault.
+    Where nodes train ``together``, one that fails makes the others fail as well: only the first failure and failures
+    that cannot follow from it count. A node that was stopped or not started waited for others, unless it ``refused`` to
+    start: if some nodes refused, they are at fault; if all did, the run is. If no node failed, a slow one is at fault
+    if the run would have met every threshold at the pace of the others. A hang without a known origin is nobody's
+    fault.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The run's folder on the controller: what is known of each node, written by whoever follows it, read by all.
+"""The run's folder on the controller: the known state of each node, written by its follower, read by all.
 
 ::
 
@@ -13,7 +13,7 @@
     <run>/nodes/<node>/telemetry.jsonl  readings of its accelerators, one sample a line
     <run>/nodes/<node>/train.log        its log, once collected
 
-The nodes of a run are followed by separate processes; this folder is how one learns that another node has failed.
+The nodes of a run are followed by separate processes; through this folder they learn that another node has failed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Board:
         self.run_dir = Path(run_dir)
 
     def plan(self) -> Plan:
-        """Return the plan of the run; ValueError where the folder holds none."""
+        """Return the plan of the run; ValueError if the folder has none."""
         path = self.run_dir / PLAN_NAME
         try:
             return t.cast("Plan", json.loads(path.read_text(encoding="utf-8")))
@@ -92,7 +92,7 @@ class Board:
         return (self.run_dir / _NONCE_NAME).read_text(encoding="ascii").strip()
 
     def adopt(self, nonce: str) -> None:
-        """Let the run be the one with a nonce; with ADOPTS the one of this name and plan that the nodes hold."""
+        """Set the nonce of the run; with ADOPTS, take up the run of this name and plan that is on the nodes."""
         write_whole(self.run_dir / _NONCE_NAME, nonce + "\n")
 
     def request_stop(self) -> None:
@@ -121,7 +121,7 @@ class Board:
         return folder
 
     def update(self, node: str, **changes: t.Any) -> Status:
-        """Merge changes into what is known of a node, and return its status; `status_of` has their names."""
+        """Merge changes into a node's known state, and return its status; `status_of` has their names."""
         folder = self.node_dir(node)
         with alone_in(folder):
             known = {**self._known(node), **changes}
@@ -129,7 +129,7 @@ class Board:
         return status_of(known)
 
     def status(self, node: str) -> Status:
-        """Return what is known of a node; its status is ``not_started`` if nothing is."""
+        """Return a node's known state; its status is ``not_started`` if nothing is known."""
         return status_of(self._known(node))
 
     def _known(self, node: str) -> dict[str, t.Any]:
@@ -188,7 +188,7 @@ class Board:
         return self.node_dir(node) / LOG_NAME
 
     def dump_path(self, rank: int) -> Path:
-        """Return where the collected dump of a rank's flight recorder stands, beside those of all other ranks."""
+        """Return the path of a rank's collected flight-recorder dump, next to the dumps of all other ranks."""
         return self.run_dir / _DUMPS_NAME / f"nccl_trace_rank_{rank}"
 
     def room_needed(self) -> int:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs on a node: makes the node's program importable, and hands the request to the agent.
 
-Only its text is used, as the program of ``python3 -c`` cannot read files that the node does not have. It expects the
-names ``request`` and ``kept``: where an earlier phase kept the program on the node and the SHA-256 that it said, or
-None where the sources come along in a second line, whose SHA-256 is ``digest``. What is kept is compiled code; its
-SHA-256 makes sure that it is what was kept, whoever could have written there since, and its first line names the Python
-that compiled it.
+Only its text is used, because the program of ``python3 -c`` cannot read files that the node does not have. It expects
+the names ``request`` and ``kept``: ``kept`` is where an earlier phase kept the program on the node, with the SHA-256
+that it reported, or None if the sources follow in a second line with the SHA-256 ``digest``. The kept program is
+compiled code. Its SHA-256 proves that nobody has changed it since, and its first line gives the Python that compiled
+it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def _sha256(content: bytes) -> str:
 
 
 class Code:
-    """Finds and loads modules by their texts or their marshalled code; every prefix of their names is a package.
+    """Finds and loads modules from their texts or marshalled code; every prefix of their names is a package.
 
-    The base classes for it in importlib.abc are left out, as loading that takes a third of a phase.
+    It does without the base classes in importlib.abc, because loading them takes a third of a phase.
     """
 
     def __init__(self, code: t.Mapping[str, str | bytes]) -> None:

@@ -22,7 +22,7 @@ class Candidates(t.NamedTuple):
 
 
 class Chosen(t.NamedTuple):
-    """The hosts of a plan, the rank order that the user wants of them, and what is to be said of both."""
+    """The hosts of a plan, the rank order that the user wants, and messages about both."""
 
     hosts: list[str]
     rank_order: t.Any
@@ -33,9 +33,9 @@ class Chosen(t.NamedTuple):
 def candidates_of(
     group: str, groups: Mapping[str, Sequence[str]], hosts: Sequence[str], of_play: Sequence[str]
 ) -> Candidates:
-    """Return who may take part; a fault if ``group``, which names the spares, is no group with hosts in it.
+    """Return the candidates; a fault if ``group``, the group of spares, does not exist or has no hosts.
 
-    ``groups`` are those of the inventory, ``of_play`` all hosts of the play.
+    ``groups`` are the inventory's, ``of_play`` all hosts of the play.
     """
     if not group:
         return Candidates(list(hosts), [], [])

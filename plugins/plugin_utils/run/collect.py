@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copying a node's log, and the dumps of its ranks, to the controller, as much of them as is kept."""
+"""Copies a node's log, and the dumps of its ranks, to the controller, up to the limit that is kept."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .whole_file import replacing, writing
 
 
 def collect_log(ask: Callable[[int], Collected], path: Path) -> tuple[int, int]:
-    """Write a node's log to a file, as plain text, and return its size and the left out part, in bytes.
+    """Write a node's log to a file as plain text, and return its size and the left out part, in bytes.
 
-    ``ask`` returns the node's answer for the part from a byte on. Whatever it answers, what is written is bounded.
+    ``ask`` returns the node's answer for the part from a byte on. Whatever the node answers, the file's size is
+    limited.
     """
     offset = kept = left_out = 0
     plain = PlainLog()

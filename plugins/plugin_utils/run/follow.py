@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
 _RETRY_SECONDS = 1.0
 # Soon after the start there is news, if only that it was started.
 _FIRST_WAIT_SECONDS = 2.0
-# How long a node whose peer has failed may take to say what it has to say.
+# How long a node may take for its last answer after a peer has failed.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
 # Of the time that a run has been followed, until the next sample: there are 900 of a day, and 1300 of a week.
@@ -52,7 +52,7 @@ class Patience:
 
     A multi-node run hangs when no node's log grows: a trainer may print the steps on one rank only, and the logs of the
     other nodes are silent. Once steps are known, their pace sets the limit (`silence.StepPace`). ``interval`` is how
-    long a node may wait before it answers while all goes well.
+    long a healthy node may wait before it answers.
     """
 
     interval: float
@@ -71,14 +71,14 @@ def seconds_to_next_sample(followed: float) -> float:
 
 
 class Follower:
-    """Follows the training of a node, whose steps and status it writes to the board.
+    """Follows the training of a node, and writes its steps and status to the board.
 
-    ``ask`` sends what the phase ``follow`` needs and returns its answer; it raises `NodeError`, and `BadAnswerError`,
-    after which the node is not asked again. Where the node refuses to start, that `NodeError` is raised here too. In a
-    multi-node run the failure or the stop of another node, which ``news`` says, ends the following too, with one more
-    answer: this node waits for a peer that will not come back. Where the run hangs, that answer says what each rank
-    does. A stop that the board requests ends it as well. Times on the board are seconds since the epoch by the
-    controller's clock.
+    ``ask`` sends the request of the phase ``follow`` and returns its answer. It raises `NodeError`, or
+    `BadAnswerError`; after the latter the node is not asked again. If the node refuses to start, its `NodeError` is
+    raised here too. In a multi-node run, the failure or stop of another node, reported by ``news``, ends the following
+    too, after one more answer: this node waits for a peer that will not come back. If the run hangs, that answer shows
+    what each rank is doing. A stop requested on the board ends it as well. Times on the board are seconds since the
+    epoch by the controller's clock.
     """
 
     def __init__(

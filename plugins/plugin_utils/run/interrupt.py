@@ -19,7 +19,7 @@ class InterruptHandler:
 
     A run whose plan says ``on_interrupt: stop`` is stopped by the first Ctrl-C or SIGTERM, and judged. Otherwise, and
     on the second one, this process ends as without this handler: the training goes on, and ``tell`` is given the
-    commands to attach to it and to stop it. A signal that this process ignores, as SIGHUP under nohup, stays ignored.
+    commands to attach to it and to stop it. A signal that this process ignores, like SIGHUP under nohup, stays ignored.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class InterruptHandler:
         self._before: dict[int, t.Any] = {}
 
     def start(self) -> None:
-        """Begin to handle signals; a folder that holds no run has none to lose."""
+        """Begin to handle signals; a folder without a run has none to lose."""
         try:
             self._plan = self._board.plan()
         except ValueError:

@@ -11,7 +11,7 @@ _INTERVAL = 0.5
 
 
 def flush_output() -> None:
-    """Hand on what was written to standard output; whoever reads it may be gone, which is no reason to end a run."""
+    """Pass on the captured standard output; a reader that is gone is no reason to end a run."""
     # ValueError: it is closed.
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
@@ -34,7 +34,7 @@ class LiveOutput:
         self._thread.start()
 
     def end(self) -> None:
-        """End; what is written afterwards is up to Ansible. Nothing is to be ended before `start`."""
+        """End; Ansible handles later output. Before `start` there is nothing to end."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

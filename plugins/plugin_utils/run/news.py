@@ -29,7 +29,7 @@ class News:
     def note(
         self, failed: bool = False, hangs: bool = False, grown: float | None = None, advanced: bool = False
     ) -> None:
-        """Report what was seen of a node."""
+        """Report the last known status of a node."""
         with self._lock:
             self.failed = self.failed or failed
             self.hangs = self.hangs or hangs

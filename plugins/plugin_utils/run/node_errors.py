@@ -44,10 +44,10 @@ NOTHING: t.Final[Said] = {"message": "", "problems": []}
 
 
 def said_by(error: Exception) -> Said:
-    """Return what the status of a node says of an error."""
+    """Return a node's status entries for an error."""
     return {"message": str(error), "problems": error.problems if isinstance(error, NodeError) else []}
 
 
 def said_of(problem: Problem) -> Said:
-    """Return what the status of a node says of a problem."""
+    """Return a node's status entries for a problem."""
     return {"message": in_words([problem]), "problems": [problem]}

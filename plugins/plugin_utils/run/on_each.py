@@ -79,10 +79,10 @@ def on_each(
 
 
 def _next(done: queue.SimpleQueue[Done[Result]]) -> Iterator[Done[Result]]:
-    """Yield what is done next, if anything is soon.
+    """Yield the next finished items, if any finish soon.
 
-    Python handles a signal in its main thread alone, but the kernel may give it to any: one that waits without an end
-    then does not wake, so a worker outlived Ctrl-C in 4 of 22 tries on a loaded machine.
+    Python handles a signal in its main thread alone, but the kernel may give it to any: a main thread that waits
+    without a limit then does not wake, so a worker outlived Ctrl-C in 4 of 22 tries on a loaded machine.
     """
     with contextlib.suppress(queue.Empty):
         yield done.get(timeout=_SIGNAL_SECONDS)

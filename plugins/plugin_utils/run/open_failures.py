@@ -20,10 +20,10 @@ class _Read(t.NamedTuple):
 
 
 class OpenFailures:
-    """Failures as they are read, and apart from them those after which the training went on.
+    """Collects failures as they are read, and separates the ones that the training survived.
 
-    Healthy logs hold lines that look like failures: a missing package that is not needed, a retried address, an absent
-    device. If steps follow, such a line is not the cause of what happens later.
+    Healthy logs contain lines that look like failures: a missing package that is not needed, a retried address, an
+    absent device. If steps follow, such a line is not the cause of what happens later.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class OpenFailures:
 
     @property
     def survived(self) -> list[Failure]:
-        """Return the first three failures of each class after which the training went on, in their order."""
+        """Return, in order, the first three failures of each class that the training survived."""
         return list(self._survived)
 
     def add(self, failures: Iterable[Failure], survived: Iterable[Failure] = ()) -> list[Failure]:
-        """Add what a log says, and return what is open: the first three failures of each class, in their order."""
+        """Add lines of a log, and return the open failures: the first three of each class, in order."""
         self._add_survived(survived)
         self._found += [_Read(failure, self._advances) for failure in failures]
         few = {id(failure) for failure in few_of_each_class(read.failure for read in self._found)}

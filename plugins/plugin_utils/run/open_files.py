@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many files this process may have open: a login's usual 1,024 are those of 200 nodes."""
+"""How many files this process may have open: a login's usual 1,024 are enough for 200 nodes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from .status import UNENDED, has_failed
 # A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
 _COLLECTING = threading.Semaphore(8)
 _NAMED = 8
-# How long it may take another run, in seconds, to give back what it has staged.
+# How long another run may take to release its nodes, in seconds.
 _TIE_SECONDS = 30.0
 _TIE_POLL_SECONDS = 0.5
 # The limit is for all ranks of a run; with 8,192 of them most dumps stay on their nodes.
@@ -44,7 +44,7 @@ _UNFINISHED = ("not_started", *UNENDED)
 class Outcome:
     """What a phase did on all nodes: ``problems`` are sentences that name the node, ``errors`` the same by node.
 
-    A problem that is of no node has no error.
+    A problem that belongs to no node has no error.
     """
 
     changed: bool = False
@@ -97,7 +97,7 @@ class Phases:
         return outcome
 
     def _adopt(self, nonces: Mapping[str, str]) -> list[str]:
-        """Let the run be the one that all nodes hold; the problem of nodes that hold several."""
+        """Take up the run that is on all nodes; return the problem if nodes have different ones."""
         found: dict[str, list[str]] = {}
         for node, nonce in nonces.items():
             found.setdefault(nonce, []).append(node)
@@ -108,9 +108,9 @@ class Phases:
         return []
 
     def _wins_ties(self, errors: Mapping[str, NodeError]) -> bool:
-        """Return whether all missing nodes are held by runs that staged at the same time and will yield.
+        """Return whether all missing nodes belong to runs that staged at the same time and will yield.
 
-        Of such runs the one whose run_id sorts first asks again; the others release their nodes.
+        The run whose run_id sorts first asks again; the others release their nodes.
         """
         return bool(errors) and all(
             isinstance(error, NodeHeldError) and not error.running and min(error.by) > self.plan["run_id"]
@@ -124,8 +124,8 @@ class Phases:
     def train(self, patience: Patience, grace_seconds: float) -> Outcome:
         """Start every rank, and follow all of them until there is nothing more to wait for.
 
-        A training that fails is no problem here: the board has what is known of it. A node whose training ends well is
-        finished at once: `finish` need not ask it again.
+        A failed training is not a problem here: the board records it. A node whose training ends well is finished at
+        once, so `finish` need not ask it again.
         """
         images: dict[str, list[str]] = {}
         for node in self.ask:
@@ -178,9 +178,9 @@ class Phases:
         self.board.update(node, finished=True, **_of_the_machine(finished))
 
     def finish(self, grace_seconds: float) -> Outcome:
-        """End what still runs on any node, and copy the log of every node that answers."""
+        """End all processes that still run on any node, and copy the log of every node that answers."""
         began = time.time()
-        # Where a node of a run is known to have failed, what the others ended with follows from that.
+        # If a node of a run is known to have failed, the others' ends follow from that.
         together = self.plan["mode"] == "multi_node"
         hears = not (together and any(has_failed(self.board.status(node)) for node in self.ask))
 
@@ -223,7 +223,7 @@ class Phases:
         return [f"{left_out:,} of the {size:,} bytes of its log are not kept"] if left_out else []
 
     def _collect_dumps(self, node: str) -> None:
-        """Copy what the flight recorders of a node's ranks have dumped; nodes that train by themselves share ranks."""
+        """Copy the flight-recorder dumps of a node's ranks; nodes that train by themselves share rank numbers."""
         recorded = self.board.status(node)["hang"]["recorded"] if self.plan["mode"] == "multi_node" else []
         for rank in {one["rank"] for one in recorded}:
 
@@ -231,12 +231,12 @@ class Phases:
                 return self.ask[node](COLLECT, offset=offset, dump_of_rank=rank)
 
             left = _MOST_BYTES_OF_DUMPS - self._dumped
-            # The verdict needs only what the node has read from the dump; the file itself is for people.
+            # The verdict needs only the values that the node read from the dump; the file itself is for people.
             with contextlib.suppress(NodeError):
                 self._dumped += collect_dump(part, self.board.dump_path(rank), left)
 
     def _end_of(self, node: str) -> Status:
-        """Return how a training that nobody followed to its end ended, and put what its log says on the board."""
+        """Return how a training ended that nobody followed to its end, and put its log's values on the board."""
 
         def ask(needs: PhaseNeeds) -> Followed:
             return self.ask[node](FOLLOW, **needs)
@@ -275,7 +275,7 @@ def _of_the_machine(answer: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
-    """Return which old run folders were removed on which nodes, one sentence for nodes with the same folders."""
+    """Return the removed old run folders, one sentence for all nodes with the same folders."""
     nodes: dict[tuple[str, ...], list[str]] = {}
     for node, answer in answers.items():
         if answer.get("removed"):

@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 
 class NotJudgedError(ValueError):
-    """A run cannot be retried, as its folder has no plan or no summary."""
+    """A run cannot be retried: its folder has no plan or no summary."""
 
 
 def plan_again(

@@ -21,7 +21,7 @@ from .answers import BadAnswerError
 _FOLDER = Path(__file__).parents[2] / "module_utils"
 MODULE_UTILS = "ansible_collections.trainops.cluster.plugins.module_utils"
 
-# What python3 -c is given: -I and -S, as neither the folder it starts in nor packages of the node are ours. The rest
+# The call of python3 -c: with -I and -S, because neither its start folder nor the node's packages are ours. The rest
 # comes over standard input, out of sight of `ps` and of its length limits.
 STARTER = (
     "import base64,json,sys,zlib;"
@@ -75,10 +75,10 @@ def command(python: str) -> str:
 
 
 def standard_input(request: Request, kept: tuple[str, str] | None = None) -> bytes:
-    """Return what the program reads from its standard input: lines of base64, the request and the sources.
+    """Return the program's standard input: lines of base64, the request and the sources.
 
-    ``kept`` is where an earlier phase kept the program on the node, with its SHA-256: the sources are not sent then,
-    and the answer is ``no_program`` where it is not there any more.
+    ``kept`` is where an earlier phase kept the program on the node, with its SHA-256: then the sources are not sent,
+    and the answer is ``no_program`` if it is gone.
     """
     program = _program()
     sent = {"bootstrap": program.bootstrap, "request": request, "kept": kept, "digest": program.digest}

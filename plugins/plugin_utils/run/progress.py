@@ -23,16 +23,16 @@ _SHORTEST_INTERVAL = 0.25
 _MISSED_STEPS = 3
 _NOTED_SILENCE = 10.0
 _LONG_SILENCE = 120.0
-# A node is slow while its steps take this much longer than those of most, of at least so many nodes.
+# A node is slow while its steps take this much longer than most nodes', among at least so many nodes.
 _SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
 
 def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
-    """Return where a run is: steps, last step's time, tokens/s per GPU, loss, time left, or what is wrong.
+    """Return a run's progress: steps, last step's time, tokens/s per GPU, loss, time left, or the problem.
 
-    Of one job, the node that is furthest behind among those whose log shows steps stands for the run. Where each node
-    trains by itself, the nodes are counted by their states. ``now`` is in seconds since the epoch, as the statuses'
-    times are.
+    In one job, the node that is furthest behind, among nodes whose log shows steps, stands for the run. If each node
+    trains by itself, the nodes are counted by their states. ``now`` is in seconds since the epoch, like the statuses'
+    times.
     """
     telling = [status["steps"] for status in statuses if status["steps"]["last_step"] is not None]
     running = [status for status in statuses if status["status"] == "running"]
@@ -109,7 +109,7 @@ def _steps_done(plan: Plan, steps: Steps) -> int:
 
 
 def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
-    """Return how many nodes run, at which step, how many are done, and which failed or are slow."""
+    """Return how many nodes run and at which step, how many are done, and which failed or are slow."""
     iterations = plan["parameters"]["iterations"] or 0
     running = [status for status in statuses if status["status"] == "running"]
     slow = _slow(plan, running)
@@ -130,7 +130,7 @@ def _of_nodes_by_themselves(plan: Plan, statuses: list[Status]) -> list[str]:
 
 
 def _slow(plan: Plan, running: list[Status]) -> list[Status]:
-    """Return the nodes whose last step took longer than that of most, and that are behind them."""
+    """Return the nodes that are behind and whose last step took longer than most nodes'."""
     times = [found for status in running if (found := status["steps"]["metrics"].get("step_time_ms"))]
     if len(times) < _LEAST_TO_COMPARE:
         return []
@@ -159,13 +159,13 @@ def _duration(seconds: float) -> str:
 class ProgressReader:
     """Reports a run's progress from a thread of its own, at most one line an interval, until it is ended.
 
-    A folder that holds no run has nothing to say.
+    A folder without a run has nothing to report.
     """
 
     def __init__(self, run_dir: str | Path, interval: float, tell: Callable[[str], t.Any], place: str = "") -> None:
-        """Read the run in a folder; ``tell`` is given each line, ``interval`` is in seconds.
+        """Read the run in a folder; ``tell`` receives each line, ``interval`` is in seconds.
 
-        ``place`` is that of the run among others, such as ``cell 3 of 6``.
+        ``place`` is the run's place among others, such as ``cell 3 of 6``.
         """
         self._board = Board(run_dir)
         self._interval = max(interval, _SHORTEST_INTERVAL)
@@ -179,7 +179,7 @@ class ProgressReader:
         self._thread.start()
 
     def end(self) -> None:
-        """Report what is new, once more, and end."""
+        """Report the latest news once more, and end."""
         self._ended.set()
         self._thread.join()
 

@@ -5,11 +5,11 @@
 
     {"/etc/ansible/hosts": {"gpu07": {"since": "2026-11-21T08:17:57+00:00", "run_id": "...", "reason": "..."}}}
 
-A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation
-may list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, ``until`` is when the
-entry ends by itself, and ``findings`` has as data what the ``reason`` says. Such a host is released by an isolation
-that finds it good by the same ``probes``, because no preflight sees what is slow.
-Anyone who can write the file can keep every host out, so it is read only if nobody but this user or root can write it.
+A host is listed when it made a run fail that may be retried, and released when its preflight is green. An isolation may
+list hosts that it found to be bad: then ``isolation`` is its name in place of the ``run_id``, ``until`` is when the
+entry ends by itself, and ``findings`` has the ``reason`` as data. An isolation that finds such a host good by the same
+``probes`` releases it; a preflight cannot, because it does not see slowness. Anyone who can write the file can keep
+every host out, so it is read only if nobody but this user or root can write it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..text.sentences import filled
 
 
 class Fault(TypedDict):
-    """Why a host is held: a code with its case and values, and the sentence for people, without a full stop."""
+    """Why a host is kept out: a code with its case and values, and the sentence for people, without a full stop."""
 
     code: str
     case: str
@@ -53,8 +53,8 @@ class Found(t.NamedTuple):
 class Held:
     """Since and until when a host is in quarantine (ISO 8601), which run or isolation brought it there, and why.
 
-    ``probes`` are those of an isolation by which it was found to be bad. ``findings`` say as data what the ``reason``
-    says; an entry of an earlier version, or one that was written by hand, has none.
+    ``probes`` are the ones that an isolation found it to be bad by. ``findings`` are the ``reason`` as data; an entry
+    of an earlier version, or one written by hand, has none.
     """
 
     since: str
@@ -71,7 +71,7 @@ class Held:
         return until is not None and until <= now
 
     def in_words(self) -> str:
-        """Return why the host is held, without a full stop."""
+        """Return why the host is kept out, without a full stop."""
         case = "run" if not self.isolation else "isolation" if self.until else "isolation_without_end"
         return filled(QUARANTINE["held"][case].one, asdict(self))
 
@@ -81,7 +81,7 @@ class Held:
 
 
 def _time(text: str) -> datetime | None:
-    """Return a time, of UTC where it does not say otherwise; None for what is none."""
+    """Return a time, in UTC unless it says otherwise; None if it is invalid."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

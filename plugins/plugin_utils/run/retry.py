@@ -47,7 +47,7 @@ def _in_short(failure: Echo) -> str:
 
 
 def faults_of(summary: Summary) -> dict[str, Fault]:
-    """Return what `node_faults` says as data: the class of each failure, and what was logged of it."""
+    """Return the result of `node_faults` as data: the class of each failure, and its log line."""
     first = summary["first_failure"]
     if not node_faults(summary) or first is None:
         return {}

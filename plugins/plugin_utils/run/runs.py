@@ -26,7 +26,7 @@ def open_run(run_dir: str, plan: Plan, known_dir: str, *, adopts: bool) -> str:
     """Write a plan to the folder of its run, unless it is there, and return a message about that, or nothing.
 
     ``known_dir`` is where a run of this name would be; the two differ in check mode. ``adopts`` takes up the run that
-    the nodes hold. ValueError where the folder has another run or cannot adopt one, OSError where it cannot be written.
+    is on the nodes. ValueError if the folder has another run or cannot adopt one, OSError if it cannot be written.
     """
     if adopts and "slurm" in plan:
         raise ValueError(f"Run {plan['run_id']} is a job of Slurm, which only its own folder follows.")
@@ -51,7 +51,7 @@ def open_run(run_dir: str, plan: Plan, known_dir: str, *, adopts: bool) -> str:
 
 
 def differences(one: Mapping[str, t.Any], other: Mapping[str, t.Any]) -> list[str]:
-    """Return the paths at which two plans differ, for example ``nodes.0.env.BS``."""
+    """Return the paths where two plans differ, for example ``nodes.0.env.BS``."""
     return list(_differences(json.loads(json.dumps(one)), json.loads(json.dumps(other)), ""))
 
 

@@ -15,7 +15,7 @@ _FEW = 3
 
 
 class StepPace:
-    """The seconds between the step lines of a log, of which the last few hundred count."""
+    """The seconds between the step lines of a log; only the last few hundred count."""
 
     def __init__(self) -> None:
         """Begin without a step."""

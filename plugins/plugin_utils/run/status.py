@@ -2,10 +2,10 @@
 """A node's status: its parts, and their meaning.
 
 ``not_started``, ``staged`` and ``running`` lead to one of ``exited`` (with ``exit_status``), ``killed`` (gone without
-one), ``stopped`` (by us; ``interrupted`` where that was another command than the one that follows the run),
-``stalled`` (its log stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (its answer is invalid) and
-``gone`` (its run folder was removed). ``log_only`` is a node that nobody followed: its log does not show how the
-training ended. ``unfit`` is a node that could not be staged or started, but not because another run holds it.
+one), ``stopped`` (by us; ``interrupted`` if by another command than the one that follows the run), ``stalled`` (its log
+stopped growing), ``unreachable`` (it does not answer), ``bad_answer`` (its answer is invalid) and ``gone`` (its run
+folder was removed). ``log_only`` is a node that nobody followed: its log does not show how the training ended.
+``unfit`` is a node that could not be staged or started, for any reason but another run on it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping
 
 from ..contracts import NodeLog, Status, Steps
 
-# A node holds a training, of which it has not said that it ended.
+# A node has a training that it has not reported as ended.
 UNENDED = ("staged", "running")
 _WITHOUT_A_START = frozenset({"not_started", "staged", "unreachable"})
 
 
 def status_of(known: Mapping[str, t.Any]) -> Status:
-    """Return a node's status from all its values by name, as nodes answer them and every release writes them.
+    """Return a node's status from all its values by name, in the form that nodes send and every release writes.
 
     A value that is missing is unknown.
     """
@@ -132,7 +132,7 @@ def stops_short(log: NodeLog, steps: Steps) -> bool:
 
 
 def none_began(statuses: Iterable[str], has_started: bool) -> bool:
-    """Tell whether no node of a run began to train, as far as is known, given what became of each.
+    """Tell whether no node of a run began to train, as far as is known, from the status of each.
 
     ``has_started`` says whether any has a time at which it started. A node that was stopped without a start was ready,
     and the run ended because of another.

@@ -29,9 +29,9 @@ NEW, RESUMED, AGAIN, FINISHED = "new", "resumed", "again", "finished"
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a cell stands: its run, existing or planned, and what is to be done with it.
+    """The state of a cell: its run, existing or planned, and the next action.
 
-    ``new`` is to be run, ``resumed`` has begun but was not judged, ``again`` ended in an ERROR (the run ``before``),
+    ``new`` has not run yet, ``resumed`` has begun but was not judged, ``again`` ended in an ERROR (the run ``before``),
     which says nothing about the training, and ``finished`` needs nothing.
     """
 
@@ -56,7 +56,7 @@ def standing_of(output_dir: str | Path, base: str) -> Standing:
 
 
 def standing_text(standing: Standing) -> str:
-    """Return what is to be done with a cell in words."""
+    """Return the next action for a cell in words."""
     return {
         NEW: "will run",
         RESUMED: f"is picked up where it stands, as {standing.run_id}",
@@ -100,7 +100,7 @@ class Sweep:
         return self._standings[cell].run_id
 
     def next_of_cells(self) -> dict[str, str]:
-        """Return by cell, in words, what is to be done with it."""
+        """Return the next action for each cell, in words."""
         return {cell: standing_text(standing) for cell, standing in self._standings.items()}
 
     def cells(self, planned: Sequence[PlannedCell]) -> list[dict[str, t.Any]]:
@@ -142,7 +142,7 @@ def write_sweep(sweep_dir: str | Path, sweep: SweepFile) -> None:
 
 
 def read_sweep(sweep_dir: str | Path) -> SweepFile:
-    """Return a sweep's list of cells; ValueError where the folder holds none."""
+    """Return a sweep's list of cells; ValueError if the folder has none."""
     try:
         text = (Path(sweep_dir) / SWEEP_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Hugging Face token that the user gives for a run, in addition to the file that a training config names.
+"""The Hugging Face token that the user gives for a run, in addition to the token file of a training config.
 
-It is a variable, as from a vault, or a file on the controller, as a credential of AWX makes one. It goes to the nodes
-with the request of the phase *stage* and nowhere else.
+It is a variable, for example from a vault, or a file on the controller, for example from an AWX credential. It goes to
+the nodes with the request of the phase *stage* and nowhere else.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ VALUE, FILE = "training_hf_token", "training_hf_token_file"
 
 
 def given_token(value: str, path: str) -> str | None:
-    """Return the token of the variable, or else that of the file; None where neither is given.
+    """Return the token in the variable, or else in the file; None if neither is given.
 
-    ValueError, with what would be right, where the file is not there or empty.
+    ValueError, with the remedy, if the file is missing or empty.
     """
     if value.strip() or not path:
         return value.strip() or None
@@ -34,7 +34,7 @@ def given_token(value: str, path: str) -> str | None:
 
 
 def source_of_token(value: str, path: str) -> tuple[str | None, list[Finding]]:
-    """Return where a token comes from, the name of the variable or the path of the file, and what is wrong with it.
+    """Return a token's source (the name of the variable or the path of the file) and its fault.
 
     A plan has the source, never the token.
     """

@@ -62,9 +62,9 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _draft_of(path: Path) -> Iterator[Path]:
-    """Give a draft of a file, which nobody else has; what is left of it is removed.
+    """Give a draft of a file that nobody else uses; remove it afterwards if it still exists.
 
-    Whoever follows a run and whoever stops it write the same files at the same time.
+    Several processes, one following a run and one stopping it, may write the same file at the same time.
     """
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
@@ -95,9 +95,9 @@ def write_new(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, text: str, **how: t.Any) -> None:
-    """Write a text to a file, in place of what it holds; ``how`` is as for `Path.write_text`.
+    """Replace the content of a file with a text; ``how`` is as for `Path.write_text`.
 
-    Names of files need not be UTF-8; a question mark stands for what is not.
+    File names need not be UTF-8; a question mark replaces every character that is not.
     """
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8", errors="replace", **how)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the logs of runs in folders: which folder is a run, and which files may be the log of which node."""
+"""Finds the logs of runs in folders: which folder is a run, and which files may be which node's log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """A folder with the logs of one run: the files that may be the log of each node, nodes in the order of their names.
+    """A folder with one run's logs: the files that may be each node's log, sorted by node name.
 
     ``notes`` are sentences about ignored files. ``errors`` are the standard error files, by the file with the
     standard output; ``strays`` are errors without such a file, unreadable compressed files, and core dumps.
@@ -178,7 +178,7 @@ def _nodes_in(path: Path, folders: Sequence[Path]) -> tuple[dict[str, list[Path]
 
 
 def _run(path: Path, files: dict[str, list[Path]], notes: list[str]) -> LoggedRun:
-    """Return a run in which each standard error file belongs to a standard output file."""
+    """Return a run with each standard error file assigned to a standard output file."""
     node_of = {file: node for node, of_node in files.items() for file in of_node}
     errors: dict[Path, list[Path]] = {}
     strays: list[Path] = []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Turns logs of any form into one plain log per node.
 
-A log may be compressed, rotated into several files, and have a prefix on each line; a file may contain the logs of all
-nodes, with a prefix for each node. Such logs are copied to a scratch folder as plain files, so readers of logs need to
-know only plain files.
+A log may be compressed, rotated into several files, and have a prefix on each line; a file may contain all nodes' logs,
+with a prefix for each node. Such logs are copied to a scratch folder as plain files, so readers of logs need to know
+only plain files.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class _Reach(t.NamedTuple):
 def _of_one_run(parts: Sequence[Path], folder: Path) -> list[Path]:
     """Return the latest parts of a rotated log that belong to one training, the oldest first.
 
-    Scripts also use such names for the log of the previous run.
+    Scripts also use such names for the previous run's log.
     """
     plain = [_unpacked(part, folder / f"part{place}") for place, part in enumerate(parts)]
     for name, grammar in GRAMMARS.items():
@@ -239,7 +239,7 @@ class _Writer:
         self._problem: str | None = None
 
     def write(self, parts: Sequence[Path]) -> None:
-        """Write all that can be read; lines without a label are of the job, and stand in the log of its first node."""
+        """Write all readable lines; lines without a label belong to the job, and go to its first node's log."""
         local = _several_local_ranks(parts, self._prefixes)
         try:
             for line in _lines(parts, self._prefixes):

@@ -48,9 +48,9 @@ class Nodes:
 def nodes_of(lines: Callable[[], Iterable[Line]], prefixes: Sequence[Prefix], nodes: int | None, alone: bool) -> Nodes:
     """Return the nodes of a file with these prefixes, whose lines are read only if the prefixes tell nodes.
 
-    ``nodes`` is the number of nodes that were to take part, None if it is not known; ``alone`` means that the run has
-    no other file. Tasks are on one node if their lines name the same host. If not all of them name one, Slurm's usual
-    order counts: the first tasks are on the first node, and as many on every other.
+    ``nodes`` is the planned number of nodes, None if unknown; ``alone`` means that the run has no other file. Tasks are
+    on one node if their lines show the same host. If some lines show no host, Slurm's usual order counts: the first
+    tasks are on the first node, and as many on every other.
     """
     if _tells("host", prefixes):
         hosts = sorted({host for line in lines() if (host := line.told.host)}, key=by_numbers)

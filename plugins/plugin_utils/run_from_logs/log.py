@@ -108,8 +108,8 @@ def read(path: Path, framework: str, per_step: float | None, per_sequence: float
     For an unknown framework, only a failure at the very end counts, because nothing shows whether the training survived
     the others.
 
-    ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence, from which `read_log` computes
-    a token rate that the log lacks.
+    ``per_step`` and ``per_sequence`` are the tokens per GPU of a step and of a sequence; `read_log` uses them to
+    compute a token rate that the log lacks.
     """
     news = read_log(
         str(path),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Turns logs that already exist into the folder of a run, from which it is judged and reported as any other."""
+"""Turns existing logs into the folder of a run, which is then judged and reported like any other."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class TooLargeError(Exception):
 
 # Errors other than OSError while a truncated or damaged file is read.
 DAMAGED: tuple[type[Exception], ...] = (EOFError, lzma.LZMAError, zlib.error, TooLargeError)
-# Logs shrink to a tenth, those of a loop that prints the same line to a hundredth.
+# Logs usually shrink to a tenth, but logs of a loop that prints the same line to a hundredth.
 _MOST_TIMES, _ALWAYS_ALLOWED = 100, 1 << 30
 _OPENERS: dict[str, t.Callable[..., t.Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 if importlib.util.find_spec("compression"):  # Python 3.14

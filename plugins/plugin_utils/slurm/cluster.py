@@ -130,7 +130,7 @@ def note_faults(sbatch: Mapping[str, str], cluster: Cluster, findings: Findings)
 
 
 def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) -> None:
-    """Report why a step with some of the sbatch options cannot start in an existing job, as shown by Slurm."""
+    """Report, from Slurm's data, why a step with these sbatch options cannot start in an existing job."""
     key, wanted = "training_launcher", int(sbatch["nodes"])
     if not job:
         remedy = "Run Ansible inside an allocation of salloc."
@@ -148,7 +148,7 @@ def note_allocation(sbatch: Mapping[str, str], job: Fields, findings: Findings) 
 
 
 def nodes_left(job: Fields, excluded: str) -> int:
-    """Return how many nodes a job has, as shown by Slurm, without the excluded ones."""
+    """Return how many nodes a job has according to Slurm, without the excluded ones."""
     return len(_nodes(job.get("NodeList", "")) - _nodes(excluded))
 
 

@@ -36,7 +36,7 @@ class NoSlurmError(SlurmError):
 
 
 def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None) -> str:
-    """Return what a command of Slurm prints, with a script as its standard input; `SlurmError` with what it says."""
+    """Return the output of a Slurm command, with a script as its standard input; `SlurmError` with its message."""
     try:
         done = subprocess.run(
             command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False, input=script or ""
@@ -81,21 +81,21 @@ def associations() -> tuple[frozenset[str] | None, frozenset[str] | None]:
                 *(f"user={getpass.getuser()}", "format=account,qos"),
             )
             lines = [line.split("|") for line in shown.splitlines() if "|" in line]
-            # One that names no QOS has those of the accounts above it.
+            # An account without its own QOS inherits the QOS of the accounts above it.
             qos = frozenset(name for line in lines for name in line[1].split(",") if name)
             return frozenset(line[0] for line in lines), qos if qos and "qos" in enforced else None
     return None, None
 
 
 class ReasonGiven(t.NamedTuple):
-    """Why a node is out of service, who said so, and when: a time as Slurm prints it, whose order is that of texts."""
+    """Why a node is out of service, who said so, and when: a time as Slurm prints it, which sorts as text."""
 
     reason: str
     by: str
     at: str
 
     def __str__(self) -> str:
-        """Return the reason and who gave it, as one line."""
+        """Return the reason and who gave it in one line."""
         return one_line(f"{self.reason} ({self.by})")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How Slurm itself ended a job, put on the board: what its nodes recorded shows only the consequence."""
+"""Puts on the board how Slurm itself ended a job: the nodes' own records show only the consequence."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _BLAME = 1
 
 
 def note_end(job: SlurmJob, board: Board, nodes: t.Collection[str]) -> list[str]:
-    """Wait for the end of a job whose tasks have ended, and note on the board who brought it about, if Slurm knows.
+    """Wait for the end of a job whose tasks have ended, and note its cause on the board, if Slurm knows it.
 
     If it was cancelled, preempted or requeued, the nodes were stopped. Any other end by Slurm, or the reason in the
-    job's log why no task reached the training, is a failure of the node that Slurm took out of service, or that the
-    log names, or else of the first one. Return the nodes that Slurm took out of service without making the run fail,
-    as sentences without a full stop.
+    job's log why no task reached the training, is a failure of the node that Slurm took out of service, or that appears
+    in the log, or else of the first node. Return sentences, without a full stop, on nodes that Slurm took out of
+    service without making the run fail.
     """
     # A job that never began has not removed it.
     (board.run_dir / SECRETS_NAME).unlink(missing_ok=True)
@@ -95,7 +95,7 @@ def _wait_for_end(job: SlurmJob, number: str) -> None:
     while not job.is_over(_LOOK_SECONDS) and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)
     if "." in number and not job.is_over():
-        # Its srun was killed, and what holds the nodes waits for it.
+        # Its srun was killed, and the step that keeps the nodes waits for it.
         job.cancel()
 
 

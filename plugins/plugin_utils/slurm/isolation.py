@@ -51,7 +51,7 @@ _PATIENCE_SECONDS = 420.0
 
 
 def options_of_job(settings: SlurmOptions, nodes: Sequence[str], minutes: int) -> dict[str, str]:
-    """Return what is asked of Slurm for some nodes, by the names of sbatch; ``minutes`` where no time is set."""
+    """Return the Slurm options for some nodes, by sbatch's names; ``minutes`` applies if no time is set."""
     given = {option: getattr(settings, name) for name, option in SBATCH.items() if option != "exclude"}
     size = {"nodes": str(len(nodes)), "nodelist": folded(nodes)}
     return {"time": str(minutes), **{option: value for option, value in given.items() if value}, **size}
@@ -73,7 +73,7 @@ def script_of(asked: Mapping[str, str], settings: SlurmOptions) -> str:
 
 
 def _in_full(asked: Mapping[str, str], settings: SlurmOptions) -> list[str]:
-    """Return all options of a job, as words of a command."""
+    """Return all options of a job as words of a command."""
     exclusive = ["--exclusive"] if settings.training_slurm_exclusive else []
     return [*(f"--{option}={value}" for option, value in asked.items()), *exclusive, *settings.training_slurm_options]
 
@@ -99,7 +99,7 @@ class UnderSlurm:
         return allocation_of(self.settings.training_slurm_job) if in_allocation else None
 
     def in_words(self) -> list[str]:
-        """Return what is asked of Slurm, as sentences without their full stop."""
+        """Return the request to Slurm as sentences without their full stop."""
         count = len(self.chosen.nodes)
         where = "an allocation of their own" if self.allocation is None else f"job {self.allocation}"
         out = [f"{node} is not tested: {why}" for node, why in self.chosen.out.items()]
@@ -118,10 +118,10 @@ class UnderSlurm:
     def step(
         self, folder: Path, plan: Plan, patience: float, say: Callable[[str], None], is_stopped: Callable[[], bool]
     ) -> Iterator[Step]:
-        """Give the step in which nodes are tested that are held by a plan, see `holding`, once it has begun.
+        """Give the step that tests the nodes of a plan, see `holding`, once it has begun.
 
-        It is over afterwards, and so is an allocation of its own. ``patience`` is in seconds: SlurmError where Slurm
-        does not start it by then, StoppedError where somebody stops it.
+        It is over afterwards, and so is an allocation of its own. ``patience`` is in seconds: SlurmError if Slurm does
+        not start it by then, StoppedError if somebody stops it.
         """
         nodes, container = list(self.chosen.nodes), _in_its_folder(plan["nodes"][0])
         around = container_options(plan["container_engine"], container, shares_folder=False)
@@ -173,10 +173,10 @@ def _in_its_folder(part: NodePlan) -> NodePlan:
 def under_slurm(
     settings: LaunchOptions, left: LeftBehind, arguments: Mapping[str, t.Any]
 ) -> tuple[UnderSlurm, list[str]]:
-    """Return which nodes of Slurm are tested and how, and every problem with that as sentences without a full stop.
+    """Return which Slurm nodes are tested and how, and every problem with that as sentences without a full stop.
 
-    They are those that are named, or else those of a run that left something behind, if any. SlurmError where Slurm
-    cannot be asked.
+    They are the nodes in the options, or else the nodes of the run to start from, if any. SlurmError if Slurm cannot be
+    asked.
     """
     problems: list[str] = []
     # The plan of the tests refuses a budget that is no number of minutes.
@@ -210,7 +210,7 @@ def under_slurm(
 def _refused(
     settings: LaunchOptions, chosen: Chosen, minutes: int, *, ask: bool
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the faults and warnings of a job on the nodes: of its options, and those of Slurm, where we ``ask`` it."""
+    """Return the faults and warnings of a job on the nodes: in its options and, if we ``ask``, from Slurm."""
     found = Findings()
     nodes_to_come(settings, len(chosen.nodes) or 1, "", found)
     if found.faults or not ask:
@@ -231,7 +231,7 @@ def _of_budget(fault: Finding, settings: SlurmOptions) -> Finding:
 
 
 def _too_short(settings: SlurmOptions, minutes: int) -> list[str]:
-    """Return what is wrong if the time of the job, or what is left of the allocation, is too short for the tests."""
+    """Return the fault if the time of the job, or the rest of the allocation, is too short for the tests."""
     left, said = settings.training_slurm_time_limit, "training_slurm_time_limit is {}"
     if settings.training_launcher == SRUN and (number := allocation_of(settings.training_slurm_job)):
         with contextlib.suppress(SlurmError):

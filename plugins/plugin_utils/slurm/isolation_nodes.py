@@ -16,7 +16,7 @@ from ..text.words import counted, listed
 from .commands import allocation_of, fields, reason_given, run_slurm
 from .hostlist import expand_hostlist
 
-# States in which Slurm starts nothing on a node, until somebody or something brings it back.
+# In these states Slurm starts nothing on a node until somebody or something brings it back.
 _OUT = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "NOT_RESPONDING", "UNKNOWN"})
 # A state may end with a sign. A node with this one does not respond, and so gets no job; only later it is DOWN.
 _SILENT = "*"
@@ -48,7 +48,7 @@ class Wanted:
 
 
 class Chosen(t.NamedTuple):
-    """The addresses of the nodes that are tested, why others that are wanted cannot be, and what is wrong with that."""
+    """The addresses of the nodes to test, why other wanted nodes cannot be tested, and every fault with that."""
 
     nodes: dict[str, str]
     out: dict[str, str]
@@ -116,7 +116,7 @@ def expanded(name: str, hostlist: str, problems: list[str]) -> list[str]:
 
 
 def nodes_there(settings: SlurmOptions, are_named: bool, problems: list[str]) -> tuple[list[SlurmNode], str]:
-    """Return the nodes that can be wanted, and what they are those of."""
+    """Return the nodes to choose from, and where they come from."""
     if settings.training_launcher == SRUN:
         number = allocation_of(settings.training_slurm_job)
         shown = fields(_scontrol("job", number)) if number else {}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The step in which nodes of Slurm are tested: srun, with a process on each node that answers what it is asked.
+"""The step that tests Slurm nodes: srun, with a process on each node that answers requests.
 
-srun has an allocation of its own, or is in one that there is. The step ends with its standard input, and the allocation
-of its own with it. So whatever becomes of the controller frees the nodes.
+srun has its own allocation, or runs in an existing one. The step ends with its standard input, and its own allocation
+ends with it. So the nodes are freed whatever happens to the controller.
 """
 
 from __future__ import annotations
@@ -130,9 +130,9 @@ class Step:
         return f"{self.job.name} is {state}{f': {reason}' if reason not in ('', 'None') else ''}"
 
     def answer(self, node: str, request: Request, patience: float | None) -> dict[str, t.Any]:
-        """Return what a node answers, within some seconds.
+        """Return a node's answer, within some seconds.
 
-        RunGoneError where the step is over, which is no fault of the node; `NodeLostError` where it does not answer.
+        RunGoneError if the step is over, which is not the node's fault; `NodeLostError` if the node does not answer.
         """
         box: _Box = queue.SimpleQueue()
         with self._lock:
@@ -176,7 +176,7 @@ class Step:
             self._srun.kill()
 
     def _write(self, begin: bytes) -> None:
-        """Write the program, and then what is asked; all that waits by then goes together."""
+        """Write the program, and then the requests; all waiting requests go together."""
         stream = t.cast("t.BinaryIO", self._srun.stdin)
         try:
             stream.write(begin)
@@ -199,7 +199,7 @@ class Step:
             return
 
     def _read(self) -> None:
-        """Hand out what the tasks answer, until srun has ended."""
+        """Hand out the tasks' answers until srun has ended."""
         lines = Lines((BEGIN, ANSWER))
         for line in _lines(self._srun.stdout):
             if found := lines.add(line):
@@ -234,7 +234,7 @@ class Step:
             write_text(str(self._folder / ID_NAME), f"{number}\n", 0o644)
 
     def _keep_errors(self) -> None:
-        """Keep what is printed beside the answers, and take from it what srun says of the job and its nodes."""
+        """Keep the output beside the answers, and take srun's messages about the job and its nodes from it."""
         with open(self._folder / JOB_LOG, "ab") as log:
             for line in within_bounds(_lines(self._srun.stderr)):
                 log.write(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Slurm job, or a step of an allocation, as the controller sees it: started, polled, cancelled.
+"""A Slurm job, or a step of an allocation, on the controller: started, polled, cancelled.
 
 Output and states: https://slurm.schedmd.com/scontrol.html, https://slurm.schedmd.com/sacct.html
 """
@@ -83,7 +83,7 @@ class SlurmJob:
         write_text(str(self.run_dir / ID_NAME), f"{number}\n", 0o644)
 
     def begin_step(self, allocation: str) -> None:
-        """Run the script in an allocation, or in that of this process, and wait for the number of the step.
+        """Run the script in an allocation, by default this process's own, and wait for the number of the step.
 
         The script, and with it each srun, outlives this process.
         """
@@ -124,7 +124,7 @@ class SlurmJob:
             return self._state
 
     def is_over(self, age: float = _ASKED_SECONDS) -> bool:
-        """Tell whether the job has ended, as it was known at most ``age`` seconds ago."""
+        """Tell whether the job has ended, from information at most ``age`` seconds old."""
         state, _reason = self.state(age)
         return state not in (*_WAITS, *_RUNS, _UNKNOWN)
 
@@ -132,7 +132,7 @@ class SlurmJob:
         """Return how the job ended, as a sentence without its full stop."""
         state, reason = self.state()
         words = _IN_WORDS.get(state)
-        # Of a job that was cancelled it is what the job waited for before.
+        # For a cancelled job, this is the reason that it waited before.
         because = f" ({reason})" if reason not in ("", "None") and state != "CANCELLED" else ""
         words = f"it was cancelled by {who}" if state == "CANCELLED" and (who := self._canceller()) else words
         return f"Slurm's {self.name} ended as {state}{because}{f': {words}' if words else ''}"
@@ -162,7 +162,7 @@ class SlurmJob:
         return out
 
     def wait_for_nodes(self, show: t.Callable[[str], None]) -> None:
-        """Wait until the job has its nodes, and show what it waits for; `SlurmError` where it ends before."""
+        """Wait until the job has its nodes, and show why it waits; `SlurmError` if it ends before."""
         shown, pause = None, _FASTEST_SECONDS
         while filecmp.cmp(self.run_dir / PLAN_NAME, self.run_dir / MADE_NAME, shallow=False):
             state, reason = self.state(_FASTEST_SECONDS)
@@ -227,7 +227,7 @@ class SlurmJob:
         return "FORGOTTEN", f"Slurm no longer knows the {self.name.split()[0]}"
 
     def _accounted(self) -> str:
-        """Return the states of the job and its steps, or of the step, as the accounting has them."""
+        """Return the states of the job and its steps, or of the step, from the accounting."""
         return self._run("sacct", "-n", "-P", "-o", "State", "-j", str(self.id))
 
     def _run(self, *command: str) -> str:

@@ -146,7 +146,7 @@ class JobNode:
         return accepted(phase, self._journal.next(self._place, phase.name))
 
     def _followed(self, wait_seconds: float) -> Followed:
-        """Return the next answer; once the node does not follow any more, the last one, without what it reported."""
+        """Return the next answer; once the node no longer follows, the last one, without its earlier reports."""
         follows = self._journal.has(self._place, "follow") or not self._journal.has(self._place, "stop")
         if self._last_followed and not follows:
             if self._job.is_over():

@@ -30,7 +30,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 class Needs(t.TypedDict):
-    """What the tasks of a job need in addition to the plan; ``secrets`` are those of each node by its rank."""
+    """The settings of a job's tasks in addition to the plan; ``secrets`` has each node's secrets by its rank."""
 
     environment: dict[str, str]
     files: dict[str, str]
@@ -39,7 +39,7 @@ class Needs(t.TypedDict):
 
 
 def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
-    """Write what the job needs and submit it. A run that has a job already keeps it."""
+    """Write the job's files and submit it. A run that already has a job keeps it."""
     if job.id is not None:
         return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)

@@ -125,7 +125,7 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
 
 
 def _plain(value: t.Any) -> t.Any:
-    """Return what a node says with all of its texts as single lines."""
+    """Return a node's answer with all of its texts as single lines."""
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, dict):

@@ -50,7 +50,7 @@ SBATCH = {
 
 
 def slurm_job(plan: Plan, options: SlurmOptions) -> SlurmJob:
-    """Return what the controller submits from the run's folder, which the nodes must share with it."""
+    """Return the script that the controller submits from the run's folder, which the nodes must share with it."""
     run_id, mode, node_count = plan["run_id"], plan["mode"], len(plan["nodes"])
     in_allocation = options.training_launcher == SRUN
     container = container_options(plan["container_engine"], plan["nodes"][0], not in_allocation)
@@ -124,9 +124,9 @@ on_each_node() {{
 
 
 def _as_step(given: t.Mapping[str, str], run_id: str, mode: str) -> _Start:
-    """Return a step that holds the nodes of the run, which Slurm chooses, and others that overlap it.
+    """Return a step that keeps the nodes of the run, which Slurm chooses, and other steps that overlap it.
 
-    The nodes do not see the run's folder: the tasks read what they need from their input, and are notified of changes.
+    The nodes do not see the run's folder: the tasks read their data from their input, and are notified of changes.
     """
     size = f"--nodes={given['nodes']} --ntasks={given['nodes']} --overlap --chdir=/"
     name = f"trainops-{run_id}"

@@ -20,7 +20,7 @@ from ansible.utils.display import Display
 
 from . import session
 
-# What differs between nodes, but not what is sent to them.
+# Options that differ between nodes without changing the data sent to them.
 _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 
 
@@ -76,7 +76,7 @@ def _may_ask(become: t.Any) -> bool:
 
 
 def _control_path(command: list[bytes]) -> str | None:
-    """Return the socket of the kept connection that Ansible itself names in a command; None where it names none."""
+    """Return the socket of the kept connection in a command of Ansible; None if the command has none."""
     if os.path.basename(command[0]) != b"ssh":
         return None
     named = (re.fullmatch(rb'ControlPath="([^"%]+)"', argument) for argument in command)
@@ -84,7 +84,7 @@ def _control_path(command: list[bytes]) -> str | None:
 
 
 def _sent_variables(command: list[bytes]) -> list[bytes] | None:
-    """Return the variables that an ssh command sends, as ``NAME=value``; None if it forwards anything else."""
+    """Return the variables that an ssh command sends, in the form ``NAME=value``; None if it forwards anything else."""
     asked = [command[0], b"-G", *command[1:-1]]
     done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     options = [line.split(b" ", 1) for line in done.stdout.splitlines()]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A command over the connection that OpenSSH keeps to a host, without an ssh process.
 
-The command is handed to the process that keeps the connection (ControlPersist), as ssh itself does it: with version 4
-of the protocol in OpenSSH's ``PROTOCOL.mux``. A packet is its length, a type and fields; numbers have 32 bits,
-big-endian, and a string is its length and its bytes.
+The command goes to the process that keeps the connection (ControlPersist), in the same way as from ssh itself: with
+version 4 of the protocol in OpenSSH's ``PROTOCOL.mux``. A packet is its length, a type and fields; numbers have 32
+bits, big-endian, and a string is its length and its bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ConnectionLostError(Exception):
 
 
 class Result(t.NamedTuple):
-    """The exit status of a command, and what it printed."""
+    """The exit status of a command, and its output."""
 
     status: int
     stdout: bytes
@@ -142,7 +142,7 @@ def _written(file: io.FileIO) -> bytes:
 
 
 def _file_of_no_name() -> io.FileIO:
-    """Return a file in memory for what a command reads or prints: unlike a pipe it need not be emptied meanwhile."""
+    """Return a file in memory for a command's input or output: unlike a pipe it need not be emptied meanwhile."""
     return io.FileIO(os.memfd_create("trainops"), "r+")
 
 

@@ -71,7 +71,7 @@ class LaterFormat(Format[LaterFile]):
         return config._replace(data=data, moved={f"{shape.parameters}.{key}": path for key, path in moved.items()})
 
     def thresholds(self, config: LaterFile) -> OwnThresholds:
-        """Return the file that the config names, whether it counts, and what scaling is compared with."""
+        """Return the config's thresholds file, whether it is enforced, and the baseline for scaling."""
         file = config.data.get("threshold_json")
         enforced = flag_in(config.data, "enforce_thresholds", default=True) is not False
         tops = (config.data, config.data.get("training"))
@@ -144,7 +144,7 @@ def _object(value: t.Any) -> dict[str, t.Any]:
 
 
 def _target_loss(convergence: t.Any) -> float | None:
-    """Return the loss to reach in the training; None without one, and for that of an evaluation, which is not read."""
+    """Return the training loss to reach; None if there is none, or for an evaluation's loss, which is not read."""
     if not isinstance(convergence, dict) or convergence.get("target_metric") == "eval_loss":
         return None
     try:

@@ -273,7 +273,7 @@ def _mounts(volumes: t.Any, path: str, findings: Findings) -> Iterator[Moved]:
 
 
 def _with_paths(data: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return a file in which ``{shared_fs}`` and ``{paths.log_dir}`` are values of its paths, which may hold others."""
+    """Return a file with ``{shared_fs}`` and ``{paths.log_dir}`` replaced by its paths, which may contain others."""
     given = data.get("paths")
     paths = {name: value for name, value in given.items() if isinstance(value, str)} if isinstance(given, dict) else {}
     # A path that refers to itself is left alone.

@@ -66,7 +66,7 @@ class WholeOfC(Kind):
         return number
 
     def schemas(self) -> list[dict[str, t.Any]]:
-        """Return the value as text, because variables are text."""
+        """Return the schema of text: the values of variables are text."""
         return [{"type": "string"}]
 
 

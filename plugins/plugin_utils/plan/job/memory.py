@@ -67,7 +67,7 @@ _MEMORY_GIB = {
 _GIB = 1024.0**3
 # Each logit is kept in 16 bits, in 32 bits, and as a gradient.
 _LOGIT_BYTES = 10.0
-# An estimate so much above the memory does not fit: no estimate is so much above a published figure.
+# An estimate this far above the memory certainly does not fit: no estimate is this far above a published figure.
 _CERTAIN = 1.1
 
 

@@ -12,5 +12,5 @@ TRAINERS: dict[str, Trainer[t.Any, t.Any]] = {
     name: import_module(f".{name}.trainer", __package__).TRAINER
     for name in ("rocm_scripts", "maxtext", "nxdt", "primus_cli", "megatron_bridge", "torchtitan")
 }
-# By the name that users know, that of ``training_framework``.
+# By the name that users know, as in ``training_framework``.
 OF_FRAMEWORK = {trainer.framework: trainer for trainer in TRAINERS.values()}

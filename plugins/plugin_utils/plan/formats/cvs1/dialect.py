@@ -38,7 +38,7 @@ class Dialect:
     in their text, so that it works even if the JSON is broken. ``master_key`` is the key of ``config`` with the address
     at which the nodes of a job meet. ``sections`` returns the models of the sections, loaded only on demand.
     ``of_cell`` returns the values of a sweep block's cell by training config key, ``handed`` a file in the form that
-    the trainer takes, like `Format.handed`. With ``certain``, a file's keys rule out every other trainer.
+    the trainer takes, like `Format.handed`. ``certain`` tells whether these keys rule out every other trainer.
     """
 
     name: str

@@ -29,7 +29,7 @@ def _of_inventory(_options: t.Any, _given: t.Any, inventory: Sequence[Node]) -> 
 
 @dataclass(frozen=True)
 class CvsForm(t.Generic[ConfigT, BranchT, OptionsT]):
-    """The differences between CVS configs of one framework and of others, and how they become a job.
+    """What distinguishes the CVS configs of one framework, and how they become a job.
 
     ``config`` and ``branch`` are the models of the two sections, ``master_key`` the key of ``config`` with the address
     at which the nodes of a job meet, and ``unused_keys`` the known keys that a run does not read. ``check_config``

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a file in NxDT's YAML is to be run, and the values that it may interpolate."""
+"""The run settings of a file in NxDT's YAML, and the values that it may interpolate."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def check_branch(reading: BranchReading) -> MaxTextSizes | None:
 
 
 def _axes(reading: BranchReading, group: str, devices: int, what: str) -> dict[str, int] | None:
-    """Return the sizes of a group's axes with the open one filled in, as MaxText's fill_unspecified_mesh_axes does."""
+    """Return the sizes of a group's axes with the open one filled in, like MaxText's fill_unspecified_mesh_axes."""
     keys = {axis: f"{group}_{axis}_parallelism" for axis in AXES}
     if any(
         reading.branch.values.get(key) is not None and getattr(reading.parameters, key) is None for key in keys.values()
@@ -303,7 +303,7 @@ def _check_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def precision_of(reading: BranchReading) -> str:
-    """Return the number format of the matrix multiplications: that of the quantization, else of the activations."""
+    """Return the number format of the matrix multiplications: the quantization's, or else the activations'."""
     quantization = reading.parameters.quantization
     dtype = reading.parameters.dtype or "bfloat16"
     return quantization or _PRECISIONS.get(dtype, dtype)

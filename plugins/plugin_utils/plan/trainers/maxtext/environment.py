@@ -237,7 +237,7 @@ def _timeout(key: str, variable: str, reading: BranchReading, variables: Mapping
 
 
 def _of_set(reading: BranchReading, variable: str, of_tpu: bool) -> dict[str, str]:
-    """Return the flags of the set that the config names, as far as they belong in the variable."""
+    """Return the flags of the config's set, as far as they belong in the variable."""
     name = reading.config.xla_flag_set
     flags = {flag: value for flag, value in FLAG_SETS.get(name or "", {}).items() if xla.variable_of(flag) == variable}
     if flags and variable == xla.LIBTPU and not of_tpu:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MaxText on GKE: the ``xpk workload create`` line of a run, where Google's XPK starts what the nodes run.
+"""MaxText on GKE: the ``xpk workload create`` line of a run, which Google's XPK starts on the nodes.
 
 GKE provides the hosts, and XPK or GKE itself gives each of them its rank and rendezvous address. Nothing is staged, so
 MaxText's keys are arguments. Sources: the option parser of XPK 1.16 (xpk/parser/workload.py), its names of TPU types
@@ -46,7 +46,7 @@ def pods(nnodes: t.Any) -> list[Node]:
 
 
 def check_gke(reading: Reading) -> None:
-    """Report what is missing or wrong for an XPK workload, and what has no effect there."""
+    """Report missing and wrong settings of an XPK workload, and settings without effect there."""
     gke, findings = reading.config.gke, reading.findings
     if gke is None:
         if not reading.is_given("gke"):
@@ -116,7 +116,7 @@ def _check_name(reading: Reading, run_id: str) -> None:
 
 
 def check_branch_on_gke(reading: BranchReading) -> None:
-    """Report a missing output location, as there is no run folder, and fields that only a host resolves."""
+    """Report a missing output location, because there is no run folder, and fields that only a host resolves."""
     for key, value in reading.branch.values.items():
         if isinstance(value, str) and USER_FIELD in value:
             message = f"{USER_FIELD} stands for the user who connects to a host; on GKE there is none."
@@ -163,7 +163,7 @@ def workload_of(
 
 
 def _unexpanded(text: str) -> str:
-    """Return a text of which Kubernetes, which reads $(NAME) and $$, makes the given one."""
+    """Return a text escaped so that Kubernetes, which reads $(NAME) and $$, turns it into the given one."""
     return text.replace("$", "$$")
 
 

@@ -81,7 +81,7 @@ def _note_script(reading: BranchReading) -> None:
 
 
 def _note_batch(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Note how the batch scales with the nodes, as MaxText's batch size is per GPU."""
+    """Note how the batch scales with the nodes, because MaxText's batch size is per GPU."""
     tuned_for, nodes = reading.config.nnodes, len(reading.nodes)
     if tuned_for and tuned_for != nodes:
         reading.findings.note(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Megatron Bridge: from the name of a recipe to what each node runs.
+"""Megatron Bridge: from the name of a recipe to the command of each node.
 
 Every node runs torchrun with Bridge's own entry point, scripts/training/run_recipe.py, which needs no Slurm and no
 NeMo-Run. Overrides are its arguments KEY=VALUE.
@@ -146,7 +146,7 @@ def _override(path: str, value: t.Any) -> str:
 
 
 def _checkpoints(reading: BridgeReading) -> str:
-    """Return the folder from which Bridge goes on: the one it loads from, if it saves there as well."""
+    """Return the folder that Bridge resumes from: the one it loads from, if it saves there as well."""
     saved = reading.text("checkpoint.save")
     return saved if saved and saved == reading.text("checkpoint.load") else ""
 

@@ -21,8 +21,8 @@ FLAG = Switch()
 class BridgeReading(OverridesReading[RecipeConfig, BridgeOptions]):
     """A recipe, and the run around it.
 
-    ``file`` is as it was read, ``name`` what the recipe's name says. The paths of ``overrides`` are those in Bridge's
-    ConfigContainer, and ``written`` has each as the file does, where it may begin with Hydra's + or ++.
+    ``file`` is as it was read, ``name`` the facts in the recipe's name. The paths of ``overrides`` are paths in
+    Bridge's ConfigContainer, and ``written`` has each as in the file, where it may begin with Hydra's + or ++.
     """
 
     file: RecipeFile

@@ -49,7 +49,7 @@ def sizes_of(reading: BridgeReading) -> Sizes:
 
 
 def precision_of(reading: BridgeReading) -> str:
-    """Return the precision: that of ``mixed_precision``, else that in the recipe's name, else BF16."""
+    """Return the precision: from ``mixed_precision``, else from the recipe's name, else BF16."""
     named = reading.text("mixed_precision").replace("_", "").casefold()
     found = next((precision for part, precision in _PRECISIONS.items() if part in named), "")
     return found or reading.name.precision or "bf16"

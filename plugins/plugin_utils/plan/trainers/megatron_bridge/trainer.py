@@ -27,7 +27,7 @@ class MegatronBridge(Trainer["RecipeFile", BridgeOptions]):
     uses_nccl = False
 
     def asks_for_image(self, config: RecipeFile) -> bool:
-        """Return whether the section ``trainops`` names an image."""
+        """Return whether the section ``trainops`` sets an image."""
         from ...formats.bridge_yaml.reading import run_of  # noqa: PLC0415
 
         return run_of(config).get("container_image") is not None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to what each node runs.
+"""NxDT (NeuronX Distributed Training on AWS Trainium): from its YAML file to the command of each node.
 
-NxDT's own train.sh runs on several nodes only under Slurm or Open MPI. So a plan holds the torchrun command that
-train.sh would run, with the same arguments, and the exports of its train_setup.sh. The YAML file is staged unchanged.
-Source: examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
+NxDT's own train.sh runs on several nodes only under Slurm or Open MPI. So a plan has the torchrun command that train.sh
+would run, with the same arguments, and the exports of its train_setup.sh. The YAML file is staged unchanged. Source:
+examples/train.sh, train_setup.sh and training_orchestrator.py of aws-neuron/neuronx-distributed-training.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _job(reading: NxdtReading, text: str, master: str, sizes: Sizes, expected: l
 
 
 def _checkpoints(reading: NxdtReading) -> str:
-    """Return the folder from which NeMo resumes by itself (nemo.utils.exp_manager: resume_if_exists)."""
+    """Return the folder that NeMo resumes from by itself (nemo.utils.exp_manager: resume_if_exists)."""
     goes_on = reading.get("exp_manager.create_checkpoint_callback") and reading.get("exp_manager.resume_if_exists")
     return (reading.get("exp_manager.explicit_log_dir") or "") if goes_on else ""
 

@@ -27,7 +27,7 @@ class Nxdt(Trainer["YamlConfig", NxdtOptions]):
     uses_nccl = False
 
     def asks_for_image(self, config: YamlConfig) -> bool:
-        """Return whether the section ``trainops`` names an image."""
+        """Return whether the section ``trainops`` sets an image."""
         from ...formats.nxdt_yaml.run import run_of  # noqa: PLC0415
 
         return run_of(config).get("container_image") is not None

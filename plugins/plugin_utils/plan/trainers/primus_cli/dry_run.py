@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command by which a user sees on a node what Primus would start there, without training.
+"""The command that shows on a node what Primus would start there, without training.
 
 Primus' hooks run all the same. Source: runner/primus-cli-direct.sh of AMD-AGI/Primus, August 2026, which runs them
 before it looks at ``--dry-run``.
@@ -59,7 +59,7 @@ def _script(node: NodePlan, scratch: str) -> str:
 
 
 def _options(engine: str, node: NodePlan) -> Iterator[str]:
-    """Yield what the container sees of the node, except for the run's folder, each option with its value."""
+    """Yield the container's mounts and devices except for the run's folder, each option with its value."""
     mounts = [mount for mount in node["mounts"] if not mount.get("staged")]
     for word in ContainerEngine(engine).container_arguments(node["container_options"], node["devices"], mounts):
         if word == "--privileged":

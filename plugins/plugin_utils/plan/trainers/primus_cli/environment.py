@@ -40,7 +40,7 @@ _FOUND = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 
 def environment_of(master: str, port: int, nnodes: int, gpus: int) -> dict[str, str]:
-    """Return the variables by which primus-cli knows the nodes of a job."""
+    """Return the variables that tell primus-cli the nodes of a job."""
     return {
         "MASTER_ADDR": master,
         "MASTER_PORT": str(port),

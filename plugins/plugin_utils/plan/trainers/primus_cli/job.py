@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Primus: from its experiment file to what each node runs.
+"""Primus: from its experiment file to the command of each node.
 
 Every node runs primus-cli in its direct mode, which sets up the node and starts torchrun, or Python for JAX. The file
 is staged unchanged; values of ``training_overrides`` are arguments, which win over it.
@@ -153,7 +153,7 @@ def _argument(key: str, value: t.Any) -> list[str]:
 
 
 def _model_of(module: Mapping[str, t.Any]) -> str:
-    """Return the name of the model's preset, or that of the module's where it has none."""
+    """Return the name of the model's preset, or of the module's preset if the model has none."""
     name = posixpath.basename(str(module.get("model") or module.get("config") or "model"))
     return re.sub(r"\.ya?ml$", "", name)
 
@@ -171,7 +171,7 @@ def _architecture_of(reading: PrimusReading, model: str) -> Architecture | str:
 
 
 def _checkpoints(reading: PrimusReading) -> str:
-    """Return the folder from which Megatron-LM goes on: the one it loads from, if it saves there as well."""
+    """Return the folder that Megatron-LM resumes from: the one it loads from, if it saves there as well."""
     saved = reading.keys.text("save")
     return saved if saved and saved == reading.keys.text("load") else ""
 

@@ -15,8 +15,8 @@ from .options import PrimusOptions
 class PrimusReading(ConfigReading[Experiment, PrimusOptions]):
     """An experiment for Primus, and the run around it: which ``module`` is run, by which ``backend``.
 
-    ``own`` are the keys that the file itself gives, ``keys`` those and what is known of the presets. ``in_image`` tells
-    whether the file is in the image, where other keys may be.
+    ``own`` are the keys that the file itself gives, ``keys`` these and the known keys of the presets. ``in_image``
+    tells whether the file is in the image, where other keys may be.
     """
 
     module: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How large a training of Primus is, by the keys of its backend.
 
-Sources: the presets in primus/configs of AMD-AGI/Primus, from which come the defaults; megatron/training/arguments.py
-of Megatron-LM, torchtitan/distributed/parallel_dims.py of TorchTitan 0.2.2, and configs/base.yml of MaxText.
+Sources: the presets in primus/configs of AMD-AGI/Primus for the defaults; megatron/training/arguments.py of
+Megatron-LM, torchtitan/distributed/parallel_dims.py of TorchTitan 0.2.2, and configs/base.yml of MaxText.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _precision_of_titan(keys: Keys) -> str:
 
 _AXES = ("data", "fsdp", "fsdp_transpose", "sequence", "context", "tensor", "tensor_transpose", "tensor_sequence")
 _OTHER_AXES = ("expert", "autoregressive", "pipeline", "context_autoregressive")
-# What of each takes what is left.
+# The axes whose length may be -1, for the rest.
 _REST = {"ici": "fsdp", "dcn": "data"}
 
 
@@ -177,7 +177,7 @@ def _of_maxtext(reading: PrimusReading) -> Scale:
 
 
 def _axes(kind: str, available: int, what: str, reading: PrimusReading) -> dict[str, int]:
-    """Return the length of each axis of the mesh, and report those that do not fill it; -1 is what is left."""
+    """Return the length of each axis of the mesh, and report lengths that do not fill it; -1 takes the rest."""
     keys, rest = reading.keys, _REST[kind]
     given = {
         axis: keys.get(f"{kind}_{axis}_parallelism", INTEGER, -1 if axis == rest else 1) or 1

@@ -29,7 +29,7 @@ class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
     uses_nccl = False
 
     def asks_for_image(self, config: PrimusFile) -> bool:
-        """Return whether the section ``trainops`` names an image."""
+        """Return whether the section ``trainops`` sets an image."""
         from ...formats.primus_yaml.run import run_of  # noqa: PLC0415
 
         return run_of(config).get("container_image") is not None

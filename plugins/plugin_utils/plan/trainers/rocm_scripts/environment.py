@@ -28,8 +28,8 @@ _OF_SCRIPTS = {name for by_generation in READ.values() for names in by_generatio
 def environment_of(reading: ScriptReading, sizes: Sizes, master: str, dataset: Dataset | None) -> dict[str, str]:
     """Return the variables that the script reads and that are the same on every node.
 
-    Scripts of 2026 train on synthetic data exactly if DATA_PATH is not set, those of early 2025 always, and those in
-    between if MOCK_DATA is 1.
+    Scripts of 2026 train on synthetic data exactly if DATA_PATH is not set, scripts of early 2025 always, and scripts
+    in between if MOCK_DATA is 1.
     """
     of_script = _of_deepseek if reading.known_script == DEEPSEEK else _of_llama
     environment = of_script(reading, sizes, master, dataset)

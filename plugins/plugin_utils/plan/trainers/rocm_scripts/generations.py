@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Generations of ROCm's Megatron-LM scripts: which one an image has, and what the scripts of each read.
+"""Generations of ROCm's Megatron-LM scripts: which one an image has, and the inputs of each one's scripts.
 
 A generation is named after a representative image release. Sources, examples/*/train_*.sh of:
 
@@ -8,8 +8,8 @@ A generation is named after a representative image release. Sources, examples/*/
 - ``v25.3``: the same repository at 68a47d46, the head of its branch megatron_release_v25.3. Up to here the system
   variables are plain exports, which only a KEY=VALUE argument overrides.
 - ``v25.5`` (25.4 to 25.12): ROCm/Megatron-LM at 02b8aa76, and copies of its successor at be381b14 and d4626b48. The
-  former reads MOCK_DATA, the latter trains on synthetic data exactly where there is no DATA_PATH; which image was built
-  from which is not written down, so both count as read, and a plan says the same with both.
+  former reads MOCK_DATA, the latter trains on synthetic data exactly if there is no DATA_PATH. No document says which
+  image was built from which, so a plan gives both variables, and means the same with both.
 - ``v26.1`` (26.1 and later): ROCm/Megatron-LM at 32d5d428. Only these Llama scripts end with the training's exit
   status. Older ones, and train_deepseekv2.sh of every generation, end with 0 when the training has failed.
 """
@@ -24,12 +24,12 @@ LLAMA2 = "examples/llama/train_llama2.sh"
 DEEPSEEK = "examples/deepseek_v2/train_deepseekv2.sh"
 
 V24_12, V25_3, V25_5, V26_1 = GENERATIONS = ("v24.12", "v25.3", "v25.5", "v26.1")
-# The last release, as year and month, of each generation.
+# The last release of each generation, as year and month.
 _LAST_RELEASES = {V24_12: (25, 2), V25_3: (25, 3), V25_5: (25, 12)}
 _RELEASE = re.compile(r"v?([0-9]{2})\.([0-9]{1,2})(?![0-9.])")
 _IMAGE = re.compile(r"(?:^|/)[^/]*(?:megatron|primus)[^/:]*:(?:[^/:]*[-_])?" + _RELEASE.pattern, re.IGNORECASE)
 # AMD's guide uses one image for both until the end of 2025. CVS (cvs/lib/training/megatron/primus_lib.py) starts Primus
-# in the later ones, as they have no /workspace/Megatron-LM.
+# in later ones, because they have no /workspace/Megatron-LM.
 _PRIMUS = re.compile(r"(?:^|/)[^/]*primus[^/:]*:(?:[^/:]*[-_])?v?([0-9]{2})\.[0-9]", re.IGNORECASE)
 _FIRST_PRIMUS_ALONE = 26
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Megatron-LM on ROCm: from a CVS training config to the environment and argv of a training script.
 
-`generations` lists what the scripts of each release read. Up to early 2025 the Llama scripts overwrite their
+`generations` lists the inputs of each release's scripts. Up to early 2025 the Llama scripts overwrite their
 environment; positional ``KEY=VALUE`` arguments win in every version, so both are given. train_deepseekv2.sh reads only
 its environment.
 """
@@ -126,7 +126,7 @@ def _job(
 
 
 def _kept(reading: ScriptReading, sizes: Sizes, *, full: bool) -> Keeping:
-    """Return what a rank keeps: BF16 weights, gradients and, of the distributed optimizer, its shard.
+    """Return the content of a rank's memory: BF16 weights, gradients and its shard of the distributed optimizer.
 
     FSDP shards all of it.
     """

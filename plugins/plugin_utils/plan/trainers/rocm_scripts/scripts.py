@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The training scripts of ROCm Megatron-LM: which one trains a model, and what it knows about it.
+"""The training scripts of ROCm Megatron-LM: which one trains a model, and its built-in facts about the model.
 
 Source: examples/llama/train_llama2.sh and train_llama3.sh and examples/deepseek_v2/train_deepseekv2.sh of
 ROCm/Megatron-LM. AMD's guide to v25.4 spells the last one train_deepseek_v2.sh, which does not exist there.
@@ -97,7 +97,7 @@ def _check_script(script: str, key: str, reading: BranchReading) -> None:
 
 
 def generation_for(reading: Reading) -> str:
-    """Return the generation of the run's scripts: that of the given release, or of the image's tag.
+    """Return the generation of the run's scripts, from the given release or the image's tag.
 
     If neither says, the newest one is assumed.
     """

@@ -18,7 +18,7 @@ from .generations import DEEPSEEK, READ
 from .reading import ScriptReading
 
 _PATH = "config.container_config.env_dict"
-# Variables that decide how many ranks share a model replica, the precision, and what the script then accepts.
+# Variables that decide how many ranks share a model replica, the precision, and the values that the script accepts.
 _COUNTED_KEYS = (
     *("tensor_parallelism", "pipeline_parallelism", "context_parallelism", "fp8_recipe", "fp4_recipe"),
     *("fp4_selective_bf16", "fp4_bf16_start", "fp4_bf16_end", "tokenizer_type", "megatron_fsdp", "hsdp_replicas"),
@@ -28,7 +28,8 @@ _COUNTED = {variable_of(MegatronModelParameters.model_fields[key]): key for key 
     "TE_FP4": "precision",
     "ENABLE_HSDP": "hsdp_replicas",
 }
-# The scripts build a command and pass it to ``eval``. It contains these, in addition to what a plan may set.
+# The scripts build a command and pass it to ``eval``. It contains these, in addition to the variables that a plan may
+# set.
 _IN_COMMAND = {
     # sp_options is DeepSeek's, which sets it only where there is tensor parallelism.
     *("EXP_NAME", "EVAL_INTERVAL", "EVAL_ITERS", "LOAD_CKPT_PATH", "sp_options"),
@@ -50,7 +51,7 @@ _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,^-]")
 
 
 def check_variables(reading: ScriptReading) -> dict[str, str]:
-    """Report variables in env_dict that would run as a command, or change what the plan has calculated.
+    """Report variables in env_dict that would run as a command, or change values that the plan has calculated.
 
     Return the variable that limits the script to the plan's GPUs, if one is needed.
     """
@@ -95,7 +96,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
 
 
 def _check_option(key: str, name: str, value: str, reading: ScriptReading) -> None:
-    """Report a value that the script misreads, as it compares values literally."""
+    """Report a value that the script misreads, because it compares values literally."""
     if not reading.known_script or not reading.reads(name) or reading.gives(key):
         return
     meant = getattr(typed(ScriptOptions, {key: value}, "", Findings()), key)

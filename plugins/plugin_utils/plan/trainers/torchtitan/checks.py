@@ -30,14 +30,14 @@ def check_config(reading: TorchTitanReading) -> None:
 
 
 def warn_of_model(model: str | None, remedy: str, findings: Findings) -> None:
-    """Warn of a model that a variable names, as the config has one."""
+    """Warn of a model that a variable sets although the config has one."""
     if model:
         message = "training_model has no effect: the config has one."
         findings.warn("training_model", model, message, remedy)
 
 
 def check_lines(steps: int | None, interval: int | None, place: str, findings: Findings) -> None:
-    """Say what it means that a line holds for several steps, where both numbers are known."""
+    """Explain lines that stand for several steps, if both numbers are known."""
     if not steps or not interval:
         return
     if steps < 2 * interval:

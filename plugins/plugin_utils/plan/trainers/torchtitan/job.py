@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TorchTitan: from its TOML file to what each node runs.
+"""TorchTitan: from its TOML file to the command of each node.
 
 Source: run_train.sh and torchtitan/config/manager.py of pytorch/torchtitan 0.2.2.
 """
@@ -105,7 +105,7 @@ def _kept(reading: TorchTitanReading, sizes: Sizes) -> Keeping:
 
 
 def _checkpoints(reading: TorchTitanReading) -> str:
-    """Return the folder from which TorchTitan resumes by itself, empty if it does not, or each node has its own."""
+    """Return the folder that TorchTitan resumes from by itself; empty if it does not, or if each node has its own."""
     folder = reading.get("job.dump_folder") or ""
     goes_on = reading.get("checkpoint.enable") and folder.startswith("/")
     return f"{folder.rstrip('/')}/{reading.get('checkpoint.folder')}" if goes_on else ""

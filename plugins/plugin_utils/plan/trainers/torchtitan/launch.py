@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How torchrun starts TorchTitan on each node, whatever names its config.
+"""How torchrun starts TorchTitan on each node, for any kind of config.
 
 TorchTitan's own run_train.sh is for one node, and its multinode_trainer.slurm leaves the ranks to torchrun's
-rendezvous. A plan holds the same command with static ranks, so that rank 0 is on the first node.
+rendezvous. A plan has the same command with static ranks, so that rank 0 is on the first node.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def check_run(reading: RunReading[t.Any]) -> None:
 
 
 def of_run(reading: RunReading[t.Any], outputs: str) -> OfRun:
-    """Return what the table says of a job, whose ranks write to the folder ``outputs``."""
+    """Return the table's settings for a job whose ranks write to the folder ``outputs``."""
     run, options = reading.get(RUN), reading.options
     path = f"{RUN}.container_config.env_dict"
     users = variables_of_user(run.container_config.env_dict, _ENVIRONMENT, path, reading.findings)
@@ -80,16 +80,16 @@ def of_run(reading: RunReading[t.Any], outputs: str) -> OfRun:
 
 
 def _recorder(users: Mapping[str, str], outputs: str) -> dict[str, str]:
-    """Return the variables by which the recorder can be asked: TorchTitan switches it on, and decides on the files.
+    """Return the variables that make the recorder answer: TorchTitan switches it on, and decides on the files.
 
-    See init_distributed in torchtitan/distributed/utils.py; what it sets itself would be warned of.
+    See init_distributed in torchtitan/distributed/utils.py; it warns of a variable that it sets itself.
     """
     variables = recording(users, f"{outputs.rstrip('/')}/comm_traces/rank_")
     return {name: value for name, value in variables.items() if name.endswith("_FILE")}
 
 
 def port_of(reading: RunReading[t.Any]) -> int:
-    """Return the port at which the nodes meet."""
+    """Return the rendezvous port of the nodes."""
     return reading.options.training_master_port or _MASTER_PORT
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""TorchTitan since 0.3: from a config's name, and values in place of its own, to what each node runs.
+"""TorchTitan since 0.3: from a config's name, and values in place of its own, to the command of each node.
 
 The config is a function in Python on the nodes, so that a plan knows only the values that replace its own.
 Source: torchtitan/config/manager.py, torchtitan/config/configs.py and run_train.sh of pytorch/torchtitan at b5bcd76c.
@@ -36,7 +36,7 @@ _DEGREES = {
     "context_parallelism": "parallelism.context_parallel_degree",
 }
 _STEPS, _INTERVAL = "training.steps", "metrics.log_freq"
-# A step's tokens and a sequence's; the names before the comma are those of August 2026, the others those until then.
+# A step's tokens and a sequence's; the names before the comma are current (August 2026), the others older.
 _TOKENS, _LENGTHS = "training.num_tokens_per_train_step", ("training.max_context_length", "training.seq_len")
 _BATCH, _LOCAL = "training.global_batch_size", "training.local_batch_size"
 _KEYS = {**_DEGREES, "global_batch_size": _BATCH, "micro_batch_size": _LOCAL, "sequence_length": _LENGTHS[0]}
@@ -158,14 +158,14 @@ def _parameters(reading: NamedReading, sizes: Sizes) -> Parameters:
 
 
 def _precision(reading: NamedReading) -> str:
-    """Return the number format, as the name of a quantized config says, else the one that FSDP computes in."""
+    """Return the number format: from the name of a quantized config, or else the one that FSDP computes in."""
     quantized = _QUANTIZED.search(reading.config.config)
     named = quantized[1] if quantized else str(reading.overrides.get("training.mixed_precision_param", ""))
     return _PRECISIONS.get(named, named if quantized else "bf16")
 
 
 def _checkpoints(reading: NamedReading) -> str:
-    """Return the folder from which TorchTitan resumes by itself, empty if it does not, or each node has its own."""
+    """Return the folder that TorchTitan resumes from by itself; empty if it does not, or if each node has its own."""
     folder = _text(reading, _DUMP) or ""
     goes_on = reading.overrides.get("checkpoint.enable") is True and folder.startswith("/")
     inner = _text(reading, "checkpoint.folder") or "checkpoint"

@@ -16,7 +16,7 @@ _OF_TYPE = {"bfloat16": "bf16", "float32": "fp32"}
 
 
 def precision_of(reading: TorchTitanReading) -> str:
-    """Return the number format: that of the first quantizing converter, else the one that FSDP computes in."""
+    """Return the number format: the first quantizing converter's, or else the one that FSDP computes in."""
     converters = reading.get("model.converters") or []
     quantized = (CONVERTERS[name] for name in converters if name in CONVERTERS)
     return next(quantized, _OF_TYPE[reading.get("training.mixed_precision_param")])

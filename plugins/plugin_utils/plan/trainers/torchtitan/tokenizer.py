@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fetching a tokenizer before the training, as TorchTitan's documentation has users do it by hand.
+"""Fetches a tokenizer before the training; in TorchTitan's documentation, users do that by hand.
 
 Source: scripts/download_hf_assets.py of pytorch/torchtitan 0.2.2, which makes a folder of the tokenizer's name.
 """

@@ -30,7 +30,7 @@ class TorchTitan(Trainer["TitanConfig", TorchTitanOptions]):
     uses_nccl = False
 
     def asks_for_image(self, config: TitanConfig) -> bool:
-        """Return whether the table ``trainops`` names an image."""
+        """Return whether the table ``trainops`` sets an image."""
         run = config.values.get("trainops")
         return isinstance(run, dict) and run.get("container_image") is not None
 

@@ -3,7 +3,7 @@
 
 Sets are complete except for ``xla_dump_to``, whose value is a folder of the script's. If a script gives a flag twice,
 the last value counts, like in XLA. From August 2026 on the scripts for GPUs have ``xla_gpu_pipeline_*=on`` in place of
-``xla_gpu_enable_pipelined_*=true``, which no JAX up to 0.10.2 knows; this file has the flags that they know.
+``xla_gpu_enable_pipelined_*=true``, which no JAX up to 0.10.2 knows; this file keeps the older flags.
 """
 
 from __future__ import annotations

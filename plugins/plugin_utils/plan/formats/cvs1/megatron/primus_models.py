@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..branch import canonical_gpu, canonical_model
 
 GPUS = {"mi300": "MI300X", "mi325": "MI325X", "mi350": "MI355X", "mi355": "MI355X"}
-# The precision's name in the file's name, and its value inside the file.
+# The precision in the file's name, and the keys that the file sets for it.
 PRECISIONS: dict[str, dict[str, str]] = {
     "BF16": {},
     "FP8": {"fp8": "hybrid"},
