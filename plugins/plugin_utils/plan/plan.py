@@ -188,7 +188,7 @@ def _expected(
 def _own_thresholds(
     own: OwnThresholds, file: ThresholdsFile | None, settings: RunOptions, findings: Findings
 ) -> OwnThresholds:
-    """Apply a config's settings for thresholds; ``file`` is their file unless the config gives another one."""
+    """Apply a config's settings for thresholds; ``file`` is used unless the run sets training_thresholds."""
     if not own.enforced and not settings.training_record_only:
         settings.training_record_only = True
         findings.note("The run is only recorded, as the config does not enforce its thresholds.")

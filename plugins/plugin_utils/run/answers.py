@@ -177,9 +177,9 @@ class _Seen(TypedDict):
     arguments: Arguments
 
 
-# The values on a training, other than steps, in every answer, and in a log that nobody followed.
+# The keys, other than steps, that describe a training in every answer and in a log that nobody followed.
 SEEN = tuple(_Seen.__annotations__)
-# The values in the last answer on the end of a log.
+# The keys that describe the end of a log in the last answer.
 END = tuple(End.__annotations__)
 
 

@@ -11,7 +11,7 @@ _INTERVAL = 0.5
 
 
 def flush_output() -> None:
-    """Pass on the captured standard output; a reader that is gone is no reason to end a run."""
+    """Flush standard output; a reader that is gone is no reason to end a run."""
     # ValueError: it is closed.
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()

@@ -29,7 +29,7 @@ class News:
     def note(
         self, failed: bool = False, hangs: bool = False, grown: float | None = None, advanced: bool = False
     ) -> None:
-        """Report the last known status of a node."""
+        """Report new observations on a node."""
         with self._lock:
             self.failed = self.failed or failed
             self.hangs = self.hangs or hangs

@@ -38,7 +38,7 @@ class OpenFailures:
         return list(self._survived)
 
     def add(self, failures: Iterable[Failure], survived: Iterable[Failure] = ()) -> list[Failure]:
-        """Add lines of a log, and return the open failures: the first three of each class, in order."""
+        """Add a log's failures, and return the open ones: the first three of each class, in order."""
         self._add_survived(survived)
         self._found += [_Read(failure, self._advances) for failure in failures]
         few = {id(failure) for failure in few_of_each_class(read.failure for read in self._found)}

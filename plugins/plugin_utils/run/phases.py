@@ -42,7 +42,7 @@ _UNFINISHED = ("not_started", *UNENDED)
 
 @dataclass
 class Outcome:
-    """What a phase did on all nodes: ``problems`` are sentences that name the node, ``errors`` the same by node.
+    """The results of a phase on all nodes: ``problems`` are sentences with the node, ``errors`` the same by node.
 
     A problem that belongs to no node has no error.
     """

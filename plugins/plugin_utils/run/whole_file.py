@@ -62,7 +62,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _draft_of(path: Path) -> Iterator[Path]:
-    """Give a draft of a file that nobody else uses; remove it afterwards if it still exists.
+    """Give a draft of a file, under a unique name; remove it afterwards if it still exists.
 
     Several processes, one following a run and one stopping it, may write the same file at the same time.
     """

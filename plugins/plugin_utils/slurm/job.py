@@ -132,7 +132,7 @@ class SlurmJob:
         """Return how the job ended, as a sentence without its full stop."""
         state, reason = self.state()
         words = _IN_WORDS.get(state)
-        # For a cancelled job, this is the reason that it waited before.
+        # For a cancelled job, the reason is why it waited before.
         because = f" ({reason})" if reason not in ("", "None") and state != "CANCELLED" else ""
         words = f"it was cancelled by {who}" if state == "CANCELLED" and (who := self._canceller()) else words
         return f"Slurm's {self.name} ended as {state}{because}{f': {words}' if words else ''}"

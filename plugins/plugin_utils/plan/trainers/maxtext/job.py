@@ -200,7 +200,7 @@ def _job(
 
 
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
-    """Return what a device keeps: weights, gradients and Adam's two moments, all of one type and sharded alike."""
+    """Return what a device keeps: weights, gradients and Adam's two moments, of one type and sharded alike."""
     weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
     # The axis of the experts shards all weights (logical_axis_rules of base.yml).
     shards = math.prod(sizes.axes.get(axis, 1) for axis in ("fsdp", "fsdp_transpose", "expert"))

@@ -21,7 +21,7 @@ _KEPT_OF_TITAN = {"none": ALL, "full": INPUT}
 
 
 def keeping_of(reading: PrimusReading, scale: Scale, shape: Architecture | str) -> Keeping | None:
-    """Return what a rank keeps; None if that is not estimated, as the experiment of an image decides most of it."""
+    """Return the content of a rank's memory; None, without an estimate, if an image's experiment decides most of it."""
     return None if reading.in_image else _OF_BACKEND[reading.backend](reading, scale, shape)
 
 

@@ -9,7 +9,7 @@ A generation is named after a representative image release. Sources, examples/*/
   variables are plain exports, which only a KEY=VALUE argument overrides.
 - ``v25.5`` (25.4 to 25.12): ROCm/Megatron-LM at 02b8aa76, and copies of its successor at be381b14 and d4626b48. The
   former reads MOCK_DATA, the latter trains on synthetic data exactly if there is no DATA_PATH. No document says which
-  image was built from which, so a plan gives both variables, and means the same with both.
+  image was built from which, so both variables count as read, and a plan sets both to the same effect.
 - ``v26.1`` (26.1 and later): ROCm/Megatron-LM at 32d5d428. Only these Llama scripts end with the training's exit
   status. Older ones, and train_deepseekv2.sh of every generation, end with 0 when the training has failed.
 """

@@ -31,7 +31,7 @@ KEYS = {
 
 
 def sizes_of(reading: TorchTitanReading) -> Sizes:
-    """Return the sizes of one job; a global batch size of -1 means one micro batch on every GPU."""
+    """Return the sizes of one job; a global batch size of -1 means as many sequences as all GPUs take at once."""
     given = {name: reading.get(path) for name, path in KEYS.items()}
     batch = given.pop("global_batch_size")
     sizes = Sizes(
