@@ -34,7 +34,9 @@ class ActionModule(ControllerAction):
         if plan is None and arguments["only"]:
             plan = machine_plan(arguments["only"], arguments["container_engine"], *self._expected(arguments["only"]))
         if not plan or not plan.get("nodes"):
-            raise AnsibleActionFail("plan must be a plan without faults, as trainops.cluster.training_plan returns it.")
+            raise AnsibleActionFail(
+                "plan must be a plan without faults, as returned by trainops.cluster.training_plan."
+            )
         if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
         result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])

@@ -28,7 +28,7 @@ class ActionModule(ControllerAction):
             if not runs:
                 latest = f"{output_dir} has no runs; set -e training_output_dir=DIR to use another folder"
             lost = (
-                " To follow what its nodes hold, play attach.yml with -e training_config=FILE as well."
+                " If the run is still on its nodes, play attach.yml with -e training_config=FILE as well."
                 if run_id
                 else ""
             )

@@ -15,7 +15,7 @@ author:
 description:
   - Without C(-v), shows what changed, failed or warned in a line each. Tasks that changed nothing are left out, but
     messages of M(ansible.builtin.debug) are shown. Hosts with the same counts share a line of the recap.
-  - With C(-v), the output is that of P(ansible.builtin.default#callback), all of whose options apply.
+  - With C(-v), P(ansible.builtin.default#callback) prints the output, and all of its options apply.
   - The C(ansible.cfg) of this collection's repository selects it. Elsewhere, set C(stdout_callback), for example with
     C(ANSIBLE_STDOUT_CALLBACK=trainops.cluster.training_output).
 extends_documentation_fragment:

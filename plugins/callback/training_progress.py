@@ -14,10 +14,10 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - While M(trainops.cluster.training_phase) follows a run, one line every few seconds shows the step, the time of the
-    last step, tokens per second per GPU, the loss and the time remaining, or what is wrong. Where each node trains by
+    last step, tokens per second per GPU, the loss and the time remaining, or the problem. Where each node trains by
     itself, the line counts the nodes by their states.
-  - After the play recap, shows what the run came to and the path of the report, or the results of a sweep's cells. With
-    C(-v), also what a PASS rests on, and more of the log of a failure.
+  - After the play recap, shows the result of the run and the path of the report, or the results of a sweep's cells.
+    With C(-v), also the evidence for a PASS, and more log lines of a failure.
   - With O(trainops.cluster.training_report#module:host_facts), sets the fact C(training_summary) of each node's host.
   - The playbooks of this collection load it automatically. For your own playbooks, add it to C(callbacks_enabled).
 options:

@@ -89,7 +89,7 @@ options:
       - hardened
     default: privileged
   image:
-    description: Container image, for a training config that names none.
+    description: Container image, for a training config that sets none.
     type: str
     default: null
   image_archive:
@@ -132,7 +132,7 @@ options:
     type: str
     default: ''
   slurm_time_limit:
-    description: Time limit of the job; by default that of the partition.
+    description: Time limit of the job; by default the partition's.
     type: str
     default: ''
   slurm_exclusive:
@@ -189,8 +189,8 @@ options:
     type: path
     default: ''
   primus_checkout:
-    description: Checkout of Primus on the controller, whose presets say what the config leaves
-      out; by default the one that the config is in.
+    description: Checkout of Primus on the controller; its presets supply values that the config
+      leaves out. By default the one that the config is in.
     type: path
     default: ''
   nxdt_root:
@@ -292,7 +292,7 @@ options:
       - warn
     default: fault
   record_only:
-    description: Record the run without judging thresholds; those of the config may stay unfilled.
+    description: Record the run without judging thresholds; the config may leave them unfilled.
       A run that has none is also only recorded, with a warning.
     type: bool
     default: false
@@ -303,7 +303,7 @@ options:
     default: 0
   scale_batch:
     description: Use the global batch size as given (none), or scale it from the config's number
-      of nodes to that of the run (reference_nodes); the two may then differ.
+      of nodes to the run (reference_nodes); the two may then differ.
     type: str
     choices:
       - none

@@ -14,7 +14,7 @@ description:
 options:
   _input:
     description:
-      - The plan, as P(trainops.cluster.training_plan#module) returns it; C(none) without a training config.
+      - The plan returned by P(trainops.cluster.training_plan#module); C(none) without a training config.
     type: dict
     required: true
   node:
@@ -25,7 +25,7 @@ positional: node
 """
 
 EXAMPLES = r"""
-- name: Inspect what the plan needs from the node
+- name: Inspect the parts of the node that the plan needs
   trainops.cluster.node_inspect:
     paths: "{{ needs.paths }}"
     image: "{{ needs.image or omit }}"
@@ -57,7 +57,7 @@ def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
     if plan is None:
         return needs_of_machine()
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:
-        raise AnsibleFilterError("preflight_needs needs a plan, as trainops.cluster.training_plan returns it")
+        raise AnsibleFilterError("preflight_needs needs a plan returned by trainops.cluster.training_plan")
     try:
         return needs_of(t.cast(Plan, plan), str(node))
     except ValueError as error:

@@ -14,7 +14,7 @@ description:
     M(ansible.builtin.set_stats).
 options:
   _input:
-    description: The summary, as M(trainops.cluster.training_report) writes it.
+    description: The summary written by M(trainops.cluster.training_report).
     type: dict
     required: true
   report:
@@ -38,7 +38,7 @@ _value:
   description:
     - C(run_id), C(verdict), C(headline) (the run in one sentence), C(nodes) (their number), C(reasons), C(findings)
       (the reasons with code, case, nodes and values), C(metrics), C(first_failure), C(regression) (null unless one is
-      proven), C(report), and what was trained.
+      proven), C(report), and the trained model.
   type: dict
   sample:
     run_id: 20260314-092653-llama3_1_8b-mi300x

@@ -13,7 +13,7 @@ description:
   - Takes from a run's C(summary.json) what became of each node, for the facts of its host.
 options:
   _input:
-    description: The summary, as M(trainops.cluster.training_report) writes it.
+    description: The summary written by M(trainops.cluster.training_report).
     type: dict
     required: true
 """

@@ -11,13 +11,13 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - Puts records into a DataFrame with one row for each step and one column for each metric.
-  - A DataFrame is no value that a variable of Ansible can hold, so end the expression with a method that returns text
+  - An Ansible variable cannot contain a DataFrame, so end the expression with a method that returns text
     or numbers, for example C(to_csv()).
 requirements:
   - pandas
 options:
   _input:
-    description: The records, as P(trainops.cluster.training_metrics#filter) returns them.
+    description: The records returned by P(trainops.cluster.training_metrics#filter).
     type: list
     elements: dict
     required: true
@@ -60,7 +60,7 @@ def to_dataframe(records: t.Any) -> pd.DataFrame:
     try:
         rows = [(row["attempt"], row["step"], row["metric"], float(row["value"])) for row in plain(records)]
     except (KeyError, TypeError, ValueError):
-        message = "records must have attempt, step, metric and value, as trainops.cluster.training_metrics returns them"
+        message = "records must have attempt, step, metric and value, as returned by trainops.cluster.training_metrics"
         raise AnsibleFilterError(message) from None
     last = {(attempt, step, metric): value for attempt, step, metric, value in rows}
     index = pd.MultiIndex.from_tuples(last, names=["attempt", "step", "metric"])

@@ -11,7 +11,7 @@ author:
   - The trainops.cluster maintainers (@trainops)
 description:
   - Reads a training log that is on the controller, as the module of this name does on a node.
-  - A log without any step gives a warning, which names the framework that wrote it if it is another one.
+  - A log without any step gives a warning; if another framework wrote the log, the warning says which.
 options:
   _input:
     description: Path of the log, or its text if that has more than one line.
@@ -39,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: A record for each step and metric, as P(trainops.cluster.training_metrics#module) returns them.
+  description: A record for each step and metric, in the form that P(trainops.cluster.training_metrics#module) returns.
   type: list
   elements: dict
   sample:

@@ -33,7 +33,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The plan, as P(trainops.cluster.training_plan#module) returns it as C(plan).
+  description: The plan, the same as C(plan) from P(trainops.cluster.training_plan#module).
   type: dict
 """
 

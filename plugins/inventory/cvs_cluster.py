@@ -19,7 +19,7 @@ description:
     C(vpc_ip), where the other nodes reach it.
   - C(env_vars) become C(training_node_environment), the variables of what runs on the node itself, as in CVS. A
     container gets its own from the training config.
-  - Nodes that name a rack are in a group for that rack, a child of the group C(racks), and get neighbouring ranks.
+  - Nodes with a rack are in a group for that rack, a child of the group C(racks), and get neighbouring ranks.
   - C({user-id}) becomes the user who runs Ansible. Keys that begin with C(_) are notes.
   - Passwords of nodes and switches are not used.
   - All errors in the file are reported together.
@@ -33,7 +33,7 @@ options:
     type: str
     choices: [trainops.cluster.cvs_cluster]
   cluster_file:
-    description: The cluster file, relative to the file that names it.
+    description: The cluster file, relative to the file with this option.
     type: str
 """
 

@@ -13,7 +13,7 @@ version_added: 1.0.0
 description:
   - Launches a program in a container of docker or podman, or as a process, that goes on when Ansible has ended.
   - It is launched by the same code as a training, so it has the same labels, its output is in one file, its exit status
-    is recorded, and a node that a run holds is refused.
+    is recorded, and a node with a run on it is refused.
   - What runs already is left as it is. What has failed, or was launched with other options, is an error until it is
     removed with O(state=absent).
 extends_documentation_fragment:
@@ -50,7 +50,7 @@ options:
     type: str
     default: ''
   image_archive:
-    description: Archive on the node from which the image is loaded if the node does not have it. If empty,
+    description: Archive on the node to load the image from if the node does not have it. If empty,
       the image is pulled.
     type: path
     default: ''
@@ -121,7 +121,7 @@ options:
         default:
           memlock: -1:-1
   working_dir:
-    description: Folder in which the program is started. If empty, that of the launch.
+    description: Folder to start the program in. If empty, the folder of the launch.
     type: path
     default: ''
   folder:

@@ -100,7 +100,7 @@ class Setting(t.NamedTuple):
         if not self.at_least:
             return found.split() == self.value.split()
         if not found.isdigit():
-            raise ValueError(f"{self.name} holds {found!r}, which is not a number, so at_least cannot be checked")
+            raise ValueError(f"{self.name} is {found!r}, which is not a number, so at_least cannot be checked")
         return int(found) >= int(self.value)
 
     @property

@@ -167,7 +167,7 @@ node:
       description:
         - C(began) and C(time), start and end of the inspection by the node's clock.
         - C(synchronized) and C(estimated_error_seconds) as the kernel reports them.
-        - C(offset_seconds), the minimum and maximum by which the node's clock is ahead of the controller's.
+        - C(offset_seconds), the minimum and maximum lead of the node's clock over the controller's.
       type: dict
       sample:
         began: 1773480413.1

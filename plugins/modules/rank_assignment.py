@@ -88,7 +88,7 @@ hosts:
       type: int
       sample: 2
     master_address:
-      description: Address at which the nodes meet, that of rank 0; null if it takes no part.
+      description: Rank 0's address, where the nodes meet; null if the host takes no part.
       type: str
       sample: 10.1.1.11
     topology:

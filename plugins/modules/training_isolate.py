@@ -12,7 +12,7 @@ short_description: Tests nodes and the links between them, and names those that 
 version_added: 1.0.0
 description:
   - Runs once for all hosts of the play and tests those that are not training.
-  - Tests every node by itself, then pairs of nodes in rounds, in which each node has a different partner every time,
+  - Tests every node by itself, then pairs of nodes in rounds, with a different partner for each node every time,
     then groups, if the budget has room for them. Suspects are tested again, together with nodes that proved good.
   - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
     node.
@@ -35,7 +35,7 @@ requirements:
   - Python 3.8 or newer and bash on the node
 options:
   output_dir:
-    description: Folder on the controller in which the isolation gets a folder, C(isolation/NAME).
+    description: Folder on the controller for the isolation's own folder, C(isolation/NAME).
     type: path
     required: true
   name:
@@ -62,7 +62,7 @@ options:
       - Names of the probes to run.
       - The probes are V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(nccl_tests), V(dcgm), V(rvs), V(agfhc),
         V(ib_write_bw), V(ib_loopback), V(torch_pairs), V(nccl_tests_pairs), V(torch_groups) and V(tcp_groups).
-      - Without any, V(cpu), V(memory), V(tcp), and those of the others that all nodes can do and O(budget) allows.
+      - Without any, V(cpu), V(memory), V(tcp), and all others that every node can run and O(budget) allows.
       - Groups are tested from 8 nodes on, with V(tcp_groups) only where V(torch_groups) is not done.
       - By default, it leaves out V(disk) and V(fio), because others may use the disk; V(dcgm), because it fails for
         settings, too; V(rvs) and V(agfhc), because a test takes minutes; V(ib_loopback), because ib_write_bw tests the
@@ -78,7 +78,7 @@ options:
     type: path
   port:
     description:
-      - Port on which a node waits for its partner. Nodes with the same address use the ports after it.
+      - Port where a node waits for its partner. Nodes with the same address use the ports after it.
       - Each RDMA adapter uses one more, 64 ports further each time.
     type: int
     default: 29700
@@ -90,17 +90,17 @@ options:
     description:
       - Nodes of Slurm to test, as a hostlist such as V(gpu[01-16]), where the variable C(training_launcher) of hosts is
         V(slurm) or V(srun).
-      - By default, those of the run, or all nodes of the partition, of the reservation or of the allocation that the
-        variables C(training_slurm_*) name; of these, C(training_slurm_nodes), if not 0, idle ones first.
+      - By default, the nodes of the run, or all nodes of the partition, of the reservation or of the allocation in the
+        variables C(training_slurm_*); of these, C(training_slurm_nodes), if not 0, idle ones first.
     type: str
     default: ""
   slurm_wait:
-    description: Minutes for which an allocation may wait for its nodes.
+    description: Minutes that an allocation may wait for its nodes.
     type: float
     default: 30.0
   quarantine_days:
     description:
-      - Days for which nodes that are to be left out go into quarantine, C(quarantine.json) in O(output_dir), if not
+      - Days in quarantine for nodes that are to be left out, C(quarantine.json) in O(output_dir), if not
         V(0), and at most 36500. Plans leave them out or replace them by a spare. An isolation that finds them good by
         the same probes releases them. A rehearsal changes nothing there.
     type: float
@@ -140,7 +140,7 @@ RETURN = r"""
 suspects:
   description:
     - Nodes and links that are slow or broken, the worst first. C(other) is the other end of a link, null for a node.
-      C(slower_by) is a fraction of what is usual and C(interval) its bounds with a confidence of 95 %, both null for
+      C(slower_by) is a fraction of the usual time and C(interval) its bounds with a confidence of 95 %, both null for
       what is broken.
   returned: except in check mode
   type: list

@@ -11,8 +11,8 @@ module: training_isolation_stop
 short_description: Stops an isolation and frees its nodes
 version_added: 1.0.0
 description:
-  - Frees the nodes that an isolation holds, whoever began it and wherever. It finds nothing then.
-  - Under Slurm, cancels the job or the step in which nodes are tested.
+  - Frees the nodes of an isolation, no matter who started it or where. The isolation then finds nothing.
+  - Under Slurm, cancels the job or the step that tests the nodes.
   - Fails if a node does not answer, or is no host of the play.
   - Use it with C(run_once).
 extends_documentation_fragment:
@@ -45,7 +45,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 stopped:
-  description: The nodes that the isolation held.
+  description: The nodes that were freed.
   returned: always
   type: list
   elements: str

@@ -14,8 +14,8 @@ description:
   - Reads the logs of one or more runs of which nothing else is left, and writes for each run what
     M(trainops.cluster.training_phase) would have written, so that M(trainops.cluster.training_report) can judge it.
   - Assumes nothing that the logs do not say. The exit status, and without O(config) also the thresholds and the number
-    of nodes, are unknown unless given. A run for which they are unknown is at best INCONCLUSIVE.
-  - Without a config, O(framework=auto) detects the framework from the logs, and O(mode=auto) treats the logs of several
+    of nodes, are unknown unless given. Without them, a run is at best INCONCLUSIVE.
+  - Without a config, O(framework=auto) detects the framework from the logs, and O(mode=auto) treats logs of several
     nodes as one job, unless they are from Megatron-LM and more than one of them has steps. O(model) and O(gpu) are then
     the names to report.
   - An option that controls how a training config is read can also be set by a variable, as with
@@ -67,7 +67,7 @@ options:
     type: str
     default: ""
   output_dir:
-    description: Folder on the controller in which each run gets a folder.
+    description: Folder on the controller for the runs' own folders.
     type: path
     required: true
 seealso:
@@ -75,7 +75,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read the logs of a run
+- name: Read a run's logs
   trainops.cluster.training_logs:
     logs: [/data/logs/monday]
     output_dir: reports
@@ -109,5 +109,5 @@ refused:
   returned: success
   type: list
   elements: str
-  sample: [tuesday was not judged; reports/tuesday holds a run that was started here.]
+  sample: [tuesday was not judged; reports/tuesday contains a run that was started here.]
 """

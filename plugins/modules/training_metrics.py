@@ -11,13 +11,13 @@ module: training_metrics
 short_description: Reads the measurements of each training step from a training log
 version_added: 1.0.0
 description:
-  - Parses the log of an LLM training on the node and returns one record for each step and metric, so the log itself
+  - Parses an LLM training's log on the node and returns one record for each step and metric, so the log itself
     does not have to be copied.
   - Also returns the failures that the log shows, each with the line that shows it and what to do about it.
   - A growing log can be read incrementally. Each call continues where the RV(cursor) of the previous call ended.
-  - Megatron-LM prints step lines on the last global rank only, so they are in the log of the node that runs it. With
+  - Megatron-LM prints step lines on the last global rank only, so they are in that rank's node's log. With
     MaxText, every process prints them.
-  - A log without any step gives a warning, which names the framework that wrote it if it is another one.
+  - A log without any step gives a warning; if another framework wrote the log, the warning says which.
   - Changes nothing on the node.
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -35,7 +35,7 @@ options:
   framework:
     description:
       - The training framework that wrote the log.
-      - V(megatron) also reads the logs of ROCm Megatron-LM and Primus.
+      - V(megatron) also reads logs of ROCm Megatron-LM and Primus.
       - V(maxtext) reads MaxText's log, or the file that its C(metrics_file) names.
       - V(nemo2) reads the lines of NeMo 2, which no trainer of this collection prints.
       - V(nxdt) reads the progress bars of NxDT (neuronx-distributed-training).
@@ -51,7 +51,7 @@ options:
     default: megatron
   cursor:
     description:
-      - The RV(cursor) that an earlier call returned for this log. Only what was written since then is read.
+      - The RV(cursor) that an earlier call returned for this log. Only lines written since then are read.
       - If the log was replaced or truncated since then, it is read from the beginning as a new attempt.
       - If omitted or empty, the log is read from the beginning.
     type: dict
@@ -86,7 +86,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Read the log of a finished Megatron-LM training
+- name: Read a finished Megatron-LM training's log
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
   register: training
@@ -105,7 +105,7 @@ EXAMPLES = r"""
     tokens_per_step_per_gpu: "{{ 256 * 4096 / 16 }}"
   register: training
 
-- name: Read the log of a MaxText training
+- name: Read a MaxText training's log
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     framework: maxtext
@@ -117,13 +117,13 @@ EXAMPLES = r"""
       - training.last_step is not none
       - training.last_step == training.steps_total - 1
 
-- name: Read the log of a training that is still running
+- name: Read a log while the training is still running
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     final: false
   register: first_look
 
-- name: Read only what was added since then
+- name: Read only the lines added since then
   trainops.cluster.training_metrics:
     path: /data/runs/llama/training.log
     final: false

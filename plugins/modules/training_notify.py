@@ -36,7 +36,7 @@ options:
     default: ""
   webhook:
     description:
-      - URL to which to POST a JSON object with C(text) (the message), C(run_id), C(verdict), C(reasons),
+      - URL to POST a JSON object to, with C(text) (the message), C(run_id), C(verdict), C(reasons),
         C(findings) (the reasons with code, case, nodes and values), C(first_failure), C(metrics), C(report) (path),
         C(report_url) and more from C(summary.json).
     type: str
@@ -69,13 +69,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sent:
-  description: Channels through which the notification was sent.
+  description: Channels that sent the notification.
   returned: success
   type: list
   elements: str
   sample: [webhook]
 not_sent:
-  description: Channels through which it could not be sent, each with the reason.
+  description: Channels that could not send it, each with the reason.
   returned: success
   type: dict
   sample:

@@ -15,7 +15,7 @@ description:
     in parallel, from one process. Each host keeps its own connection plugin, become settings and their variables.
     Keywords of the task are templated with the variables of the play's first host.
   - Sends one self-contained program over the connections, in one round trip per node. The node keeps the program in the
-    run's folder, so later phases only name it.
+    run's folder, so later phases only refer to it.
   - Run V(stage), then V(train), and V(finish) in any case.
   - If a node cannot do its part, the task fails with that node's error once all other nodes have done theirs.
   - Ansible's C(forks) limits how many nodes are asked at once. All nodes are still followed at the same time.
@@ -42,12 +42,12 @@ options:
         their logs say in O(run_dir). In a multi-node run it ends when any node fails. A failed training does not fail
         the task; the report judges it. If a training ends well and its log is small, the node also does the work of
         V(finish) in the same answer.
-      - V(finish) stops what is still running of this run, and nothing else, and copies the logs to O(run_dir).
+      - V(finish) stops all processes of this run, and nothing else, and copies the logs to O(run_dir).
     type: str
     required: true
     choices: [stage, train, finish]
   run_dir:
-    description: The run's folder on the controller, as M(trainops.cluster.training_plan) returned it.
+    description: The run's folder on the controller, returned by M(trainops.cluster.training_plan).
     type: path
     required: true
   grace_seconds:
@@ -56,7 +56,7 @@ options:
     default: 3.0
   lost_timeout:
     description:
-      - Seconds without an answer after which a node counts as unreachable, for V(train) and V(finish).
+      - Seconds without an answer until a node counts as unreachable, for V(train) and V(finish).
       - A node that keeps its connection but does not answer, for example because a file system hangs, gets five more
         minutes.
     type: float
@@ -91,7 +91,7 @@ EXAMPLES = r"""
     run_dir: "{{ planned.run_dir }}"
     stall_timeout: 600
 
-- name: Stop what is still running and collect the logs
+- name: Stop the processes that still run and collect the logs
   trainops.cluster.training_phase:
     phase: finish
     run_dir: "{{ planned.run_dir }}"
@@ -105,7 +105,7 @@ run_dir:
   sample: /home/ops/runs/20260314-092653-llama3_1_8b-mi300x
 nodes:
   description:
-    - The nodes, grouped by what is known of their training, V(not_started), V(staged), V(running), V(exited),
+    - The nodes, grouped by the known state of their training, V(not_started), V(staged), V(running), V(exited),
       V(killed), V(stopped), V(stalled), V(unreachable), V(bad_answer) or V(gone). Node names are folded.
   returned: always, except in check mode
   type: dict

@@ -11,7 +11,7 @@ module: training_plan
 short_description: Plans a training run, or reports every error in its config
 version_added: 1.0.0
 description:
-  - Reads a training config and resolves it to what every node will run. Values that only a node can determine, such as
+  - Reads a training config and resolves it to the command of every node. Values that only a node can determine, such as
     an interface set to V(auto), are marked as such.
   - Runs on the controller and touches no node. Use it with C(run_once).
   - Fails if there is any fault, after showing all of them.
@@ -44,10 +44,10 @@ options:
     elements: str
     required: true
   output_dir:
-    description: Folder in which to create the run's folder, with the plan in it. If omitted, nothing is written.
+    description: Folder to create the run's folder in, with the plan in it. If omitted, nothing is written.
     type: path
   sweep:
-    description: Plan a sweep. Its folder is created in O(output_dir), next to those of its runs.
+    description: Plan a sweep. Its folder is created in O(output_dir), next to the folders of its runs.
     type: bool
     default: false
   sweep_id:
@@ -68,7 +68,7 @@ options:
       - The file is rejected if anyone other than the user and root can write to it.
     type: path
   with_quarantined:
-    description: Include quarantined hosts in the plan, and show the plan in short, as their preflight does.
+    description: Include quarantined hosts in the plan, and show the plan in short, like their preflight.
     type: bool
     default: false
   retry_of:
@@ -83,7 +83,7 @@ options:
     default: true
   adopt:
     description:
-      - Take up the run of this name and plan that the nodes hold, where the run's folder on the controller is lost.
+      - Take up the run of this name and plan from the nodes, if the run's folder on the controller is lost.
         Nothing is staged or started then.
     type: bool
     default: false

@@ -19,8 +19,8 @@ extends_documentation_fragment:
 options:
   plan:
     description:
-      - The plan, as M(trainops.cluster.training_plan) returned it.
-      - Without a plan, O(only) must name the nodes, and only what needs no training config is judged. The nodes are
+      - The plan returned by M(trainops.cluster.training_plan).
+      - Without a plan, O(only) must list the nodes, and only checks without a training config are judged. The nodes are
         then compared with each other.
     type: dict
   container_engine:
@@ -55,7 +55,7 @@ options:
     description: File with the quarantined hosts. Nodes without a red row are released from it.
     type: path
   run_dir:
-    description: Folder of a run on the controller, in which nodes with a red row are marked as not ready for the run.
+    description: Folder of a run on the controller; nodes with a red row are marked in it as not ready for the run.
     type: path
 seealso:
   - module: trainops.cluster.node_inspect

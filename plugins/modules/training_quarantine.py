@@ -33,7 +33,7 @@ options:
     type: str
     required: true
   days:
-    description: Days for which the nodes are left out, at most 36500.
+    description: Days to leave the nodes out, at most 36500.
     type: float
     required: true
 seealso:

@@ -44,7 +44,7 @@ options:
     default: true
   require_nodes:
     description:
-      - With O(require_pass), fail even if the verdict is that of hosts of the play.
+      - With O(require_pass), fail even if the verdict is about hosts of the play.
       - If false, such hosts are only returned as RV(hosts), for M(trainops.cluster.training_node_result).
     type: bool
     default: true
@@ -69,7 +69,7 @@ options:
     default: false
   dialects:
     description:
-      - Formats of other tools in which to write the run as well.
+      - Formats of other tools to write the run in as well.
       - V(junit) is JUnit XML, C(junit.xml), for CI servers. It has no failures and no errors only if the verdict is
         PASS.
       - V(openmetrics) is C(openmetrics.prom) for the textfile collector of the Prometheus node_exporter.
@@ -113,7 +113,7 @@ facts_set:
   sample: true
 hosts:
   description:
-    - The hosts of the play on which the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+    - The hosts of the play where the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
   returned: when the verdict is not PASS and O(require_pass)
   type: dict
   sample: {node7: {state: unreachable, reason: "unreachable: node7 does not answer."}}

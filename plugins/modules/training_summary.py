@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_summary
-short_description: Shows the summaries of training runs side by side, or what a query finds in them
+short_description: Shows the summaries of training runs side by side, or the results of a query
 version_added: 1.0.0
 description:
   - Reads the C(summary.json) that M(trainops.cluster.training_report) wrote to the folder of each run.
@@ -30,7 +30,7 @@ options:
     default: ""
   page_dir:
     description:
-      - Folder in which to write a comparison of several runs, C(comparison.html) and C(comparison.json).
+      - Folder to write a comparison of several runs to, C(comparison.html) and C(comparison.json).
       - If empty, or in check mode, nothing is written.
     type: path
     default: ""

@@ -70,7 +70,7 @@ missed:
   sample: [micro_batch_size_8-precision_TE_FP8]
 hosts:
   description:
-    - The hosts of the play on which cells failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+    - The hosts of the play where cells failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
       Empty if a cell failed for a reason that lies with none of them.
   returned: when a cell has not passed and O(require_pass)
   type: dict

@@ -63,7 +63,7 @@ def without_auto(node: NodePlan, interface: str) -> tuple[dict[str, str], list[s
     left = [name for name in VARIABLES if node["env"].get(name) == AUTO]
     if left and not interface:
         Display().warning(
-            f"{', '.join(left)} is left out, as the network interface is found on the node when a run is staged. Pass "
+            f"{', '.join(left)} is left out: the network interface is found on the node when a run is staged. Pass "
             "interface=NAME to set it."
         )
     words = {f"{name}={AUTO}": f"{name}={interface}" if interface else None for name in left}

@@ -376,7 +376,7 @@ def test_a_name_that_is_taken_or_not_known_and_a_folder_without_a_name_are_refus
     inventory, config, taken = bench.inventory(**TWO), bench.config(), done.run_dir.name
     other = bench.play("plan.yml", inventory, config, training_run_id=taken, training_write_run=True)
     assert other.status != 0
-    assert f"{taken} holds another run of this name" in other.output
+    assert f"{taken} has another run of this name" in other.output
     assert "caused by" not in other.output
     unknown = bench.play("stop.yml", inventory, config, training_run_id="nosuch")
     assert unknown.status != 0

@@ -79,9 +79,9 @@ def chosen(
         elif named:
             choice = more
         elif lacking:
-            notes.append(f"{name} is left out, as not all nodes can do it: {_first(lacking)}")
+            notes.append(f"{name} is skipped: some nodes cannot run it ({_first(lacking)})")
         elif not fits(more):
-            notes.append(f"{name} is left out, as isolate_budget does not allow it")
+            notes.append(f"{name} is skipped: isolate_budget does not allow it")
         else:
             choice = more
     for name in [] if named else instead(asked):
@@ -90,7 +90,7 @@ def chosen(
             choice = more
     if named and impossible:
         raise PlanError(". ".join(f"isolate_probes contains {name}, but {why}" for name, why in impossible.items()))
-    return choice, [*(f"{name} is left out, as {why}" for name, why in impossible.items()), *notes]
+    return choice, [*(f"{name} is skipped: {why}" for name, why in impossible.items()), *notes]
 
 
 def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:

@@ -132,7 +132,7 @@ def isolate(
     finally:
         for node, error in prober.let_go().items():
             if node not in not_held:
-                say(f"{node} may still be held: {error}")
+                say(f"{node} may still be reserved: {error}")
     suspects = suspects_of(measured, before)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)

@@ -72,7 +72,7 @@ def held_by(plan: t.Any) -> tuple[list[str], str]:
     try:
         planned = TypeAdapter(_Planned).validate_python(plan, strict=True)
     except ValidationError as error:
-        raise ValueError(f"its plan.json is not that of an isolation ({first_wrong(error)})") from None
+        raise ValueError(f"its plan.json does not belong to an isolation ({first_wrong(error)})") from None
     return planned["nodes"], planned["options"]["node_dir"]
 
 
@@ -94,7 +94,7 @@ def wrong_quarantine(name: str, days: float, bad: Collection[str], hosts: Collec
     if not bad:
         wrong.append(f"Isolation {name} suspects nobody, so there is no node to leave out")
     wrong += [
-        f"{node} is no host of this inventory; pass that of the isolation with -i, or slurm_exclude.txt to Slurm"
+        f"{node} is not in this inventory; pass the isolation's inventory with -i, or slurm_exclude.txt to Slurm"
         for node in bad
         if node not in hosts
     ]
@@ -120,7 +120,7 @@ def wrong_options(options: Options) -> list[str]:
         if name not in PROBES
     ]
     wrong += [
-        f"isolate_probes contains {name!r} {count} times, but must name each probe once"
+        f"isolate_probes contains {name!r} {count} times, but may list each probe only once"
         for name, count in Counter(arguments["probes"]).items()
         if count > 1
     ]

@@ -28,7 +28,7 @@ class Way(t.NamedTuple):
     def grammar(self, config: t.Any, named: str | None) -> Choice:
         """Return the grammar of the log: the user's choice, or else the config's."""
         if named is not None and named != AUTO:
-            return Choice(named, "training_log_grammar names it.")
+            return Choice(named, "training_log_grammar sets it.")
         return self.trainer.grammar_for(config)
 
     def chosen(self, grammar: Choice) -> Chosen:
@@ -63,7 +63,7 @@ def way_for(options: ConfigOptions, text: str, source: str, findings: Findings) 
     format_ = recognized or _format_of(named)
     why = f"{source} has what only such a file has." if recognized else "No format recognizes the file."
     if named:
-        return Way(format_, why, named, f"{option} names it.")
+        return Way(format_, why, named, f"{option} sets it.")
     first = next(iter(fitting), Choice(format_.trainers[0], "Nothing in the file speaks for another one."))
     return Way(format_, why, TRAINERS[first.name], first.why)
 

@@ -138,7 +138,7 @@ def _with_image(job: Job, settings: RunOptions, findings: Findings) -> Job:
     """Return a job with the option's image if its config sets none."""
     named = job.image or settings.training_image
     if named != settings.training_image:
-        message = f"training_image has no effect: the training config names {named}."
+        message = f"training_image has no effect: the training config sets {named}."
         findings.warn("training_image", settings.training_image, message, "Leave it out, or change the config.")
     return replace(job, image=named if settings.container_engine != "none" else job.image)
 
@@ -191,7 +191,7 @@ def _own_thresholds(
     """Apply a config's settings for thresholds; ``file`` is used unless the run sets training_thresholds."""
     if not own.enforced and not settings.training_record_only:
         settings.training_record_only = True
-        findings.note("The run is only recorded, as the config does not enforce its thresholds.")
+        findings.note("The run is only recorded, because the config does not enforce its thresholds.")
     if file and not settings.training_thresholds:
         settings.training_thresholds = file.source
     return own

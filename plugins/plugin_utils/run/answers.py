@@ -67,7 +67,7 @@ def _with_sentence(problem: _Problem) -> _Problem:
     try:
         in_words([problem])
     except (KeyError, IndexError, ValueError):
-        raise ValueError("its values are not those of its sentence") from None
+        raise ValueError("its values do not fit its sentence") from None
     return problem
 
 

@@ -62,7 +62,7 @@ class Board:
         try:
             return t.cast("Plan", json.loads(path.read_text(encoding="utf-8")))
         except (FileNotFoundError, NotADirectoryError):
-            raise ValueError(f"{self.run_dir} holds no run: there is no {PLAN_NAME} in it") from None
+            raise ValueError(f"{self.run_dir} contains no run: there is no {PLAN_NAME} in it") from None
         except ValueError as error:
             raise ValueError(f"{path} is not a plan: its JSON is incomplete ({error})") from None
 

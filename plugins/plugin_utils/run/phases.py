@@ -103,7 +103,7 @@ class Phases:
             found.setdefault(nonce, []).append(node)
         if len(found) > 1:
             held = "; ".join(folded(nodes) for nodes in found.values())
-            return [f"The nodes hold different runs of the name {self.plan['run_id']}: {held}"]
+            return [f"The nodes have different runs of the name {self.plan['run_id']}: {held}"]
         self.board.adopt(*found)
         return []
 

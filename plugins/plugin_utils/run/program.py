@@ -96,7 +96,7 @@ def answer_in(standard_output: str) -> dict[str, t.Any] | None:
     for line in reversed(standard_output.split("\n")):
         if line.startswith(ANSWER_MARK):
             if sum(map(line.count, "[{,")) > _MOST_VALUES:
-                raise BadAnswerError(f"its answer holds more than {_MOST_VALUES} values")
+                raise BadAnswerError(f"its answer contains more than {_MOST_VALUES} values")
             try:
                 answer = json.loads(line.removeprefix(ANSWER_MARK))
             except RecursionError:

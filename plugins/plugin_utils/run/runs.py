@@ -37,7 +37,7 @@ def open_run(run_dir: str, plan: Plan, known_dir: str, *, adopts: bool) -> str:
         different = differences(board.made_plan(), plan)
         if different:
             raise ValueError(
-                f"{run_dir} holds another run of this name; its plan differs in {', '.join(different[:_SHOWN])}. "
+                f"{run_dir} has another run of this name; its plan differs in {', '.join(different[:_SHOWN])}. "
                 "Choose another training_run_id, or omit it."
             ) from None
         return f"Run {plan['run_id']} already exists; resuming it.\n"

@@ -146,5 +146,5 @@ def read_sweep(sweep_dir: str | Path) -> SweepFile:
     try:
         text = (Path(sweep_dir) / SWEEP_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ValueError(f"{sweep_dir} holds no sweep: there is no {SWEEP_NAME} in it") from None
+        raise ValueError(f"{sweep_dir} contains no sweep: there is no {SWEEP_NAME} in it") from None
     return t.cast("SweepFile", json.loads(text))

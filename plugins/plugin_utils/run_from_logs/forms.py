@@ -130,7 +130,7 @@ def _split(
     writer.write(parts)
     if len(found.names) >= _SEVERAL and not of_output:
         what = " and ".join(dict.fromkeys(prefix.name for prefix in prefixes))
-        notes.append(f"{file.name} contains the logs of {counted(len(found.names), 'node')}, split by {what}.")
+        notes.append(f"{file.name} contains logs of {counted(len(found.names), 'node')}, split by {what}.")
     return _Split(writer.logs(file), found)
 
 

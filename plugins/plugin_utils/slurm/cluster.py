@@ -71,7 +71,7 @@ def refused(job: SlurmJob) -> tuple[list[Finding], list[Finding]]:
     except SlurmError as error:
         note = findings.warn if _MAY_WAIT in str(error) else findings.fault
         launcher = SRUN if "allocation" in job else SLURM
-        note("training_launcher", launcher, f"Slurm reports: {error}.", "Fix what it names.")
+        note("training_launcher", launcher, f"Slurm reports: {error}.", "Fix the cause in this message.")
     found = findings.as_dict()
     return found["faults"], found["warnings"]
 

@@ -84,7 +84,7 @@ def chosen_nodes(there: Iterable[SlurmNode], of: str, wanted: Wanted) -> Chosen:
     known = {node.name: node for node in there}
     problems = []
     if missing := [name for name in wanted.named if name not in known]:
-        problems.append(f"{wanted.named_by} names {listed(missing, _SHOWN)}, not in {of}")
+        problems.append(f"{wanted.named_by} lists {listed(missing, _SHOWN)}, not in {of}")
     nodes = [known[name] for name in wanted.named or known if name in known and name not in wanted.excluded]
     if wanted.constraint and not wanted.named:
         if not _FEATURES.fullmatch(wanted.constraint):

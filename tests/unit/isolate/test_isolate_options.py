@@ -81,7 +81,7 @@ def test_a_probe_that_is_named_twice_is_refused_as_no_node_may_answer_twice() ->
 
 @pytest.mark.parametrize("plan", [[], {}, {"nodes": ["a"], "options": {}}, {"nodes": [{"node": "a"}], "options": {}}])
 def test_what_is_no_plan_of_an_isolation_is_refused_when_one_is_stopped(plan: t.Any) -> None:
-    with pytest.raises(ValueError, match="not that of an isolation"):
+    with pytest.raises(ValueError, match="does not belong to an isolation"):
         held_by(plan)
     assert held_by({"nodes": ["a"], "options": {"node_dir": "/x", "port": 1}, "tests": {}}) == (["a"], "/x")
 

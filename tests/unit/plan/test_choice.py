@@ -52,7 +52,7 @@ def test_a_trainer_that_cannot_take_the_file_is_refused() -> None:
 def test_another_grammar_can_be_named_for_the_log() -> None:
     plan = plan_of("megatron", training_log_grammar="maxtext")
     assert (plan["framework"], plan["log_grammar"], grammar_name(plan)) == ("megatron", "maxtext", "maxtext")
-    assert plan["chosen"]["log_grammar"]["why"] == "training_log_grammar names it."
+    assert plan["chosen"]["log_grammar"]["why"] == "training_log_grammar sets it."
 
 
 @pytest.mark.parametrize("option", ["training_trainer", "training_log_grammar"])

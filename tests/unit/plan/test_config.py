@@ -143,7 +143,7 @@ def test_a_missing_section_is_a_fault() -> None:
     assert section({}, "config", "config", findings) is None
     assert section({"config": {}}, "config", "config", findings) == {}
     assert said(findings) == [("config", None, "config is missing.")]
-    assert findings.faults[0]["remedy"] == "Give an object that holds its keys."
+    assert findings.faults[0]["remedy"] == "Give an object that contains its keys."
 
 
 def test_unknown_keys_come_with_the_nearest_known_one() -> None:

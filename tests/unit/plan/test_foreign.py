@@ -25,7 +25,7 @@ OTHER_TOML = '[job]\nname = "x"\n\n[mine]\nsteps = 10\n'
 LATER = {"schema_version": 1, "framework": "nemo_single", "training": {"steps": 30}, "model": {}}
 FILES: dict[str, tuple[str, t.Any, str]] = {
     "an empty file": ("c.json", "\ufeff \n", "is empty"),
-    "an empty object": ("c.json", {}, "it holds nothing"),
+    "an empty object": ("c.json", {}, "it contains nothing"),
     "later form": ("c.json", LATER, "is in a later format of CVS (schema_version 1, framework 'nemo_single')"),
     "later form with sections": ("c.json", {**LATER, "config": {}, "model_params": {}}, "is in a later format of CVS"),
     "thresholds": ("t.json", {"_comment": "x", "MBS=1,GBS=64": BOUND}, "is a thresholds file"),
@@ -55,7 +55,7 @@ FILES: dict[str, tuple[str, t.Any, str]] = {
     "something else": (
         "c.json",
         {"env": {}, "job": {}},
-        "has neither a config nor a model_params section: it holds env, job",
+        "has neither a config nor a model_params section: it contains env, job",
     ),
 }
 

@@ -71,7 +71,7 @@ def test_a_plan_that_cannot_be_written_leaves_no_run_behind(tmp_path):
 def test_a_folder_without_a_plan_holds_no_run(tmp_path):
     (tmp_path / "file").touch()
     for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
-        with pytest.raises(ValueError, match=r"holds no run: there is no plan\.json in it"):
+        with pytest.raises(ValueError, match=r"contains no run: there is no plan\.json in it"):
             Board(folder).plan()
 
 

@@ -98,7 +98,7 @@ def test_a_name_that_a_sweep_cannot_have_is_refused(tmp_path, name, told):
 
 
 def test_a_folder_without_a_sweep_is_named(tmp_path):
-    with pytest.raises(ValueError, match="holds no sweep"):
+    with pytest.raises(ValueError, match="contains no sweep"):
         read_sweep(tmp_path)
 
 

@@ -108,7 +108,7 @@ def test_a_report_is_written_anew(tmp_path):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="holds no run"):
+    with pytest.raises(ValueError, match="contains no run"):
         write_report(tmp_path, 2)
 
 

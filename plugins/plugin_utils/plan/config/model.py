@@ -132,7 +132,7 @@ def section(data: Mapping[str, t.Any], key: str, path: str, findings: Findings) 
     if isinstance(value, dict):
         return value
     found = f"{key} is {shown(value)}, not an object." if key in data else f"{key} is missing."
-    findings.fault(path, value, found, "Give an object that holds its keys.")
+    findings.fault(path, value, found, "Give an object that contains its keys.")
     return None
 
 
@@ -175,7 +175,7 @@ def refuse_unknown_keys(
         note(key_path(path, key), data[key], f"{shown(key)} is not a known key.", remedy)
     if len(unknown) > _MOST_NAMES:
         more = f"{len(unknown) - _MOST_NAMES} more keys are not known."
-        note(path, None, more, "Fix the first ones, or check what the file is for.")
+        note(path, None, more, "Fix the first ones, or check that this is the right kind of file.")
 
 
 def typed(

@@ -78,7 +78,7 @@ def flattened(
         elif path in result:
             reason, remedy = "it is given twice", "Give it once."
         elif isinstance(value, list) and any(_is_no_item(item, nested_lists) for item in value):
-            reason = "a list in an argument holds no objects" + ("" if nested_lists else ", and no lists")
+            reason = "a list in an argument cannot contain objects" + ("" if nested_lists else " or lists")
             remedy = "Give a list of texts, numbers, true, false or null."
         else:
             result[path] = value

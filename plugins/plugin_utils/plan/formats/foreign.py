@@ -99,7 +99,7 @@ def _kind_of_json(data: _Data, *, left_alone: bool) -> tuple[str, str] | None:
         for is_it, what, remedy in _OTHERS:
             if is_it(data):
                 return what, remedy
-        held = f"it holds {listed(data)}" if data else "it holds nothing"
+        held = f"it contains {listed(data)}" if data else "it contains nothing"
         what = f"has neither a config nor a model_params section: {held}"
         return None if left_alone else (what, _GIVE_ONE)
     return None
@@ -120,8 +120,8 @@ _OTHERS: tuple[tuple[Callable[[_Data], bool], str, str], ...] = (
     ),
     (
         _holds_thresholds,
-        "is a thresholds file, which says how runs are judged but not what they train",
-        "Give the training config that names it in threshold_json, or a training config and this file as "
+        "is a thresholds file, which sets how runs are judged but not how they train",
+        "Give the training config that has it in threshold_json, or a training config and this file as "
         "training_thresholds.",
     ),
     (

@@ -43,7 +43,7 @@ _STARTS = (
     _Starts(
         re.compile(r"\btorchtitan\.train\b|\btorchtitan/train\.py|/?\brun_train\.sh"),
         "starts TorchTitan",
-        "Give the config that it names; examples/torchtitan has one.",
+        "Give the config that it uses; examples/torchtitan has one.",
     ),
     _Starts(
         re.compile(r"\btraining_orchestrator\.py|\bneuronx_distributed_training\b"),

@@ -23,7 +23,7 @@ class RunSection(ConfigSection):
         "Log folder on each node, with one subfolder per run and node.", default="/home/{user-id}/LOG_DIR"
     )
     master_address: Text | None = optional(
-        "Address of rank 0, where the nodes meet; by default, or with auto, that of the inventory.",
+        "Address of rank 0, where the nodes meet; by default, or with auto, from the inventory.",
         example="auto",
         variable="MASTER_ADDR",
     )
@@ -42,7 +42,7 @@ class HubRunSection(RunSection):
     """The same for trainers that may fetch a tokenizer or a dataset from the Hugging Face hub."""
 
     hf_token_file: Path | None = optional(
-        "File with the Hugging Face token, which gated tokenizers need. The plan holds only its path, never the token.",
+        "File with the Hugging Face token, which gated tokenizers need. The plan has only its path, never the token.",
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN",
     )

@@ -80,7 +80,7 @@ def check_targets(mounts: Mapping[str, str] | None, path: str, findings: Finding
             findings.warn(
                 key_path(path, source),
                 target,
-                f"This mount hides {target} of the image, and with it what the training needs there.",
+                f"This mount hides {target} of the image, and with it files that the training needs.",
                 "Mount it at a path of its own, such as /data.",
             )
 

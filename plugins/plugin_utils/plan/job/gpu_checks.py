@@ -74,7 +74,7 @@ def check_same_gpus(nodes: Sequence[Node], findings: Findings) -> None:
             OPTION,
             next(iter(hosts)),
             f"All hosts of a run need the same number of GPUs, but the inventory says: {counts}.",
-            "Set training_gpus_per_node to what every host has, or exclude hosts with training_exclude.",
+            "Set training_gpus_per_node to a number that every host has, or exclude hosts with training_exclude.",
         )
 
 

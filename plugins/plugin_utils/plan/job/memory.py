@@ -154,7 +154,7 @@ def warn_of_memory(
     findings.warn(
         key,
         None,
-        f"It will not fit: a training needs about {found.total:,.0f} GiB on each GPU, of which {gpu} has {there:g}: "
+        f"It will not fit: a training needs about {found.total:,.0f} GiB on each GPU, but {gpu} has {there:g}: "
         f"{found.states:,.0f} for weights, gradients and optimizer, {found.activations:,.0f} for activations, "
         f"{found.logits:,.0f} for logits.",
         _remedy(found, keeping),

@@ -101,7 +101,7 @@ class ConfigOptions(ConfigSection):
         "Whether an unknown key in the config stops the run (fault) or only gives a warning (warn).", default="fault"
     )
     training_record_only: Flag = key(
-        "Record the run without judging thresholds; those of the config may stay unfilled. A run that has none is "
+        "Record the run without judging thresholds; the config may leave them unfilled. A run that has none is "
         "also only recorded, with a warning.",
         default=False,
     )
@@ -111,7 +111,7 @@ class ConfigOptions(ConfigSection):
         unit="iterations",
     )
     training_scale_batch: t.Annotated[str, OneOf(("none", "reference_nodes"))] = key(
-        "Use the global batch size as given (none), or scale it from the config's number of nodes to that of the "
+        "Use the global batch size as given (none), or scale it from the config's number of nodes to the "
         "run (reference_nodes); the two may then differ.",
         default="none",
     )
@@ -204,7 +204,7 @@ class RunOptions(ConfigOptions):
         "capabilities that RDMA and GPUs need.",
         default="privileged",
     )
-    training_image: TextOrNothing = optional("Container image, for a training config that names none.")
+    training_image: TextOrNothing = optional("Container image, for a training config that sets none.")
     training_image_archive: PathOrNothing = key(
         "Image archive on the nodes, loaded instead of pulling the image where it is missing.", default=""
     )
@@ -230,7 +230,7 @@ class SlurmOptions(ConfigSection):
     training_slurm_qos: _Word = key("Quality of service.", default="")
     training_slurm_reservation: _Word = key("Reservation to use.", default="")
     training_slurm_time_limit: t.Annotated[str, _TIME] = key(
-        "Time limit of the job; by default that of the partition.", default=""
+        "Time limit of the job; by default the partition's.", default=""
     )
     training_slurm_exclusive: Flag = key("Do not share the nodes with other jobs.", default=True)
     training_slurm_constraint: _Word = key("Features that the nodes must have.", default="")

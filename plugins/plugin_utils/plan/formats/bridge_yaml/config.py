@@ -50,10 +50,10 @@ class RecipeConfig(ConfigSection):
         variable="--recipe",
     )
     mode: t.Annotated[str, OneOf(MODES, strict=True)] | None = optional(
-        "What to train; by default what the recipe's name says.", example="pretrain", variable="--mode"
+        "Kind of training; by default taken from the recipe's name.", example="pretrain", variable="--mode"
     )
     dataset: t.Annotated[str, OneOf(DATASETS, strict=True)] | None = optional(
-        "Dataset in place of the recipe's; those of perf_recipes refuse one.", example="mock", variable="--dataset"
+        "Dataset in place of the recipe's; recipes in perf_recipes refuse one.", example="mock", variable="--dataset"
     )
     step_func: YamlText | None = optional(
         "Forward step, where the recipe's name does not decide it.", example="vlm_step", variable="--step-func"

@@ -65,7 +65,7 @@ NcclDebug = t.Annotated[
 TokenFile = t.Annotated[
     types.Path | None,
     key(
-        "File with the Hugging Face token. The plan holds only its path, never the token.",
+        "File with the Hugging Face token. The plan contains only its path, never the token.",
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN_PATH",
     ),

@@ -26,7 +26,7 @@ WITHOUT_EFFECT = {
     "rocm_dir": "ROCm is taken from the image.",
     "scripts_dir": "The launch script is in the run's folder below log_dir.",
     "verify_network_errors": "Network counters are not compared.",
-    "hca_id_pattern": "nccl_ib_hca_list names the RDMA devices.",
+    "hca_id_pattern": "nccl_ib_hca_list selects the RDMA devices.",
 }
 _KEYS = ("log_dir", "master_address", "hf_token_file", "container_image", "container_name", "shm_size")
 _OF_NCCL = {

@@ -56,7 +56,7 @@ def _of_blocks(
         offered = _by_name(offered, path, findings)
     wanted = list(offered) if runs is None else runs
     if not isinstance(wanted, list) or runs == []:
-        found = "It names no cells" if runs == [] else f"It is {shown(runs)}, not a list of cells"
+        found = "It lists no cells" if runs == [] else f"It is {shown(runs)}, not a list of cells"
         findings.fault(runs_path, runs, f"{found}.", f"Name some of {listed(offered)}.")
         return []
     if len(wanted) > MOST_CELLS:

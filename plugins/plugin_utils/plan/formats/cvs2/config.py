@@ -26,11 +26,11 @@ AnyList = t.Annotated[list[t.Any], Words("a list")]
 class RuntimeArguments(ConfigSection):
     """The section ``container.runtime.args``."""
 
-    network: t.Any = optional("Always that of the host, unless the profile is hardened.")
-    ipc: t.Any = optional("Always that of the host.")
+    network: t.Any = optional("Always the host's, unless the profile is hardened.")
+    ipc: t.Any = optional("Always the host's.")
     privileged: Flag | None = optional("container_profile decides that.")
     shm_size: t.Any = optional("Size of the container's /dev/shm.")
-    shm_size_of_docker: t.Any = Field(None, alias="shm-size", description="The same, as docker spells it.")
+    shm_size_of_docker: t.Any = Field(None, alias="shm-size", description="The same, in docker's spelling.")
     ulimit: AnyList | None = optional("Limits; memlock and nofile are always raised.")
     volumes: t.Any = optional("Mounts, each as path on the node:path in the container.")
     devices: t.Any = optional("Devices of the node that the container can use.")
@@ -203,7 +203,9 @@ class Training(ConfigSection):
     rdma_lib: FreeObject | None = optional("No effect; mount the library.")
     env_vars: FreeObject = key("Environment variables of the training.", default={})
     xla_flags: FreeObject = key("XLA flags, each with its value.", default={})
-    error_patterns: FreeObject | None = optional("What CVS looks for in logs, in addition to what is looked for here.")
+    error_patterns: FreeObject | None = optional(
+        "Patterns that CVS looks for in logs, in addition to the ones used here."
+    )
     nccl: Nccl = key("Settings of NCCL or RCCL.", default_factory=Nccl)
     jax_distributed: JaxDistributed = key("How the nodes meet.", default_factory=JaxDistributed)
     scaling_baseline: ScalingBaseline = key("What scaling is compared with.", default_factory=ScalingBaseline)

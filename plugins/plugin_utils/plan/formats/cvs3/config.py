@@ -29,7 +29,7 @@ class CurrentPaths(Paths):
     scripts_dir: t.Any = optional("No effect; the launch script is in the run's folder.")
     data_cache_dir: t.Any = optional("Cache for the dataset index.")
     rocm_dir: t.Any = optional("No effect; ROCm is taken from the image.")
-    temp_dir: t.Any = optional("No effect; what a run needs is in its folder.")
+    temp_dir: t.Any = optional("No effect; a run keeps its files in its own folder.")
 
 
 class CurrentConfig(LaterConfig):
@@ -43,7 +43,9 @@ class CurrentConfig(LaterConfig):
     loss_curve: LossCurve = key("How CVS judges the loss.", default_factory=LossCurve)
     convergence: Convergence = key("A loss to reach.", default_factory=Convergence)
     scaling_baseline: ScalingBaseline = key("What scaling is compared with.", default_factory=ScalingBaseline)
-    error_patterns: FreeObject | None = optional("What CVS looks for in logs, in addition to what is looked for here.")
+    error_patterns: FreeObject | None = optional(
+        "Patterns that CVS looks for in logs, in addition to the ones used here."
+    )
 
 
 class MegatronFile(CurrentConfig):

@@ -36,7 +36,7 @@ class TrainerConfig(ConfigSection):
         variable="NEURON_LOGICAL_NC_CONFIG (Trn2)",
         since="1.1.0",
     )
-    max_steps: Count = key("Steps after which training ends.", example=20000, unit="steps")
+    max_steps: Count = key("Number of steps to train.", example=20000, unit="steps")
     accumulate_grad_batches: t.Annotated[int, Whole(1, 1, strict=True)] | None = optional(
         "Must be 1: the batch sizes decide how gradients are accumulated."
     )
@@ -101,7 +101,7 @@ class NxdtConfig(ConfigSection):
     """The top level of the file."""
 
     name: YamlText = key(
-        "Name of the experiment. With model_source hf, a name that contains mixtral trains Mixtral, any other Llama.",
+        "Name of the experiment. With model_source hf, mixtral in the name trains Mixtral; any other name, Llama.",
         example="hf_llama",
     )
     model_source: t.Annotated[str, OneOf(("megatron", "hf"), strict=True)] = key(
@@ -135,7 +135,7 @@ class NxdtConfig(ConfigSection):
         "Size of the buckets that gradients are gathered into.", example=1024, unit="MB", variable="BUCKET_CAP_MB"
     )
     neuron_rt_exec_timeout: Count = key(
-        "Timeout after which the runtime abandons an execution.",
+        "Timeout until the runtime abandons an execution.",
         example=100,
         unit="s",
         variable="NEURON_RT_EXEC_TIMEOUT",

@@ -83,7 +83,7 @@ class DataConfig(ConfigSection):
     )
     val_dir: YamlText | None = optional("Validation data, in the same form.")
     seq_length: Count | None = optional(
-        "Sequence length; for DPO that of prompt and response together. By default model.encoder_seq_length.",
+        "Sequence length; for DPO, of prompt and response together. By default model.encoder_seq_length.",
         unit="tokens",
     )
     tokenizer: TokenizerConfig | None = optional("Tokenizer.")

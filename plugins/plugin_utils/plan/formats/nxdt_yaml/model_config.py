@@ -79,16 +79,14 @@ class ModelConfig(ConfigSection):
         examples=["/data/llama3_8b/config.json"],
     )
     encoder_seq_length: Count = key("Length of a sequence.", example=4096, unit="tokens")
-    num_layers: Count = key("Number of layers; overrides that of model_config.", example=32)
-    hidden_size: Count = key("Width of a layer; overrides that of model_config.", example=4096)
+    num_layers: Count = key("Number of layers; overrides model_config.", example=32)
+    hidden_size: Count = key("Width of a layer; overrides model_config.", example=4096)
     ffn_hidden_size: Count | None = optional("Width of the feed-forward part.")
     num_attention_heads: Count | None = optional("Attention (query) heads.")
     num_kv_heads: Count | None = optional("Key/value heads; fewer than query heads for GQA.")
     kv_channels: Count | None = optional("Width of a head; null uses hidden_size / num_attention_heads.")
     qkv_linear: Boolean | None = optional("Use the layer that repeats key/value heads (GQAQKVColumnParallelLinear).")
-    pipeline_cuts: Cuts | None = optional(
-        "Layers after which a pipeline stage ends; one fewer than stages.", since="1.1.0"
-    )
+    pipeline_cuts: Cuts | None = optional("Layers that end a pipeline stage; one fewer than stages.", since="1.1.0")
     activations_checkpoint_recompute: Names | None = optional(
         "Which parts are recomputed, with selective.", example=["CoreAttention"]
     )

@@ -64,7 +64,7 @@ class PrecisionConfig(ConfigSection):
         "Round stochastically; only with type manual.", example="0", variable="NEURON_RT_STOCHASTIC_ROUNDING_EN"
     )
     parallel_layers_reduce_dtype: t.Annotated[str, OneOf(("bf16", "fp32", "fp16"), strict=True)] | None = optional(
-        "Number format in which parallel layers are reduced; bf16, or fp32 with type fp32.", since="1.1.1"
+        "Number format of the all-reduce in parallel layers; bf16, or fp32 with type fp32.", since="1.1.1"
     )
 
 

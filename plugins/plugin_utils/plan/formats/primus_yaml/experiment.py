@@ -21,7 +21,7 @@ class Module(ConfigSection):
     )
     trainer_class: YamlText | None = optional("Trainer of the backend, where it is not the usual one.")
     overrides: FreeObject | None = optional(
-        "Values that replace those of the presets, by the backend's own names.",
+        "Values that replace the presets' values, by the backend's own names.",
         example={"train_iters": 50, "micro_batch_size": 2},
     )
 
@@ -40,7 +40,7 @@ class Experiment(ConfigSection):
     user_name: YamlText = key("User; part of the output folder.", example="${PRIMUS_USER:root}")
     exp_name: YamlText = key("Name of the experiment; part of the output folder.", example="llama3.1_8B-pretrain")
     workspace: YamlText = key(
-        "Folder that the output folders are in, relative to that of Primus.", example="${PRIMUS_WORKSPACE:./output}"
+        "Parent of the output folders, relative to Primus' folder.", example="${PRIMUS_WORKSPACE:./output}"
     )
     platform: FreeObject | None = optional("Platform; by default platform_azure.yaml.")
     env: Environment | None = optional(

@@ -110,7 +110,7 @@ def load(path: str, key: str, findings: Findings) -> Values | None:
         text = text_of(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        findings.fault(key, path, f"{path} cannot be read: {reason}.", "Give a file next to the one that names it.")
+        findings.fault(key, path, f"{path} cannot be read: {reason}.", "Give a file next to the one that refers to it.")
         return None
     return _loaded(text, path, findings)
 

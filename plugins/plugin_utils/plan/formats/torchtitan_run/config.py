@@ -16,8 +16,7 @@ class RunFile(ConfigSection):
     )
     config: Text = key("Name of the config in its config_registry.", example="llama3_8b")
     overrides: FreeObject = key(
-        "Values in place of the config's, by the names that TorchTitan's command line has for them, nested or with "
-        "dots.",
+        "Values in place of the config's, by their names on TorchTitan's command line, nested or with dots.",
         default={},
         example={"training": {"steps": 100}, "metrics.log_freq": 1},
     )

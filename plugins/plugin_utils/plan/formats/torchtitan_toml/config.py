@@ -23,7 +23,7 @@ _TYPES = ("bfloat16", "float32")
 class JobTable(ConfigSection):
     """The table ``job``."""
 
-    config_file: YamlText | None = optional("No effect, as the run's copy of this file is used.")
+    config_file: YamlText | None = optional("No effect: the run's copy of this file is used.")
     dump_folder: YamlText | None = optional(
         "Folder for checkpoints and traces; one that is not absolute lies in the node's run folder.",
         example="/shared/torchtitan/llama3",
@@ -69,7 +69,7 @@ class TrainingTable(ConfigSection):
         "Number format that FSDP computes in.", default="bfloat16"
     )
     mixed_precision_reduce: t.Annotated[str, OneOf(("float32",), strict=True)] = key(
-        "Number format in which gradients are reduced.", default="float32"
+        "Number format of the gradients' reduction.", default="float32"
     )
 
 
@@ -78,7 +78,7 @@ class ParallelismTable(ConfigSection):
     """The table ``parallelism``; the product of all but the experts' degrees is the number of GPUs."""
 
     data_parallel_replicate_degree: Count = key("Copies of the (sharded) model.", default=1)
-    data_parallel_shard_degree: AnyInteger = key("GPUs that FSDP shards a copy over; -1 is what is left.", default=-1)
+    data_parallel_shard_degree: AnyInteger = key("GPUs that FSDP shards a copy over; -1 takes the rest.", default=-1)
     tensor_parallel_degree: Count = key("GPUs that share each layer.", default=1, unit="GPUs")
     pipeline_parallel_degree: Count = key("Pipeline stages.", default=1, unit="stages")
     pipeline_parallel_microbatch_size: Count = key("Sequences of a pipeline's micro batch.", default=1)

@@ -15,7 +15,7 @@ class RunConfig(HubRunSection):
         "GPU of the nodes, whose peak the utilization is measured by; overridden by training_gpu.", example="MI300X"
     )
     torchtitan_root: Path | None = optional(
-        "Folder to start in: relative paths of the config, such as that of the tokenizer, begin there.",
+        "Folder to start in: relative paths of the config, such as the tokenizer's, begin there.",
         example="/workspace/torchtitan",
     )
     python: Path | None = optional(
@@ -26,7 +26,7 @@ class RunConfig(HubRunSection):
         example="torchtitan.experiments.compiler_toolkit.train",
     )
     tokenizer: Text | None = optional(
-        "Name on the Hugging Face hub of what the tokenizer is fetched from before the training, by TorchTitan's "
+        "Hugging Face repository of the tokenizer, which is fetched before the training by TorchTitan's "
         "scripts/download_hf_assets.py, if the folder model.hf_assets_path is not there.",
         example="meta-llama/Llama-3.1-8B",
     )

@@ -274,7 +274,7 @@ def _check_attention(reading: BranchReading) -> None:
             "attention",
             "flash is MaxText's attention for TPUs. On GPUs a kernel of JAX takes its place, which is not tuned for "
             f"{reading.branch.gpu}.",
-            "Choose cudnn_flash_te, the one of Transformer Engine, as published configs for GPUs do.",
+            "Choose cudnn_flash_te, the one of Transformer Engine, like published configs for GPUs.",
         )
     elif attention == "cudnn_flash_jax" and gpu.startswith("mi"):
         message = f"cudnn_flash_jax calls cuDNN, NVIDIA's library, which {reading.branch.gpu} does not have."

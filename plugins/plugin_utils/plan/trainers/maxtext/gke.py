@@ -51,7 +51,7 @@ def check_gke(reading: Reading) -> None:
     if gke is None:
         if not reading.is_given("gke"):
             remedy = 'Give "gke": {"cluster": …, "tpu_type": …}.'
-            reading.fault("config.gke", "gke is missing; it names the cluster of a workload on GKE.", remedy)
+            reading.fault("config.gke", "gke is missing; it sets the cluster of a workload on GKE.", remedy)
         return
     if reading.config.nnodes and reading.config.nnodes > _HOSTS.maximum:
         message = f"nnodes is {reading.config.nnodes}, more hosts than a GKE cluster can have."

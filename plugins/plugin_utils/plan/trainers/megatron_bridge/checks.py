@@ -103,7 +103,7 @@ def _check_steps(reading: BridgeReading) -> None:
         reading.findings.fault(
             reading.where(STEPS),
             None,
-            "The number of steps is not set, and a plan cannot read the recipe's own: that of many is 300,000.",
+            "The number of steps is not set, and a plan cannot read the recipe's own, often 300,000.",
             "Set train.train_iters in overrides, for example to 50.",
         )
     if steps and interval and steps % interval:
@@ -115,7 +115,7 @@ def _check_steps(reading: BridgeReading) -> None:
             "Set it to 1, or leave it out.",
         )
     if reading.given(UNLOGGED, FLAG):
-        message = "The log would have no lines of steps, by which the run is judged."
+        message = "No step lines would be logged, so the run could not be judged."
         reading.findings.fault(reading.where(UNLOGGED), True, message, "Leave it out.")
     if reading.given(EXIT):
         message = "Bridge ends the training there, whatever train.train_iters is."
@@ -129,7 +129,7 @@ def _check_engine(reading: BridgeReading, image: str | None) -> None:
         reading.findings.fault(
             "training_image",
             None,
-            "The file names no container image.",
+            "The file sets no container image.",
             "Set training_image, for example nvcr.io/nvidia/nemo:26.08, or container_engine=none for the hosts.",
         )
         return

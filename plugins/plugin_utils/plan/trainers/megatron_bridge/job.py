@@ -117,7 +117,7 @@ def _note_added(reading: BridgeReading, sizes: Sizes, added: Mapping[str, t.Any]
     }
     if unknown := [what for what, value in named.items() if value is None]:
         reading.findings.note(
-            f"The recipe decides what the file does not say: {listed(unknown)}. Tokens per second are known where "
+            f"The recipe sets the values that the file leaves out: {listed(unknown)}. Tokens per second are known if "
             "train.global_batch_size and dataset.seq_length are set."
         )
 

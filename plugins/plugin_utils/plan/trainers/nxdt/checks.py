@@ -318,7 +318,7 @@ def _check_variables(reading: NxdtReading) -> None:
         reading.findings.fault(
             key_path("trainops.container_config.env_dict", name),
             variables[name],
-            "It would change NxDT's number of steps from trainer.max_steps, by which the run is judged.",
+            "It would change NxDT's number of steps, but the run is judged by trainer.max_steps.",
             f"Leave it out, and set {_OTHER_STEPS[name]}.",
         )
 

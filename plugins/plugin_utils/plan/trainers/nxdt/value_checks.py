@@ -104,6 +104,6 @@ def _check_path(reading: NxdtReading, key: str) -> None:
     elif not path.startswith(("/", "~", "{")):
         reading.warn(
             key,
-            f"{path} is relative to trainops.nxdt_root, the folder in which training starts.",
+            f"{path} is relative to trainops.nxdt_root, the folder that training starts in.",
             "Give an absolute path.",
         )

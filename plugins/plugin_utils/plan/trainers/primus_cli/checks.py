@@ -38,7 +38,7 @@ def _check_level(reading: PrimusReading) -> None:
         reading.findings.fault(
             reading.keys.where("stderr_sink_level"),
             level,
-            f"At level {level} the log has no lines of steps, by which the run is judged.",
+            f"At log level {level} no step lines are printed, so the run cannot be judged.",
             "Set it to INFO.",
         )
 
@@ -89,6 +89,6 @@ def check_engine(reading: PrimusReading, image: str | None) -> None:
         reading.findings.fault(
             "training_image",
             None,
-            "The file names no container image.",
+            "The file sets no container image.",
             "Set training_image, for example rocm/primus:v26.5, or container_engine=none to train on the hosts.",
         )

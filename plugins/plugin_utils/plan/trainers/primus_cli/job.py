@@ -207,4 +207,4 @@ def _note_unknown(reading: PrimusReading, scale: Scale) -> None:
         "the sequence length": scale.sizes.sequence_length,
     }
     if unknown := [name for name, value in named.items() if value is None]:
-        reading.findings.note(f"Primus' presets decide what the file does not say: {', '.join(unknown)}.")
+        reading.findings.note(f"Primus' presets set the values that the file leaves out: {', '.join(unknown)}.")

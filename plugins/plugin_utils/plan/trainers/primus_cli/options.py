@@ -17,7 +17,7 @@ class PrimusOptions(RunOptions):
         default="",
     )
     training_primus_checkout: PathOrNothing = key(
-        "Checkout of Primus on the controller, whose presets say what the config leaves out; by default the one that "
-        "the config is in.",
+        "Checkout of Primus on the controller; its presets supply values that the config leaves out. By default the "
+        "one that the config is in.",
         default="",
     )

@@ -133,7 +133,7 @@ def _check_shards(sizes: Sizes, reading: PrimusReading) -> None:
         reading.findings.fault(
             keys.where(key),
             shards,
-            f"The {counted(sizes.gpus or 0, 'GPU')} hold {data} parts of data parallelism, not {copies} × {shards} "
+            f"The {counted(sizes.gpus or 0, 'GPU')} have {data} parts of data parallelism, not {copies} × {shards} "
             "(data_parallel_replicate_degree × data_parallel_shard_degree).",
             f"Set it to -1, or choose a product of {data}.",
         )

@@ -21,7 +21,7 @@ _FIXED_TOKENIZERS = {
         "Put the tokenizer there (DATA_DIR, else /root/.cache/data in the container).",
     ),
     (False, True): ("experiment/tokenizer.model of its checkout", "The script fetches it if it is missing."),
-    (False, False): ("meta-llama/Llama-3.1-8B", "Set that, and give hf_token_file, as access to it is restricted."),
+    (False, False): ("meta-llama/Llama-3.1-8B", "Set that, and give hf_token_file: access to it is restricted."),
 }
 
 

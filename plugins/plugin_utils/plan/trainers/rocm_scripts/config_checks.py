@@ -112,7 +112,7 @@ def _check_interfaces(reading: Reading) -> None:
             reading.warn(
                 f"config.{key}",
                 f"{key} is missing: the training script uses {OWN_INTERFACE[generation_for(reading)]}.",
-                "Name the interface over which the nodes reach each other.",
+                "Give the interface that connects the nodes.",
             )
 
 

@@ -86,7 +86,7 @@ def _check_value(name: str, value: str, reading: ScriptReading) -> None:
         fault(
             path,
             value,
-            "The training script puts it into its log's file name, so / would name a missing folder.",
+            "The training script puts it into its log's file name, so / would point to a missing folder.",
             "Leave / out.",
         )
     if name == "LOG_INTERVAL" and value != "1":

@@ -65,7 +65,7 @@ def _check_converters(reading: TorchTitanReading) -> None:
                 reading.findings.warn(
                     converter,
                     None,
-                    f"{converter} has no effect, as model.converters does not name it: the model is not trained in "
+                    f"{converter} has no effect, because model.converters lacks it: the model is not trained in "
                     f"{CONVERTERS[converter].upper()}.",
                     f"Add {converter} to model.converters, or leave the table out.",
                 )

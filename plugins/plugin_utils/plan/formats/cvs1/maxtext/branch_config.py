@@ -63,7 +63,7 @@ class MaxTextModelParameters(ConfigSection):
     """
 
     model_name: Name | None = optional(
-        "MaxText's name of the model; by default that of the branch.", example="llama3.1-70b"
+        "MaxText's name of the model; by default the branch's name.", example="llama3.1-70b"
     )
     per_device_batch_size: Number = key(
         "Sequences per step on each GPU.", example=3, unit="sequences", unless="maxtext_script"
@@ -78,7 +78,7 @@ class MaxTextModelParameters(ConfigSection):
     )
     attention: Attention | None = optional("Implementation of the attention.", example="cudnn_flash_te")
     quantization: Quantization | None = optional(
-        "Number format of the matrix multiplications, such as fp8 or nanoo_fp8; empty for that of dtype.", example="fp8"
+        "Number format of the matrix multiplications, such as fp8 or nanoo_fp8; if empty, dtype.", example="fp8"
     )
     dtype: NumberFormat | None = optional("Number format of activations.", example="bfloat16")
     remat_policy: RematPolicy | None = optional("Which activations are kept and which are recomputed.", example="full")

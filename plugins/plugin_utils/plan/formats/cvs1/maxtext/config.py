@@ -46,9 +46,9 @@ class GkeConfig(ConfigSection):
         example="h100-mega-80gb-8",
         variable="--device-type",
     )
-    project: Name | None = optional("Google Cloud project; by default that of gcloud.", variable="--project")
+    project: Name | None = optional("Google Cloud project; by default gcloud's own.", variable="--project")
     zone: Name | None = optional(
-        "Zone of the cluster; by default that of gcloud.", example="us-east5-a", variable="--zone"
+        "Zone of the cluster; by default gcloud's own.", example="us-east5-a", variable="--zone"
     )
     priority: Priority | None = optional("Priority of the workload.", variable="--priority")
 

@@ -31,7 +31,7 @@ class MeshAxis(Kind):
     """The size of an axis of the device mesh: 1 or more, or -1 for the devices that the other axes leave."""
 
     def __str__(self) -> str:
-        return "a whole number of 1 or more, or -1 to fill in what the other axes leave"
+        return "a whole number of 1 or more, or -1 for the devices that the other axes leave"
 
     def read(self, value: t.Any) -> int:
         """Return the size."""

@@ -108,7 +108,7 @@ class MegatronModelParameters(ScriptOptions):
         variable="TOKENIZER_MODEL",
     )
     model_size: ModelSize = key(
-        "Model size, as the training script knows it.",
+        "Model size, in the training script's spelling.",
         example="8",
         unit="billions of parameters",
         variable="MODEL_SIZE",

@@ -45,7 +45,7 @@ class DatasetSource(ConfigSection):
         example="bookcorpus",
     )
     data_dir: Path | None = optional(
-        "Folder for it, as the container sees it. If the nodes share it, one of them fetches and the others wait. "
+        "Folder for it, by its path in the container. If the nodes share it, one of them fetches and the others wait. "
         "Existing files are not fetched again.",
         example="/data/bookcorpus",
         variable="DATA_DIR",

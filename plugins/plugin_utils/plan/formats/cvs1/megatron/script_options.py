@@ -48,7 +48,7 @@ class ScriptOptions(ConfigSection):
         variable="MEGATRON_FSDP",
     )
     hsdp_replicas: PositiveInteger | None = optional(
-        "Number of groups of data-parallel ranks that each hold a complete sharded copy; needs megatron_fsdp, and "
+        "Number of groups of data-parallel ranks that each have a complete sharded copy; needs megatron_fsdp, and "
         "also sets ENABLE_HSDP.",
         example=2,
         unit="groups",
@@ -59,7 +59,7 @@ class ScriptOptions(ConfigSection):
         variable="GRADIENT_ACCUMULATION_FUSION",
     )
     save_checkpoint_path: Path | None = optional(
-        "Folder for checkpoints, as the container sees it; the nodes must share it. Without it none are written.",
+        "Folder for checkpoints, by its path in the container; the nodes must share it. Without it none are written.",
         example="/data/checkpoints",
         variable="SAVE_CKPT_PATH",
     )
@@ -70,7 +70,7 @@ class ScriptOptions(ConfigSection):
         variable="AC",
     )
     padding_length: PositiveInteger | None = optional(
-        "Length to which DeepSeek's script pads; by default sequence_length.",
+        "Length that DeepSeek's script pads to; by default sequence_length.",
         example=4096,
         unit="tokens",
         variable="PAD_LEN",

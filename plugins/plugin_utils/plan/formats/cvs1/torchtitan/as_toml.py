@@ -98,8 +98,8 @@ def _check_config(reading: _Reading) -> None:
     if config.use_generated_config is False:
         reading.fault(
             "config.use_generated_config",
-            "With False, a file of the image decides what is trained, and a plan cannot read that.",
-            "Set it to True to train what this file says, or give the TOML itself as training_config.",
+            "With False, a file in the image sets the training, and a plan cannot read that file.",
+            "Set it to True to train by this file, or give the TOML itself as training_config.",
         )
     if config.nccl_ib_gid_index == AUTO and reading.multi_node:
         warn_of_no_effect(reading, "nccl_ib_gid_index", "TorchTitan leaves the index to NCCL", "Give a number.")
@@ -171,7 +171,7 @@ def _converters(branch: Branch, parameters: TitanParameters, findings: Findings)
         findings.warn(
             key_path(branch.path, asking),
             branch.values[asking],
-            "This trains in BF16, as with CVS, which does not name the converter of FP8 to TorchTitan.",
+            "This trains in BF16, as with CVS, which does not pass the FP8 converter to TorchTitan.",
             f"Set {asking} to {'bf16' if asking == 'precision' else 'false'}, or converters to "
             f'["{_FLOAT8}"] to train in FP8.',
         )

@@ -49,7 +49,7 @@ class TitanConfig(ConfigSection):
     nccl_ib_gid_index: cvs.GidIndex = None
     nccl_debug: cvs.NcclDebug = None
     hf_token_file: Path | None = optional(
-        "File with the Hugging Face token. The plan holds only its path, never the token.",
+        "File with the Hugging Face token. The plan contains only its path, never the token.",
         example="/home/{user-id}/.hf_token",
         variable="HF_TOKEN",
     )
@@ -61,7 +61,7 @@ class TitanConfig(ConfigSection):
         default="/workspace/Primus/third_party/torchtitan",
     )
     use_generated_config: Flag = key(
-        "Train what this file says. False, with which CVS takes a file of the image, is refused.", default=True
+        "Train by this file. False, which makes CVS use a file in the image, is refused.", default=True
     )
 
 
@@ -76,22 +76,22 @@ class TitanParameters(ConfigSection):
 
     model_size: Text = key("Size of the model.", example="8b")
     tokenizer_path: Text | None = optional(
-        "Name on the Hugging Face hub of what the tokenizer is fetched from before the training.",
+        "Hugging Face repository of the tokenizer, which is fetched before the training.",
         example="meta-llama/Llama-3.1-8B",
     )
     tokenizer_folder: Text | None = optional(
-        "Folder that holds the tokenizer on each node; nothing is fetched then. No key of CVS.",
+        "Folder with the tokenizer on each node; nothing is fetched then. Not a key of CVS.",
         example="/data/Llama-3.1-8B",
     )
     hf_assets_path: Text = key(
-        "Folder into which the tokenizer is fetched, a subfolder of its name being made there.", default="./assets/hf"
+        "Folder that the tokenizer is fetched into, in a subfolder with its name.", default="./assets/hf"
     )
     dataset: Text = key("Dataset.", default="c4")
     global_batch_size: PositiveInteger = key("Sequences in a step.", example=128, unit="sequences")
     micro_batch_size: PositiveInteger = key("Sequences of a data-parallel rank at a time.", example=1, unit="sequences")
     sequence_length: PositiveInteger = key("Length of a sequence.", default=8192, unit="tokens")
     precision: t.Annotated[str, OneOf(("bf16", "fp8"))] | None = optional(
-        "Number format. As CVS names no converter to TorchTitan, fp8 trains in BF16 as well; see converters.",
+        "Number format. CVS passes no converter to TorchTitan, so fp8 trains in BF16 as well; see converters.",
         example="bf16",
     )
     enable_float8: Flag | None = optional("The same as precision fp8.")
@@ -101,7 +101,7 @@ class TitanParameters(ConfigSection):
     )
     precompute_float8_dynamic_scale_for_fsdp: Flag = key("Compute the scales of FP8 at once, with FSDP.", default=False)
     lr: Number = key("Learning rate.", default=3e-4)
-    warmup_steps: NaturalInteger = key("Steps in which the learning rate rises.", default=200, unit="steps")
+    warmup_steps: NaturalInteger = key("Steps while the learning rate rises.", default=200, unit="steps")
     activation_checkpointing: t.Annotated[str, OneOf(("selective", "full", "memory_budget", "none"))] = key(
         "Which activations are recomputed.", default="selective"
     )
@@ -109,7 +109,7 @@ class TitanParameters(ConfigSection):
     enable_async_tensor_parallel: Flag = key(
         "Overlap tensor parallelism with its communication; needs compile.", default=False
     )
-    data_parallel_shard_degree: Shards = key("GPUs that FSDP shards a copy over; -1 is what is left.", default=-1)
+    data_parallel_shard_degree: Shards = key("GPUs that FSDP shards a copy over; -1 takes the rest.", default=-1)
     tensor_parallel_degree: Degree = key("GPUs that share each layer.", default=1, unit="GPUs")
     pipeline_parallel_degree: Degree = key("Pipeline stages.", default=1, unit="stages")
     context_parallel_degree: Degree = key("GPUs that share each sequence.", default=1, unit="GPUs")
