@@ -24,7 +24,7 @@ class ActionModule(ActionBase):
     TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Return what the module returned; the node's ``clock`` has ``offset_seconds`` as well."""
+        """Return the module's result, with ``offset_seconds`` added to the node's ``clock``."""
         super().run(tmp, task_vars)
         sent = time.time()
         try:
@@ -51,7 +51,7 @@ class ActionModule(ActionBase):
         return t.cast("dict[str, t.Any]", result)
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Say what kept a module from running at all: Ansible only says that it found no JSON."""
+        """Report why a module did not run at all: Ansible only says that it found no JSON."""
         said = "\n".join(str(result.get(name) or "") for name in ("module_stderr", "module_stdout")).strip()
         if not said or ("exception" not in result and "rc" not in result):
             return {}
@@ -59,7 +59,7 @@ class ActionModule(ActionBase):
         if problem:
             return {"msg": _sentence(problem)}
         lines = told_by_a_command(said)
-        # Of a traceback the last line says what is wrong, otherwise the first one does.
+        # The last line of a traceback has the error; otherwise the first line has it.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
         return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
 

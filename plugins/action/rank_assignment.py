@@ -20,7 +20,7 @@ class ActionModule(ControllerAction):
     """Gives the hosts of a play their ranks, on the controller, once for all hosts."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return what part each host has; fail with every error."""
+        """Return each host's part in the run; fail with every error."""
         arguments = self.arguments()
         hosts = list(dict.fromkeys(arguments["hosts"]))
         spares = self._spares(arguments["spares"])

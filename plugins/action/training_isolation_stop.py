@@ -71,7 +71,7 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.holding import held_nodes
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
 
-        # The request comes first, so that a node that is freed is not taken for a broken one.
+        # The stop is requested first, so that a freed node does not look like a broken one.
         board.request_stop()
         plan, parts = held_nodes(name, dict.fromkeys(held, ""), folder, 0)
         with contextlib.closing(AskedNodes(self, plan, parts, board.nonce(), LOST_SECONDS)) as asked:

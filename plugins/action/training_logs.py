@@ -110,6 +110,6 @@ def _sentences(problems: list[str]) -> str:
 
 
 def _begun(problem: str) -> str:
-    """Return a sentence with a capital, but for one that begins with the name of a variable or a path."""
+    """Return a sentence with a capital, unless it begins with the name of a variable or a path."""
     word = problem.split(" ", maxsplit=1)[0]
     return problem if "_" in word or "/" in word else problem[:1].upper() + problem[1:]

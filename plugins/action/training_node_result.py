@@ -12,6 +12,6 @@ class ActionModule(ControllerAction):
     """Fails a host because of a run's verdict on it, or counts it as unreachable."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return what became of the host."""
+        """Return the host's result."""
         arguments = self.arguments()
         return {"changed": False, arguments["state"]: True, "msg": arguments["reason"]}

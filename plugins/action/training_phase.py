@@ -101,7 +101,7 @@ class ActionModule(ControllerAction):
         return result
 
     def _left_alone(self, error: NotWrittenError) -> dict[str, t.Any]:
-        """Fail because of the controller's own disk, which is no reason to stop a training."""
+        """Fail because of the controller's own disk; that is not a reason to stop a training."""
         room = self._board.room_needed() >> 20
         needed = f"Free about {room:,} MiB there" if error.needs_room else "Make it writable"
         message = (
@@ -124,7 +124,7 @@ class ActionModule(ControllerAction):
         return AskedNodes(self, self._plan, parts, self._board.nonce(), lost, programs)
 
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
-        """Do a phase through the job of the run, which is submitted first where there is none yet."""
+        """Run a phase through the run's job; submit the job first if there is none yet."""
         # Most runs have no job.
         from ..plugin_utils.slurm.phases import JobPhases
 
@@ -164,7 +164,7 @@ class ActionModule(ControllerAction):
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[None]:
-        """Show how the training goes, where the callback is not there to do it."""
+        """Show the training's progress if the callback is not there to do it."""
         if is_shown_by_callback():
             yield
             return

@@ -99,7 +99,7 @@ class ActionModule(ControllerAction):
             # They describe today's state, but the plan must be the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        # What every node runs is in the run's folder, and on the screen where a plan is all that was asked for.
+        # The nodes' commands are in the run's folder; they are also shown if only a plan was requested.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
         # A preflight reports on the nodes; the plan is shown only for context.
         is_short = (runs or (arguments["with_quarantined"] and not plan["faults"])) and not self._display.verbosity
@@ -131,7 +131,7 @@ class ActionModule(ControllerAction):
         spares: list[str],
         quarantine: Quarantine | None,
     ) -> dict[str, t.Any]:
-        """Return the next attempt at a run as a plan, or why there is none; fail with that where one is required."""
+        """Return the next attempt at a run as a plan, or why there is none; fail with the reason if one is required."""
 
         def make(given: Mapping[str, t.Any], hosts: Sequence[str]) -> Plan:
             nodes = [self.node(name) for name in hosts or arguments["hosts"]]
@@ -151,7 +151,7 @@ class ActionModule(ControllerAction):
         return self._planned(arguments, plan)
 
     def _faults_of_report(self) -> list[Finding]:
-        """Return what would fail only after the training: a query that cannot be read, an unknown dialect."""
+        """Return errors that would appear only after the training: an unreadable query, an unknown dialect."""
         asked = self._templar.template({name: self.variables.get(name) for name in (QUERY, DIALECTS_OPTION)})
         return [*query_faults(asked[QUERY]), *dialect_faults(asked[DIALECTS_OPTION])]
 
@@ -190,9 +190,9 @@ class ActionModule(ControllerAction):
             )
 
     def _note_token(self, options: dict[str, t.Any]) -> list[Finding]:
-        """Note among the options where a token comes from; return the fault where there is none.
+        """Note a token's source among the options; return the fault if there is none.
 
-        The token is no option of the task, since options are shown.
+        The token is not an option of the task, because options are shown.
         """
         value = str(self._templar.template(self.variables.get(VALUE)) or "")
         source, faults = source_of_token(value, str(options.get(FILE, "")))
@@ -217,7 +217,7 @@ class ActionModule(ControllerAction):
     def _config(self, config: str, options: dict[str, t.Any]) -> Config:
         path, text, unreadable = self.file(config)
         named = options.get("training_thresholds") or thresholds_of_config(text, path, options)
-        # What is no name of a file at all is a fault of the plan's.
+        # An invalid file name is a fault of the plan.
         of_file = ThresholdsFile(*self.file(named)) if named and isinstance(named, str) else None
         return Config(path, text, unreadable, of_file)
 

@@ -28,7 +28,7 @@ class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return the rows of the table; fail where any is red."""
+        """Return the rows of the table; fail if any is red."""
         arguments = self.arguments()
         plan, nodes = arguments["plan"], arguments["nodes"]
         if plan is None and arguments["only"]:

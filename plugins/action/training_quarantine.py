@@ -22,7 +22,7 @@ class ActionModule(ControllerAction):
     BYPASS_HOST_LOOP = True
 
     def act(self) -> dict[str, t.Any]:
-        """Return the nodes that are left out; fail where there are none, or the isolation is not known."""
+        """Return the nodes that are left out; fail if there are none, or if the isolation is unknown."""
         from ..plugin_utils.isolate.options import wrong_quarantine
         from ..plugin_utils.isolate.outcome import failing_nodes
         from ..plugin_utils.report.isolation_after import isolation_in, quarantine_bad_nodes

@@ -84,13 +84,13 @@ class ActionModule(ControllerAction):
         return result
 
     def _isolate_command(self, run_dir: str) -> str:
-        """Return the command that tests the nodes of the run; empty where they are no hosts of the inventory."""
+        """Return the command that tests the nodes of the run; empty if they are not in the inventory."""
         nodes = [node["node"] for node in Board(run_dir).plan()["nodes"]]
         inventory = self.variables["hostvars"]
         return playbook_command("isolate", run_dir) if all(node in inventory for node in nodes) else ""
 
     def _sets_facts(self, summary: Summary) -> bool:
-        """Return whether the callback sets the facts: it is there, and the nodes are no hosts of other plays."""
+        """Return whether the callback sets the facts: it is loaded, and the nodes are not hosts of other plays."""
         hosts, inventory = set(self.variables["ansible_play_hosts_all"]), self.variables["hostvars"]
         return is_shown_by_callback() and all(
             node["node"] in hosts for node in summary["nodes"] if node["node"] in inventory

@@ -41,7 +41,7 @@ class ActionModule(ControllerAction):
         }
 
     def _page(self, folder: str, run_dirs: list[str], summaries: list[Summary]) -> bool:
-        """Write the page of several runs where one is wanted, and return whether that changed it."""
+        """Write the page of several runs if requested, and return whether that changed it."""
         if not folder or len(summaries) < 2 or self._task.check_mode:
             return False
         from ..plugin_utils.report.runs_index import RUNS_PAGE, write_runs_page

@@ -40,7 +40,7 @@ _MESSAGE = "ansible.builtin.debug"
 _OURS = "trainops.cluster."
 # Hosts that a run failed on share a line where the reason is the same.
 _OF_HOSTS = "trainops.cluster.training_node_result"
-# The counts of a host, by the name that the recap has for them.
+# The counts of a host, by their names in the recap.
 _COUNTS = {
     "ok": ("ok", C.COLOR_OK),
     "changed": ("changed", C.COLOR_CHANGED),
@@ -60,7 +60,7 @@ class CallbackModule(Default):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "trainops.cluster.training_output"
 
-    # Whether the result that is being shown is there to be read, like a message of debug.
+    # Whether the result being shown is meant to be read, like a message of debug.
     _in_full = False
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ def _colour(counts: dict[str, int]) -> str:
 
 
 def _folded(hosts: Iterable[str]) -> str:
-    """Return the names of hosts with their numbers folded, where the package for that is installed."""
+    """Return the names of hosts with their numbers folded, if the package for that is installed."""
     try:
         from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import (  # noqa: PLC0415
             folded,
@@ -207,7 +207,7 @@ def _folded(hosts: Iterable[str]) -> str:
 
 
 def _folded_messages(texts: list[tuple[str, str]]) -> list[str]:
-    """Return the texts of hosts, those that say the same together, where the package for that is installed."""
+    """Return the texts of hosts, equal texts merged if the package for that is installed."""
     try:
         from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import (  # noqa: PLC0415
             folded_messages,

@@ -88,7 +88,7 @@ class CallbackModule(CallbackBase):
         self._output = LiveOutput()
 
     def v2_runner_on_ok(self, result: CallbackTaskResult) -> None:
-        """Learn where the run is, and from a report what came of it."""
+        """Learn the run's folder from a phase, and its result from a report."""
         if result.task.action in _PLANS:
             self._run_dir = result.result.get("run_dir")
             if "cells" in result.result:
@@ -102,7 +102,7 @@ class CallbackModule(CallbackBase):
                 stats.increment("ok", node)
 
     def _set_facts(self, report: Mapping[str, t.Any]) -> None:
-        """Set what became of each node as a fact of its host: a task would take a process, or a line, for each host."""
+        """Set each node's result as a fact of its host: a task would take a process, or a line, for each host."""
         if not report.get("facts_set") or self._variables is None:
             return
         # It needs packages that Ansible itself does not have; where a report was made, they are installed.
@@ -120,7 +120,7 @@ class CallbackModule(CallbackBase):
         self._variables = play.get_variable_manager()
 
     def _note_report(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:  # noqa: ARG002
-        """Learn from a report what came of a run, or of one of several; a phase that has ended is followed no more."""
+        """Learn the result of a run, or of one of several, from a report; stop following a phase that has ended."""
         self._end_reading()
         if result.task.action == _REPORT and "verdict" in result.result:
             self._reports.append(dict(result.result))
@@ -181,7 +181,7 @@ class CallbackModule(CallbackBase):
 
 
 def _stats() -> AggregateStats | None:
-    """Return what Ansible counts by host, which callbacks get only after the recap: through its handler of SIGTERM."""
+    """Return Ansible's counts by host through its handler of SIGTERM: callbacks get them only after the recap."""
     return getattr(getattr(signal.getsignal(signal.SIGTERM), "__self__", None), "_stats", None)
 
 

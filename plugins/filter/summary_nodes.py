@@ -48,7 +48,7 @@ from ..plugin_utils.controller_action import late_imports
 
 
 def summary_nodes(summary: t.Any) -> list[dict[str, t.Any]]:
-    """Return what became of each node of a summary."""
+    """Return the result of each node of a summary."""
     if not isinstance(summary, Mapping):
         raise AnsibleFilterError(f"a summary is a mapping, not {type(summary).__name__}")
     with late_imports():

@@ -159,7 +159,7 @@ def overriding(root: str, setting: Setting) -> list[str]:
 
 
 def changes_to(root: str, setting: Setting, found: str) -> dict[str, tuple[str, str]]:
-    """Return what to write, to the running kernel and to our file: by its path what stands there, and what should."""
+    """Return the changes to the running kernel and to our file: by path, the present and the wanted content."""
     changes = {}
     if not setting.suits(found):
         changes[f"/proc/sys/{setting.path}"] = (f"{found}\n", f"{setting.value}\n")

@@ -158,7 +158,7 @@ def route_change(route: list[str], rto_min_ms: int) -> Change | None:
 
 
 def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
-    """Return the interface, and all that has to change; ValueError says what cannot be so."""
+    """Return the interface and all necessary changes; ValueError if an option cannot be met."""
     routes = run(["ip", "-oneline", "route", "show", "default"])
     route = default_route(routes, options["interface"])
     interface = options["interface"] or (route[route.index("dev") + 1] if route else None)
@@ -186,7 +186,7 @@ def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
 
 
 def diff_of(changes: list[Change]) -> dict[str, str]:
-    """Return what changes, a line each, before and after."""
+    """Return the changes as lines, before and after."""
     return {
         "before": "".join(f"{change.what}: {change.before}\n" for change in changes),
         "after": "".join(f"{change.what}: {change.after}\n" for change in changes),

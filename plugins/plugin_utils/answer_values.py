@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kinds of values that a node may answer. A node is not trusted: whatever else it says is an error, and no traceback.
 
-All texts become lines without control characters here, so whoever keeps or shows them need not think of that.
+All texts become lines without control characters here, so code that keeps or shows them need not check.
 """
 
 from __future__ import annotations

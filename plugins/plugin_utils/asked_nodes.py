@@ -23,9 +23,9 @@ LOST_SECONDS = 120.0
 
 
 class AskedNodes:
-    """Nodes of a plan as a task asks them; ``asks`` has what asks each one, by its name.
+    """A plan's nodes and their connections in a task; ``asks`` has the requester of each node, by its name.
 
-    Where the variables of a host are wrong, its node is asked nothing, and whoever asks it learns why (`NodeError`).
+    If a host's variables are wrong, its node is never asked; every request raises `NodeError` with the reason.
     """
 
     def __init__(
@@ -75,6 +75,6 @@ class AskedNodes:
         return link.variable(name) if link else None
 
     def close(self, is_last: Callable[[str], bool] = lambda _node: True) -> None:
-        """Close all connections, for good where nothing more will be asked of a node."""
+        """Close all connections, for good if a node will not be asked again."""
         for name, link in self._links.items():
             link.close(for_good=is_last(name))

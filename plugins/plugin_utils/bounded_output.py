@@ -21,7 +21,7 @@ import typing as t
 MOST_BYTES = 24 << 20
 MOST_OF_ERRORS = 8 << 20
 _PIECE = 64 << 10
-# A longer answer is read in large pieces, each of what arrives within this time.
+# A longer answer is read in large pieces; each piece has the bytes that arrive within this time.
 _LARGE_PIECE = 2 << 20
 _GATHER_SECONDS = 0.05
 
@@ -96,7 +96,7 @@ def _has_more(pipe: t.IO[bytes], seconds: float) -> bool:
 
 
 class _BoundedPopen(subprocess.Popen):  # type: ignore[type-arg]
-    """A process whose output is bounded."""
+    """A process with limited output."""
 
     def __init__(self, *args: t.Any, **options: t.Any) -> None:
         super().__init__(*args, **options)
@@ -144,7 +144,7 @@ class _BoundedPopen(subprocess.Popen):  # type: ignore[type-arg]
 
 
 class _Subprocess(types.ModuleType):
-    """The module subprocess, whose processes are bounded."""
+    """The module subprocess, with processes whose output is limited."""
 
     Popen = _BoundedPopen
 

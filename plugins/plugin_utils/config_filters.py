@@ -45,7 +45,7 @@ def plan_of(source: t.Any, nodes: Sequence[t.Any] | None = None, **options: t.An
 
 
 def node_of(plan: Plan, node: str | int) -> NodePlan:
-    """Return the part of a node, by its name or its rank; `AnsibleFilterError` where there is none."""
+    """Return the part of a node, by its name or its rank; `AnsibleFilterError` if there is none."""
     found = [one for place, one in enumerate(plan["nodes"]) if node in (one["node"], place)]
     if not found:
         names = ", ".join(one["node"] for one in plan["nodes"][:8])
@@ -58,7 +58,7 @@ def node_of(plan: Plan, node: str | int) -> NodePlan:
 def without_auto(node: NodePlan, interface: str) -> tuple[dict[str, str], list[str]]:
     """Return environment and arguments of a node, with the interface wherever the plan leaves that to the node.
 
-    Without an interface what names none is left out, with a warning: the word auto would be taken for its name.
+    Without an interface, variables that need one are left out with a warning: auto would be read as a name.
     """
     left = [name for name in VARIABLES if node["env"].get(name) == AUTO]
     if left and not interface:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What passes between the rooms: plain data that is JSON, with the fields that each room may count on.
 
-Times are seconds since the epoch on the controller's clock; units of metrics stand in `module_utils.logs.record`.
+Times are seconds since the epoch on the controller's clock; units of metrics are in `module_utils.logs.record`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Choice(t.TypedDict):
 
 
 class Chosen(t.TypedDict):
-    """What a training config is written in, what trains it, and how the lines of its log are read."""
+    """The format of a training config, its trainer, and the grammar of its log lines."""
 
     format: Choice
     trainer: Choice
@@ -193,7 +193,7 @@ class Plan(FoundFindings, OptionalPlan):
 
 
 class LogsFound(t.TypedDict):
-    """Where the logs stand of a run that nobody followed."""
+    """The places of the logs of a run that nobody followed."""
 
     folder: str
 
@@ -436,7 +436,7 @@ class Margin(t.TypedDict):
 
 
 class Interval(t.TypedDict):
-    """Where a value lies with a confidence of 95 %, in its unit."""
+    """The interval of a value with a confidence of 95 %, in its unit."""
 
     low: float
     high: float
@@ -461,7 +461,7 @@ class Statistics(t.TypedDict):
 
 
 class MetricOfRun(t.TypedDict, total=False):
-    """The statistics of a metric over all nodes, with its bound; of one that nobody measured ``value`` is None.
+    """The statistics of a metric over all nodes, with its bound; ``value`` is None if nobody measured it.
 
     See `verdict.thresholds.with_thresholds`.
     """
@@ -520,7 +520,7 @@ class Straggler(t.TypedDict):
 
 
 class Stragglers(t.TypedDict):
-    """Which nodes are slower than the others, and what that costs; see `verdict.stragglers.stragglers_of`."""
+    """Which nodes are slower than the others, and the cost of that; see `verdict.stragglers.stragglers_of`."""
 
     metric: str
     deviations: float
@@ -640,7 +640,7 @@ class LedgerOfNode(t.TypedDict):
 class Quantity(t.TypedDict):
     """A measured value, its unit, and where it is known by how much it may be off (half of its interval).
 
-    ``digits`` is how many significant digits are shown of one without an uncertainty, where it has more than others.
+    ``digits`` is how many significant digits to show of a value without an uncertainty, if more than usual.
     """
 
     value: float
@@ -652,8 +652,8 @@ class Quantity(t.TypedDict):
 class Reason(t.TypedDict):
     """What argues for a verdict, or a note that argues for none: then it has no ``verdict``.
 
-    ``case`` is which of its code's sentences it has, where there are several, and ``values`` are what fills it; see
-    `text.catalogue`. ``row`` is the row of the ledger that it is of, where it is of one.
+    ``case`` selects one of its code's sentences, if there are several, and ``values`` fill the sentence; see
+    `text.catalogue`. ``row`` is its row in the ledger, if it has one.
     """
 
     code: str

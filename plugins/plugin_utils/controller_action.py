@@ -52,15 +52,15 @@ def plain(value: t.Any) -> t.Any:
 
 
 def show(text: str, color: str | None = None) -> None:
-    """Show people a text now: on standard output, or on standard error where a callback writes JSON to the former."""
+    """Show people a text now: on standard output, or on standard error if a callback writes JSON to the former."""
     Display().display(text, color=color, stderr="json" in C.DEFAULT_STDOUT_CALLBACK)
     flush_output()
 
 
 def is_shown_by_callback() -> bool:
-    """Return whether Ansible has loaded the callback that shows how a run goes and what came of it.
+    """Return whether Ansible has loaded the callback that shows a run's progress and result.
 
-    It comes with our playbooks; where a role is used in another one, the tasks show this themselves.
+    It comes with our playbooks; if a role is used in another playbook, the tasks show this themselves.
     """
     # Other threads may import meanwhile.
     return any(name.endswith(".callback.training_progress") for name in tuple(sys.modules))
@@ -91,7 +91,7 @@ def playbook_command(name: str, run_dir: str | Path) -> str:
 
 
 def _from_here(path: Path) -> str:
-    """Return a path seen from the current folder where that is shorter."""
+    """Return a path relative to the current folder if that is shorter."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
@@ -145,7 +145,7 @@ def late_imports() -> Iterator[None]:
 
 
 def refuse_missing(plugin: str) -> None:
-    """Fail where a plugin lacks packages."""
+    """Fail if a plugin lacks packages."""
     if plugin in _MISSING:
         raise missing_packages(_MISSING[plugin])
 
@@ -157,7 +157,7 @@ class ControllerAction(ActionBase):
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        """Do the work of the action, and fail where a package is missing for it."""
+        """Do the work of the action; fail if it lacks a package."""
         # What this process shares with Ansible's own would be copied page by page as it is searched for garbage.
         gc.freeze()
         refuse_missing(type(self).__module__)

@@ -62,7 +62,7 @@ class NodeLink(ActionBase):
     """Runs commands on a host; `variable` gives a variable of the host, templated, while no thread runs."""
 
     def __init__(self, action: ActionBase, host: t.Any, kept: KeptConnections) -> None:
-        """Make the connection of a host for an action's task; AnsibleError where its variables are wrong."""
+        """Make the connection of a host for an action's task; AnsibleError if its variables are wrong."""
         task = action._task
         manager = task.get_variable_manager()
         self._variables = manager.get_vars(play=task.get_play(), host=host, task=task)

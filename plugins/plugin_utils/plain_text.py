@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text of a node as it may be kept and shown: without anything that a terminal would obey, or nobody would see."""
+"""Makes a node's text safe to keep and show: without terminal controls and invisible characters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REPLACEMENT = "\ufffd"
 def plain_text(text: str) -> str:
     """Return a text without control characters and escape sequences; a carriage return becomes a newline.
 
-    U+FFFD stands for each character that would show the others in another order, or be seen by nobody.
+    U+FFFD replaces each character that would reorder the others, or be invisible.
     """
     if _CONTROLS.search(text):
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -44,7 +44,7 @@ def _of_each_part_once(readings: list[Reading]) -> list[Reading]:
 
 
 class Telemetry(TypedDict):
-    """What an accelerator said of itself while it was tested, with the units of node_inspect's sensors."""
+    """An accelerator's readings while it was tested, with the units of node_inspect's sensors."""
 
     part: Line
     temperature: Finite | None

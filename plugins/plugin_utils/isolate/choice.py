@@ -27,7 +27,7 @@ class Chosen:
         return [PROBES[name] for name in self.names if PROBES[name].of == of]
 
     def cost(self) -> Cost:
-        """Return what tests take at most, including the round trip that asks for them."""
+        """Return the longest time that tests take, including the round trip of their request."""
         return Cost(self.seconds("nodes"), self.seconds("pairs"), self.seconds("groups"))
 
     def seconds(self, of: Of) -> float:

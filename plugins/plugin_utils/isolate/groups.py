@@ -40,7 +40,7 @@ _FOR_SIZE = 2
 
 
 def planned_splits(nodes: Sequence[str]) -> list[Split]:
-    """Return the splits of some nodes, the largest groups first; none where there are not two groups of a size."""
+    """Return the splits of some nodes, the largest groups first; none if there are no two groups of a size."""
     parts = [number for number in _PARTS if len(nodes) // number >= LEAST_GROUP]
     if not parts:
         return []
@@ -222,7 +222,7 @@ class Splits:
 
 
 def _excess(row: Values) -> Values:
-    """Return how much each group exceeds the others of its split, NaN where there is no other."""
+    """Return how much each group exceeds the others of its split, NaN if there is no other."""
     found = np.full(len(row), np.nan)
     for place in np.flatnonzero(np.isfinite(row)):
         others = np.delete(row, place)

@@ -23,7 +23,7 @@ from ..plan.job.environment_variables import without_recording
 _MARGIN_SECONDS = 120
 # Nodes look for the tools of all probes before the tests; the planned time does not include it.
 _TOOLS_SECONDS = 240
-# Nodes are held for so long beside the tests.
+# Nodes are reserved for this long in addition to the tests.
 MOST_SECONDS_MORE = _TOOLS_SECONDS + _MARGIN_SECONDS
 
 
@@ -64,7 +64,7 @@ def _bare(name: str, node: str, address: str, folder: str, command: list[str]) -
         # Each is held by itself.
         "nnodes": 1,
         "master_address": address,
-        # Nobody listens there: this is no training.
+        # Nobody listens there, because nothing trains.
         "master_port": 0,
         "image": "",
         "image_archive": "",

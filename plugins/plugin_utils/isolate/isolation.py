@@ -226,7 +226,7 @@ def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: No
 
 
 def _proof(found: Scored) -> float | None:
-    """Return what would prove a node slow; all nodes of a probe are compared alike."""
+    """Return the slowdown that would prove a node slow; all nodes of a probe are compared alike."""
     return next((score.proof for score in found.scores if len(score.unit.nodes) == 1), None)
 
 

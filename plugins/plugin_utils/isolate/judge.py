@@ -35,9 +35,10 @@ class Confirmation(t.NamedTuple):
 
 
 def suspects_of_sweep(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
-    """Return the scores of who is to be tested again, the furthest from the others first.
+    """Return the scores of the units to test again, the furthest from the others first.
 
-    Nodes that were suspects ``before`` are, however near they are. A link is no suspect beside one of its nodes.
+    Earlier suspects (``before``) are tested again, however near they are. A link is not a suspect if one of its nodes
+    is.
     """
     scores = [score for of_probe in scored.values() for score in of_probe.scores]
     far = [score for score in scores if score.nearness >= SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
@@ -184,7 +185,7 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
     own_again = _again(score, of_probe, again)
     if not own_again.size:
         return None
-    # Each repeated test of a pair or group counts: what comes and goes is no reason to accuse anybody.
+    # Each repeated test of a pair or group counts: a slowness that comes and goes is no reason to accuse anybody.
     return float(np.median(own_again) if of_probe.of == "nodes" else np.min(own_again))
 
 

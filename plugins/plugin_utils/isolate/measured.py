@@ -17,9 +17,9 @@ Stage: t.TypeAlias = t.Literal["sweep", "confirmation"]
 class Measured:
     """What one test found on one node, or on a pair of nodes.
 
-    ``samples`` are seconds for the same work, however a tool prints them: the more, the slower. ``part`` is what of the
-    node was tested, such as ``cpu`` or ``gpu 3``; ``problem`` says why there is no sample. With neither, the test found
-    no problem and measures nothing else.
+    ``samples`` are seconds for the same work, whatever a tool prints: the more, the slower. ``part`` is the tested part
+    of the node, such as ``cpu`` or ``gpu 3``; ``problem`` says why there is no sample. With neither, the test found no
+    problem and measures nothing else.
     """
 
     probe: str

@@ -14,7 +14,7 @@ from .measured import Suspect, Unproved
 from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
 from .scale import SlowAtScale
 
-# Operators hardly send a node away for less than this; if only more can be proved, nobody is called good.
+# Operators rarely send a node away for less than this; if only a larger slowdown can be proved, no node is called good.
 _ACCEPTED = 0.1
 # By the code of the headline.
 _VERDICTS = {
@@ -93,7 +93,7 @@ def headline_of(isolation: Isolation) -> Reason:
 
 
 def _doubt_of(isolation: Isolation) -> Reason | None:
-    """Return why not all is good although nobody is accused, None if it is."""
+    """Return why the result is not clean although nobody is accused; None if it is clean."""
     if isolation["at_scale"]:
         return _at_scale(isolation["at_scale"][0], title="title")
     if unmeasured := isolation.get("unmeasured"):
@@ -142,7 +142,7 @@ def untested_nodes(isolation: Isolation) -> list[Reason]:
 
 
 def _suspicion(one: Suspicion) -> Reason:
-    """Return what became of a node that a run made suspect."""
+    """Return the result for a node that a run made suspect."""
     case = {True: "confirmed", False: "not_confirmed", None: "not_tested"}[one["confirmed"]]
     return isolation_finding("suspicion", case, one["node"], reason=one["reason"].rstrip("."))
 
@@ -175,7 +175,7 @@ def _at_scale(one: SlowAtScale, title: str = "") -> Reason:
 
 
 def _sizes(isolation: Isolation) -> list[Reason]:
-    """Return how much longer than the smallest groups all others take, by what takes as long in groups of any size."""
+    """Return the extra time of larger groups over the smallest, by probes that take as long in groups of any size."""
     found = []
     for probe, (least, *larger) in isolation["sizes"].items():
         if probe in OF_SCALE and larger:

@@ -15,7 +15,7 @@ from ..text.words import counted, listed
 from .groups import LEAST_NODES_OF_GROUPS, Split, planned_splits
 from .pairs import Pair, rounds_of_pairs
 
-# With three partners a node that is slow stands out against one slow link and against one slow partner.
+# With three partners a slow node stands out against one slow link and against one slow partner.
 LEAST_ROUNDS = 3
 # Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py.
 USUAL_ROUNDS = 7
@@ -64,8 +64,8 @@ def plan_tests(
 ) -> PlannedTests:
     """Return the tests of some nodes that fit into the budget, with ``rounds`` of pairs (0: as many as are worth it).
 
-    So many ``suspects`` are tested again in any case. Without a probe of pairs or of groups there are no rounds of
-    those. PlanError for too few nodes, or for a budget that is too small or none.
+    This many ``suspects`` are tested again in any case. Rounds of pairs or groups need a probe of pairs or groups.
+    PlanError for too few nodes, or for a budget that is missing or too small.
     """
     if len(nodes) < LEAST_NODES:
         raise PlanError(
@@ -124,7 +124,7 @@ def plan_tests(
 
 
 def planned_in_words(tests: PlannedTests) -> list[str]:
-    """Return what will be done, a line for each kind of test, with minutes and node-minutes."""
+    """Return the planned tests, a line for each kind, with minutes and node-minutes."""
     nodes = len(tests["singles"])
     lines = [f"Every node by itself, {nodes} at the same time"]
     if tests["pairs"]:

@@ -24,14 +24,14 @@ from .readings import readings_of
 
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0
-# Where a group fails, most of its nodes say the same.
+# If a group fails, most of its nodes report the same error.
 _MOST_PROBLEMS = 3
 Nodes = t.TypeVar("Nodes", bound=tuple[str, ...])
 
 
 @dataclass(frozen=True)
 class ProbedNode:
-    """A node as its tests see it: where its partners reach it, and how many times as slow a rehearsal makes it."""
+    """A node in its tests: its address for partners, and its slowdown factor in a rehearsal."""
 
     address: str
     slowdown: float = 1.0
@@ -78,14 +78,14 @@ class Prober:
         return refused | self._on_each(list(staged), lambda node: self.ask[node](START), len(staged))[1]
 
     def tools(self, nodes: Sequence[str], names: list[str]) -> dict[str, dict[str, FoundHere]]:
-        """Return what each node has for some probes; a node that cannot be asked has no entry."""
+        """Return the probe programs found on each node; a node that cannot be asked has no entry."""
         if not names:
             return {}
         answers = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))[0]
         return {node: answer["found"] for node, answer in answers.items()}
 
     def let_go(self) -> dict[str, NodeError]:
-        """Hold no node any longer, and return why some could not be asked for that."""
+        """Release all nodes, and return why some could not be asked to."""
 
         def let_go(node: str) -> None:
             # The reservation may have ended already, as a Slurm step does.
@@ -206,7 +206,7 @@ class Prober:
         return answers, errors
 
     def _ports(self, serving: Iterable[str]) -> dict[str, int]:
-        """Return where each node listens: those with the same address are on one machine, and need their own ports."""
+        """Return where each node listens: nodes with the same address are on one machine, and need their own ports."""
         seen: Counter[str] = Counter()
         ports = {}
         for node in serving:

@@ -15,8 +15,8 @@ Values: t.TypeAlias = "np.ndarray[t.Any, np.dtype[np.float64]]"
 # Even nodes that agree to the last digit get this spread: no measurement repeats better than 0.2 %.
 LEAST_SPREAD = 0.002
 _FEW = 128
-# Q_n of Rousseeuw and Croux (1993), Alternatives to the Median Absolute Deviation: the constant, and what corrects it
-# for few values (Croux and Rousseeuw 1992, Time-efficient algorithms for two highly robust estimators of scale).
+# Q_n of Rousseeuw and Croux (1993), Alternatives to the Median Absolute Deviation: the constant, and its correction for
+# few values (Croux and Rousseeuw 1992, Time-efficient algorithms for two highly robust estimators of scale).
 _QN = 2.2219
 _QN_OF_FEW = {2: 0.399, 3: 0.994, 4: 0.512, 5: 0.844, 6: 0.611, 7: 0.857, 8: 0.669, 9: 0.872}
 _MAD = 1.4826
@@ -46,7 +46,7 @@ def spread(values: Values) -> float:
 
 @cache
 def deviations_needed(count: int, false_accusations: float, values: int = 0) -> float:
-    """Return how many deviations above the median none of ``count`` good values lies, but for a rate of sweeps.
+    """Return how many deviations above the median no one of ``count`` good values lies, except in a rate of sweeps.
 
     Student's distribution allows for the spread being estimated from so many ``values``, by default the same ones,
     Bonferroni for their number.

@@ -26,7 +26,7 @@ _LEAST_GROUPS = 3
 
 
 class GroupFound(TypedDict):
-    """The nodes of a group, the number of its split, and by which fraction it took longer than its size usually does.
+    """The nodes of a group, the number of its split, and the fraction that it took longer than its size usually does.
 
     The fraction is None if the group failed.
     """
@@ -39,7 +39,7 @@ class GroupFound(TypedDict):
 class SizeFound(TypedDict):
     """What groups with so many ``nodes`` usually take: seconds, and the fraction more than the smallest groups do.
 
-    Both are None where all of them failed.
+    Both are None if all of them failed.
     """
 
     nodes: int
@@ -73,7 +73,7 @@ def groups_of(probe: str, measured: Iterable[Measured]) -> list[GroupFound]:
 
 
 def sizes_of(probe: str, measured: Iterable[Measured]) -> list[SizeFound]:
-    """Return what groups of each size take by a probe, the smallest first."""
+    """Return the time of a probe in groups of each size, the smallest first."""
     sizes = dict(reversed(by_size(_of(probe, measured)).items()))
     usual = {size: _usual(splits) for size, splits in sizes.items()}
     least = next(iter(usual.values()), None)

@@ -20,10 +20,10 @@ FALSE_ACCUSATIONS = 0.01
 # A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
 SUSPECTED = 0.6
 _LEAST_UNITS = 3
-# What was not measured counts as this much slower, so that a node whose pairs all fail stands out as slow ones do.
+# A failed measurement counts as this much slower, so that a node whose pairs all fail stands out like a slow one.
 _BROKEN = math.log(100.0)
 _IS_BROKEN = _BROKEN / 2
-# What pairs say of nodes and links has longer tails than a normal distribution, by benchmarks/isolate_power.py.
+# The effects that pairs show have longer tails than a normal distribution, by benchmarks/isolate_power.py.
 _OF_PAIRS = 1.15
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan as readable text: what will run, at a glance."""
+"""A plan as readable text: the run at a glance."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _job(plan: Plan) -> str:
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
-    """Return faults or warnings below a title: for each its place, its value, and what would be right."""
+    """Return faults or warnings below a title: each with its place, its value and its remedy."""
     lines = [title]
     for finding in findings:
         held = "" if finding["value"] is None else f" = {_held(finding['value'])}"

@@ -120,7 +120,7 @@ def _any_of(alternatives: list[Schema]) -> Schema:
 
 
 def _reference(kind: Kind, shared: Schema) -> list[Schema]:
-    """Return the schema of a kind as a reference to ``shared``, if its words can name it."""
+    """Return the schema of a kind as a reference to ``shared``, if its words are a usable name."""
     name = re.sub(r"[^A-Za-z0-9-]+", "_", str(kind)).strip("_")[:_LONGEST_NAME]
     own = _any_of(kind.schemas())
     return [{"$ref": f"#/$defs/{name}"}] if shared.setdefault(name, own) == own else [own]

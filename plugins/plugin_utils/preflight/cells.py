@@ -66,12 +66,12 @@ def green(code: str, case: str = "", **values: t.Any) -> Cell:
 
 
 def red(code: str, case: str = "", *, remedy: str = "", **values: t.Any) -> Cell:
-    """Return a cell for what has to be fixed."""
+    """Return a cell for a failed check."""
     return Cell(RED, code, case, values, remedy)
 
 
 def grey(code: str, case: str = "", **values: t.Any) -> Cell:
-    """Return a cell for what could not be judged, or does not apply."""
+    """Return a cell for a check that could not be judged, or does not apply."""
     return Cell(GREY, code, case, values)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of a node's processors: GPUs, what runs on them, NUMA."""
+"""Checks of a node's processors: GPUs, the processes on them, NUMA."""
 
 from __future__ import annotations
 

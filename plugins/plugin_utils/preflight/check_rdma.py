@@ -73,7 +73,7 @@ def _ports(look: Look) -> list[tuple[str, Port]]:
 
 
 def proposed_gid_index(looks: Sequence[Look]) -> int | None:
-    """Return a GID index that fits every selected device of every node, or None where there is none."""
+    """Return a GID index that fits every selected device of every node, or None if there is none."""
     tables = [fitting_gids(port) for look in looks for _device, port in _ports(look)]
     return best_gid(set.intersection(*tables), looks[0].nic_rule) if tables else None
 

@@ -25,7 +25,7 @@ def bytes_of(size: str) -> int:
 
 
 def check_disk(look: Look) -> Cell:
-    """There is room where the run writes, and where an image goes that is still to be fetched."""
+    """There is room in the run's output folders, and for an image that is still to be fetched."""
     places = {path: look.path(path) for path in (look.node["run_folder"], cache_folder(look.plan, look.node)) if path}
     engine = look.facts["engines"].get(look.engine) if look.engine else None
     if engine and engine["storage"] and engine["image"] is None:
@@ -54,7 +54,7 @@ def _room_problem(path: str, facts: Path) -> Cell | None:
 
 
 def check_shm(look: Look) -> Cell:
-    """The shared memory is as large as the config asks for, where the container uses the node's."""
+    """The shared memory is as large as the config asks for, if the container uses the node's."""
     options, total = look.node["container_options"], look.facts["limits"]["shm"]["total_bytes"]
     if total is None:
         return grey("unknown")

@@ -29,7 +29,7 @@ Judge = Callable[[Sequence[Look]], dict[str, Cell]]
 
 
 def _each(check: Callable[[Look], Cell]) -> Judge:
-    """Return what judges each node by itself."""
+    """Return the judge of each node by itself."""
     return lambda looks: {look.name: check(look) for look in looks}
 
 
@@ -69,7 +69,7 @@ _JUDGES: dict[str, Judge] = {
     "kernel": _alike("kernel"),
 }
 _OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
-# Without a training config nothing says what there should be, so nodes are compared with each other.
+# Without a training config nothing is required, so nodes are compared with each other.
 _JUDGES_OF_MACHINES = _JUDGES | {
     "gpus": _alike("gpus", check_gpus),
     "rdma": _alike("rdma", check_rdma),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift: what has to be the same on all nodes and is not.
+"""Drift: properties that must be the same on all nodes and are not.
 
 The nodes that differ from the majority are red. Without a majority all nodes are red: somebody has to decide.
 """
@@ -65,7 +65,7 @@ def _gpus(look: Look) -> Values:
 
 
 def _gpu_limits(look: Look) -> Values:
-    """Return what bounds the speed of the GPUs; where the GPUs of a node differ, all their values."""
+    """Return the limits on the speed of the GPUs; if the GPUs of a node differ, all their values."""
     devices = look.facts["gpus"]["devices"] if look.facts["gpus"] else []
     known = [device["sensors"] for device in devices if device["sensors"]]
     found = {

@@ -40,7 +40,7 @@ def fitting_gids(port: Port) -> set[int]:
 
 
 def best_gid(indexes: set[int], rule: NicRule | None) -> int | None:
-    """Return the index to use among those that fit everywhere, or None where there is none."""
+    """Return the index to use among those that fit everywhere, or None if there is none."""
     if rule and rule.usual_gid_index in indexes:
         return rule.usual_gid_index
     return min(indexes, default=None)
@@ -54,7 +54,7 @@ class Selection(t.NamedTuple):
 
 
 def selected_devices(devices: list[RdmaDevice], names: str | None) -> Selection:
-    """Return what ``NCCL_IB_HCA`` selects; without names, all devices are selected."""
+    """Return the devices that ``NCCL_IB_HCA`` selects; without names, all devices."""
     wanted = device_names(names)
     selected = [device for device in devices if wanted.select(device["name"])]
     if wanted.left_out:
@@ -100,7 +100,7 @@ class Look:
         return bool(self.node["node_rank"] == 0)
 
     def variable(self, name: str) -> str | None:
-        """Return a variable of the training's environment; None where it is left to be found, too."""
+        """Return a variable of the training's environment; None if it is unset or left to be found."""
         value = self.node["env"].get(name)
         return None if value in (None, "", AUTO) else str(value)
 
@@ -132,7 +132,7 @@ class Look:
 
     @property
     def gid_index(self) -> int | None:
-        """Return the GID index that NCCL reads; None where there is none, or a negative one, and NCCL chooses."""
+        """Return the GID index that NCCL reads; None if it is missing or negative, so that NCCL chooses."""
         text = self.node["env"].get("NCCL_IB_GID_INDEX")
         index = -1 if text in (None, "") else number_of_nccl(text)
         return index if index >= 0 else None

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from ...module_utils.node.contracts import Mount
 from ..contracts import NodePlan, Plan
 
-# The mode of a plan that stands for a training config which is not there.
+# The mode of a plan that replaces a missing training config.
 MACHINE = "machine"
-# Without a config nobody has said where a run writes.
+# Without a config, a run's output folders are unknown.
 FOLDER = "/tmp"
 
 
@@ -45,7 +45,7 @@ def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node
 
 
 def needs_of_machine() -> dict[str, t.Any]:
-    """Return the options of the module ``node_inspect`` where there is no training config."""
+    """Return the options of the module ``node_inspect`` without a training config."""
     return {"paths": [FOLDER], "master_address": None, "master_port": None, "image": None, "cache_folder": None}
 
 
@@ -81,7 +81,7 @@ def cache_folder(plan: Plan, node: NodePlan) -> str | None:
 
 
 def path_on_node(mounts: Sequence[Mount], path: str) -> str | None:
-    """Return where a path in the container lies on the node; None where it is on no mount, so only in the container."""
+    """Return the node's path of a path in the container; None if it is not on a mount, so only in the container."""
     over = [mount for mount in mounts if path == mount["target"] or path.startswith(mount["target"].rstrip("/") + "/")]
     if not over:
         return None

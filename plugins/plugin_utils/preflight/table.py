@@ -26,7 +26,7 @@ _WIDTH = 118
 _LABEL_WIDTH = 32
 _VALUE_WIDTH = 56
 _SHOWN_OF_A_CHECK = 8
-# The code of a node without GPUs where nothing says how many there should be.
+# The code of a node without GPUs if no setting says how many there should be.
 _NO_GPU = "no_gpu"
 _MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
 

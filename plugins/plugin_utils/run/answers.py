@@ -24,7 +24,7 @@ from ..text.problems import SENTENCES, in_words
 
 
 class BadAnswerError(NodeError):
-    """A node answered what our node program never answers."""
+    """A node's answer cannot come from our node program."""
 
 
 _MOST_DEVICES = 256
@@ -189,7 +189,7 @@ class _Starts(TypedDict):
 
 
 class Cursor(_Seen):
-    """Where the reading of a log stands."""
+    """The position in a log that is being read."""
 
     offset: Count
     fingerprint: Count
@@ -357,7 +357,7 @@ class Ask(t.Protocol):
     """What asks a node."""
 
     def __call__(self, phase: Phase[A], **needs: t.Unpack[PhaseNeeds]) -> A:
-        """Ask it to do a phase, with what that needs, and return its answer; raises `NodeError`."""
+        """Request a phase with its data, and return the node's answer; raises `NodeError`."""
 
 
 def accepted(phase: Phase[A], answer: dict[str, t.Any]) -> A:

@@ -112,7 +112,7 @@ class Asker:
 
 
 def refusing(error: NodeError) -> Ask:
-    """Return what stands for a node that cannot be asked: it raises why."""
+    """Return a substitute for a node that cannot be asked: it raises the reason."""
 
     def ask(*_phase: t.Any, **_needs: t.Any) -> t.Any:
         raise error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one reader of what sudo and its like say when Ansible cannot become another user on a node."""
+"""The only reader of messages from sudo and the like when Ansible cannot become another user on a node."""
 
 from __future__ import annotations
 

@@ -67,12 +67,12 @@ class Board:
             raise ValueError(f"{path} is not a plan: its JSON is incomplete ({error})") from None
 
     def made_plan(self) -> Plan:
-        """Return the plan of the run as it was made, where its nodes were chosen afterwards; ValueError as `plan`."""
+        """Return the plan of the run as made, before its nodes were chosen; ValueError as for `plan`."""
         path = self.run_dir / MADE_NAME
         return t.cast("Plan", json.loads(path.read_text(encoding="utf-8"))) if path.exists() else self.plan()
 
     def write_plan(self, plan: Plan) -> None:
-        """Write the plan, which makes the run's folder; FileExistsError where there is a run in it already."""
+        """Write the plan, which makes the run's folder; FileExistsError if there is a run in it already."""
         path, text = self.run_dir / PLAN_NAME, json.dumps(plan, indent=2) + "\n"
         with writing(path):
             self.run_dir.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class Board:
                 path.unlink(missing_ok=True)
 
     def node_dir(self, node: str) -> Path:
-        """Return the folder of a node, making it where needed."""
+        """Return the folder of a node; make it if needed."""
         folder = self.run_dir / "nodes" / node
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class Board:
             return {"node": node, "status": "not_started"}
 
     def has_finished(self, node: str) -> bool:
-        """Return whether a node has nothing more to be asked: it has ended, and said how.
+        """Return whether a node need not be asked again: it has ended, and reported how.
 
         A controller may be killed between the two.
         """
@@ -168,14 +168,14 @@ class Board:
             stream.write(b"\n" + lines if torn else lines)
 
     def samples(self, node: str) -> Iterator[Sample]:
-        """Yield the samples of a node's accelerators, but for lines that are not whole."""
+        """Yield the samples of a node's accelerators, without incomplete lines."""
         yield from _whole_lines(self.run_dir / "nodes" / node / _TELEMETRY_NAME)
 
     def blocks(self, node: str) -> Iterator[StepBlock]:
-        """Yield the step blocks of a node, but for lines that are not whole; ValueError where they are none.
+        """Yield the step blocks of a node, without incomplete lines; ValueError if a line is not a step block.
 
-        The last one may be being written. One before it was torn when its writer was killed; whoever follows the node
-        again reads all of its steps again.
+        The last line may be incomplete. An earlier one is incomplete if its writer was killed; the next follower of the
+        node reads all of its steps again.
         """
         path = self.run_dir / "nodes" / node / _STEPS_NAME
         for block in _whole_lines(path):
@@ -184,7 +184,7 @@ class Board:
             yield block
 
     def log_path(self, node: str) -> Path:
-        """Return where a node's collected log stands."""
+        """Return the path of a node's collected log."""
         return self.node_dir(node) / LOG_NAME
 
     def dump_path(self, rank: int) -> Path:

@@ -36,10 +36,10 @@ _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
 # Of the time that a run has been followed, until the next sample: there are 900 of a day, and 1300 of a week.
 _SAMPLE_SHARE = 0.005
-# The most that is kept of a node, some 600 MB, whatever its log goes on to say.
+# The most that is kept of a node's log, some 600 MB, however long it grows.
 _MOST_STEPS = 3_000_000
 _MOST_OUTAGES = 100
-# What stands on the board as it is in the answer; the last ones are in some answers only.
+# The values that go from the answer to the board unchanged; the last ones are in some answers only.
 _KEPT = (
     *("status", "exit_status", "oom_killed", "log_bytes", "log_run_id", "starts", *SEEN),
     *("last_lines", *END, "ranks_seen", "recorded", "ras", "log_problem", "traffic", *CIRCUMSTANCES),
@@ -132,7 +132,7 @@ class Follower:
             self._look_around()
 
     def give_up(self, error: NodeError) -> Status:
-        """Return the last status of a node that is no longer waited for."""
+        """Return the last status of a node that nobody waits for."""
         return self._given_up("unreachable", said_by(error), time.time() - (time.monotonic() - self._heard))
 
     def _asked(self, looks: bool) -> Followed:
@@ -217,7 +217,7 @@ class Follower:
         """Take notice of the others, and let them know when the run hangs."""
         news = self._news
         if news.failed:
-            # The cause may have been written to this log after the answer: what there is now is read once more.
+            # The cause may have been logged after the answer: read the rest of the log once more.
             self._peer_failed_at = self._heard if self._peer_failed_at < 0 else self._peer_failed_at
             return
         if news.advances != self._advances:

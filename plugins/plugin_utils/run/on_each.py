@@ -32,7 +32,7 @@ def on_each(
     """Return the result of the work for each node, and the `NodeError` of each node that raised one.
 
     ``at_once`` nodes are worked on at the same time, in their order. Any other exception is raised here at once.
-    ``late`` returns, about once a second, what stands for nodes whose work nobody waits for any longer.
+    ``late`` returns, about once a second, substitute results for nodes that nobody waits for any longer.
     """
     waiting = deque(nodes)
     done: queue.SimpleQueue[Done[Result]] = queue.SimpleQueue()
@@ -49,11 +49,11 @@ def on_each(
                 done.put((node, None, error))
 
     def begin() -> None:
-        # A daemon, so that whoever ends this process need not wait for a node.
+        # A daemon, so that this process can end without waiting for a node.
         threading.Thread(target=copy_context().run, args=(take_turns,), daemon=True).start()
 
-    # A thread that waits for its turn wakes up once in this time. With the usual 5 ms a thousand of them, whose answers
-    # come together, do nothing else: 39 ms of processor time an answer, where it takes 4 of a hundred nodes.
+    # A thread that waits for its turn wakes up once in this time. With the usual 5 ms, a thousand threads whose answers
+    # come together do nothing else: 39 ms of processor time an answer, but 4 ms with a hundred nodes.
     sys.setswitchinterval(_SWITCH_SECONDS)
     for _number in range(min(at_once, len(nodes))):
         begin()

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from ...module_utils.logs.failures import few_of_each_class
 from ...module_utils.logs.signature import Failure
 
-# Nodes are read at different moments: the first advance may show steps from before a failure, and so may the second
-# where a rank still prints while another has failed.
+# Nodes are read at different moments: the first advance may show steps from before a failure, and so may the second if
+# a rank still prints while another has failed.
 _ADVANCES_TO_SURVIVE = 3
 
 

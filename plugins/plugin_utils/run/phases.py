@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The phases of a run on all of its nodes at once, and what became of each node on the board.
+"""The phases of a run on all of its nodes at once, with each node's result on the board.
 
 Between two phases lies a barrier: a phase begins when the one before it is done on every node. A node that fails is a
 problem of the run, and keeps no other node from being asked.
@@ -258,7 +258,8 @@ class Phases:
         changes = _of_the_machine(answer)
         if before in UNENDED:
             ended, ended_at = answer["status"], time.time()
-            # A rank whose peer failed or was stopped first ends with an error of its own, which is the stop's work too.
+            # A rank whose peer failed or was stopped first ends with its own error, which is a consequence of the stop,
+            # too.
             follows = known["following"]["interrupted"] or began is None
             if began and ended in ("exited", "killed") and not follows:
                 heard = self._end_of(node)

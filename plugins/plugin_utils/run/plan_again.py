@@ -30,10 +30,10 @@ def plan_again(
     make: MakePlan,
     next_job: NextJob,
 ) -> Plan:
-    """Return the plan of the next attempt at the run in a folder; ValueError or OSError where there is none.
+    """Return the plan of the next attempt at the run in a folder; ValueError or OSError if there is none.
 
-    ``options`` are the variables of a plan. ``make`` returns the plan of such variables on hosts in rank order,
-    which are none where Slurm chooses the nodes; then ``next_job`` makes the attempt, given the nodes at fault.
+    ``options`` are the variables of a plan. ``make`` returns the plan of such variables on hosts in rank order. If
+    Slurm chooses the nodes, there are no hosts, and ``next_job`` makes the attempt, given the nodes at fault.
     """
     board = Board(run_dir)
     try:

@@ -87,7 +87,7 @@ def standard_input(request: Request, kept: tuple[str, str] | None = None) -> byt
 
 
 def answer_in(standard_output: str) -> dict[str, t.Any] | None:
-    """Return the answer in a program's output, None where there is none; BadAnswerError for one too large.
+    """Return the answer in a program's output, None if there is none; BadAnswerError for one too large.
 
     Most connections end it before it is as long; see `bounded_output`.
     """

@@ -66,7 +66,7 @@ class Held:
     findings: list[Fault] = field(default_factory=list)
 
     def has_ended(self, now: datetime) -> bool:
-        """Return whether the entry has ended by itself; one that was written by hand and is no time does not end."""
+        """Return whether the entry has ended by itself; a hand-written end that is not a time never comes."""
         until = _time(self.until)
         return until is not None and until <= now
 
@@ -76,7 +76,7 @@ class Held:
         return filled(QUARANTINE["held"][case].one, asdict(self))
 
     def release_in_words(self) -> str:
-        """Return what releases the host, as a sentence."""
+        """Return, as a sentence, how the host is released."""
         return QUARANTINE["released"]["isolation" if self.isolation else "run"].one
 
 
@@ -116,7 +116,7 @@ class Quarantine:
     def add_found(self, found: Mapping[str, Found], isolation: str, days: float) -> None:
         """Add hosts that an isolation found to be bad, for so many days.
 
-        One that a run brought here stays as it is: what made that run fail has no end.
+        An entry from a run is left alone: it has no end.
         """
         now = datetime.now(UTC)
         since, until = (at.isoformat(timespec="seconds") for at in (now, now + timedelta(days=days)))

@@ -12,8 +12,9 @@ from ..contracts import Echo, Finding, FirstFailure, LeftOut, Plan, Retry, Summa
 if t.TYPE_CHECKING:
     from .quarantine import Fault, Held
 
-# Classes of failures that another node would not have had. What a config, a model or the network of healthy nodes can
-# bring about is none of them, nor is a hang, whose node is only a guess. Memory that runs out does so on any node.
+# Classes of failures that another node would not have had. Failures that a config, a model or the network of healthy
+# nodes can cause do not belong here. Neither does a hang, whose node is only a guess, or running out of memory, which
+# happens on any node.
 NODE_FAULTS = frozenset(
     {
         *("not_ready", "unreachable", "bad_answer", "rebooted", "node_failure", "engine_stopped", "killed"),
@@ -22,7 +23,7 @@ NODE_FAULTS = frozenset(
         *("rdma_devices", "rdma_abi_mismatch"),
     }
 )
-# A launcher kills the healthy ranks of other nodes as well, so that being killed is no second fault.
+# A launcher kills the healthy ranks of other nodes as well, so being killed is not a second fault.
 _SECOND_FAULTS = NODE_FAULTS - {"killed"}
 # Of the sizes that a run may go on at, so many are tried; each takes as long as a plan.
 _MOST_SIZES = 64
@@ -84,7 +85,7 @@ def why_not_again(plan: Plan, summary: Summary, retries: int, interrupted: bool)
 
 
 def attempt_of(plan: Mapping[str, t.Any]) -> int:
-    """Return which attempt a run is: 1 for a run that is no retry."""
+    """Return which attempt a run is: 1 for a run that is not a retry."""
     retry = plan.get("retry")
     return retry["attempt"] if retry else 1
 
@@ -122,7 +123,7 @@ def next_attempt(
     """Return the plan of the next attempt at a run, without the nodes that are ``out``, each with the reason.
 
     It has spares in their places, or else as many of the other nodes as it can be planned on. ``make`` returns the plan
-    of a run_id on hosts in rank order. ValueError where none can be made.
+    of a run_id on hosts in rank order. ValueError if no plan can be made.
     """
     hosts, taken = without([node["node"] for node in plan["nodes"]], out, spares)
     before, attempt = plan.get("retry"), attempt_of(plan) + 1

@@ -111,8 +111,8 @@ def ended_well(status: Status) -> bool:
 def has_failed(status: Status) -> bool:
     """Tell whether a node is known to have failed by itself, as opposed to being stopped.
 
-    Exit status 0 is no success if the node's own log ends before the last step: some training scripts exit with 0 after
-    the training has crashed.
+    Exit status 0 is not a success if the node's own log ends before the last step: some training scripts exit with 0
+    after the training has crashed.
     """
     log, steps = status["log"], status["steps"]
     if status["status"] == "exited":

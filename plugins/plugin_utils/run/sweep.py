@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A sweep in the controller's folder of runs: its list of cells, and where each of them stands.
+"""A sweep in the controller's folder of runs: its list of cells, and the state of each.
 
 Each cell is a usual run, ``<sweep_id>-<cell>``, and a further attempt at it ``<sweep_id>-<cell>-2``. The sweep itself
 is a folder beside them with ``sweep.json`` in it.
@@ -41,7 +41,7 @@ class Standing:
 
 
 def standing_of(output_dir: str | Path, base: str) -> Standing:
-    """Return where the cell whose first run has the name ``base`` stands in a folder of runs."""
+    """Return the state of the cell whose first run has the name ``base``, in a folder of runs."""
     attempt, run_id, before = 1, base, ""
     while (Path(output_dir) / run_id / PLAN_NAME).exists():
         summary = summary_of(Path(output_dir) / run_id)
@@ -78,7 +78,7 @@ def summary_of(run_dir: str | Path) -> Summary | None:
 
 
 class Sweep:
-    """A sweep of a name, and where its cells stand."""
+    """A sweep by its name, and the states of its cells."""
 
     def __init__(self, output_dir: str | Path, sweep_id: str) -> None:
         """Look at the sweep of this name in a folder of runs; it need not be there yet."""
@@ -116,7 +116,7 @@ class Sweep:
         ]
 
     def open(self, planned: Sequence[PlannedCell], config_file: str) -> None:
-        """Write the list of the cells, and the plan of each that is new; ValueError where one was planned otherwise."""
+        """Write the list of the cells, and the plan of each that is new; ValueError if one was planned differently."""
         boards = {cell["name"]: Board(self._output_dir / cell["plan"]["run_id"]) for cell in planned}
         known = [cell for cell in planned if (boards[cell["name"]].run_dir / PLAN_NAME).exists()]
         others = {cell["name"]: differences(boards[cell["name"]].plan(), cell["plan"]) for cell in known}

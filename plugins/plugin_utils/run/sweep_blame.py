@@ -15,8 +15,8 @@ from .sweep import summary_of
 def blame_of_cells(missed: Iterable[SweepCell], runs: Path, hosts: Collection[str]) -> dict[str, Blame]:
     """Return the blame of the ``hosts`` that made cells fail, each for its first one.
 
-    ``runs`` is the folder with the runs of the cells. Empty where a cell failed on none of the hosts: then the sweep
-    has failed for another reason as well.
+    ``runs`` is the folder with the runs of the cells. Empty if a cell failed on none of the hosts: then the sweep has
+    failed for another reason as well.
     """
     blamed: dict[str, Blame] = {}
     for cell in missed:

@@ -40,7 +40,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep others who ask for it out of a folder meanwhile, where its file system has locks for folders.
+    """Lock a folder against others who lock it too, if its file system has locks for folders.
 
     One who was suspended while alone there is not waited for.
     """
@@ -83,7 +83,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file; FileExistsError where there is one already, which is whole then."""
+    """Write a file; FileExistsError if there is one already, which is then complete."""
     with writing(path), _draft_of(path) as draft:
         draft.write_text(text, encoding="utf-8")
         try:

@@ -31,8 +31,8 @@ _CHOICE, _REPEATED_GROUP = re.compile(r"[*+?{|]"), re.compile(r"\)[*+?{]")
 def pattern(value: str) -> str:
     """Return a regular expression; raise ValueError if it is invalid, or could take too long to search for.
 
-    The work grows as the length of the text to the power of the choices (``* + ? { |``), and without a bound where a
-    group is repeated.
+    The work grows as the length of the text to the power of the choices (``* + ? { |``), and without a limit if a group
+    is repeated.
     """
     try:
         re.compile(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan found wrong or worth knowing, and where in a file that stands.
+"""The errors and remarks of a plan, and their places in a file.
 
 Faults and warnings about a training config, collected rather than raised.
 

@@ -28,7 +28,7 @@ _QUICK_LOADER: type[t.Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SHOWN = 500
 # In YAML keys are nodes as well as values.
 _MOST_NODES = 2 * MOST_VALUES
-# Each may stand for a text with others in it, so that the work grows as 3 to the power of a third of their number.
+# Each may expand to a text with others in it, so the work grows as 3 to the power of a third of their number.
 _MOST_INTERPOLATIONS = 20
 
 

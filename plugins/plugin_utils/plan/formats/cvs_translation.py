@@ -173,7 +173,7 @@ def _model_of(shape: Shape, data: Mapping[str, t.Any], findings: Findings) -> tu
 
 
 def _move(shape: Shape, data: t.Any, values: dict[str, t.Any], findings: Findings) -> dict[str, str]:
-    """Put the values of a file where its rows say, and return their places; warn of one that another one replaces."""
+    """Move the values of a file by its rows, and return their places; warn of a value that another one replaces."""
     given: dict[str, tuple[t.Any, str]] = {}
     for path, value, place in _moved(shape, data, findings):
         target = key_path("", *path)
@@ -203,7 +203,7 @@ def _moved(shape: Shape, data: t.Any, findings: Findings) -> Iterator[Moved]:
 
 
 def _is_known(path: tuple[str, ...], value: t.Any, findings: Findings) -> bool:
-    """Return whether a key may stand there, and report one that these files have in the section ``container``."""
+    """Return whether a key is allowed there, and report one that belongs in the section ``container``."""
     key = ".".join(path)
     if key == "config.container_config" or key in CONTAINER.values():
         remedy = f"It belongs in {dict(_moves(CONTAINER)).get(key, 'container')}."
@@ -213,7 +213,7 @@ def _is_known(path: tuple[str, ...], value: t.Any, findings: Findings) -> bool:
 
 
 def _moves(rows: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the path in the first format, and in the file, of what moves alone."""
+    """Yield the paths, in the first format and in the file, of keys that move alone."""
     for origin, to in rows.items():
         if to and to not in _WHOLE:
             yield to.removesuffix(_ALL), origin.removesuffix(_ALL)
@@ -224,7 +224,7 @@ def _last(path: str) -> str:
 
 
 def _words(shape: Shape, places: Mapping[str, str], branch: str) -> dict[str, str]:
-    """Return the places of all keys by what faults of the first format call them, and the words that differ."""
+    """Return the places of all keys by their names in faults of the first format, and the words that differ."""
     moves = dict(_moves(shape.rows))
     moves |= {to: places[to] for to in moves if shape.rows.get(places.get(to, ""))}
     names = {_last(to): _last(origin) for to, origin in moves.items()}

@@ -98,7 +98,7 @@ class Format(abc.ABC, t.Generic[ConfigT]):
     def handed(
         self, config: ConfigT, _options: ConfigOptions, _node_count: int, findings: Findings
     ) -> tuple[t.Any, Findings]:
-        """Return a config as its trainers take it, or None if there is none, and where faults of that are noted."""
+        """Return a config in its trainers' form, or None if there is none, and the findings that take its faults."""
         return config, findings
 
     @abc.abstractmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The formats that are read: a folder here for each one. Where two recognize a file, the first one gets it."""
+"""The known formats: a folder here for each one. If two recognize a file, the first one gets it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _OF_MAXTEXT = re.compile(r"configs/((?:tpu|gpu|experimental)/\S+)\.sh$", re.IGNO
 
 
 class _Starts(t.NamedTuple):
-    """What a script with such a text starts, and what to give instead."""
+    """The trainer that a script with such a text starts, and the file to give instead."""
 
     text: re.Pattern[str]
     what: str

@@ -99,7 +99,7 @@ def check_log_dir(log_dir: t.Any, key: str, findings: Findings) -> None:
 # Keys of a training config that only a container reads, at any depth.
 CONTAINER_KEYS = ("container_image", "container_name", "shm_size", "device_list", "volume_dict")
 
-# The capabilities that remain, and what needs them; Docker's seccomp filter depends on them as well.
+# The capabilities that remain, and their users; Docker's seccomp filter depends on them as well.
 _KEPT = {
     "IPC_LOCK": "pins memory for RDMA",
     "SYS_PTRACE": "lets ranks share GPU memory, and lets the stacks of a hanging training be read",

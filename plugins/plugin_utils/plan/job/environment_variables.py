@@ -18,7 +18,7 @@ of CVS and Primus. Kinds are:
 
 A library ignores a value that it cannot read, or takes it for 0, and at best says so in a log that nobody reads.
 
-PyTorch's flight recorder: the variables that switch it on, so that a hang names the rank that others wait for.
+PyTorch's flight recorder: the variables that switch it on, so that a hang shows the rank that others wait for.
 
 It keeps the last collectives of each rank in memory, and a rank writes them to a file when NCCL's watchdog gives up or
 somebody writes to its pipe. Recording takes no part in a collective, and PyTorch 2.13 does so by itself. Source:
@@ -112,7 +112,7 @@ def check_values(variables: Mapping[str, str], path: str, findings: Findings) ->
 
 
 def warn_of_typos(variables: Mapping[str, str], path: str, known: Collection[str], findings: Findings) -> None:
-    """Warn of variables that nothing is known to read, and whose names are nearly the known ones."""
+    """Warn of unknown variables whose names are nearly known ones."""
     for name in variables.keys() - known_variables().keys() - set(known):
         near = misspelled(name, known)
         if near:

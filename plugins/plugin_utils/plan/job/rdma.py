@@ -18,9 +18,9 @@ from .job import Job
 class NicRule:
     """The rule of one kind of adapter.
 
-    ``device_prefix`` is how its RDMA devices are called unless udev renames them, ``provider`` the rdma-core provider
+    ``device_prefix`` begins the names of its RDMA devices unless udev renames them, ``provider`` the rdma-core provider
     that drives them, ``kernel_module`` the driver to load. ``image_kernel_abi`` is the kernel ABI that the provider of
-    an ordinary image knows; None where images differ. ``usual_gid_index`` is taken among several that would do.
+    an ordinary image knows; None if images differ. ``usual_gid_index`` is preferred among several that fit.
     """
 
     device_prefix: str

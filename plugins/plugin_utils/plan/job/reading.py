@@ -94,7 +94,7 @@ class OverridesReading(ConfigReading[ConfigT, OptionsT]):
             return None
 
     def text(self, path: str) -> str:
-        """Return the value that replaces the config's at a path as text, empty where there is none."""
+        """Return the value that replaces the config's at a path as text, empty if there is none."""
         value = self.overrides.get(path)
         return value if isinstance(value, str) else ""
 

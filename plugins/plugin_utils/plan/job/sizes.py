@@ -133,7 +133,7 @@ def _check_batch(sizes: Sizes, keys: Mapping[str, str], findings: Findings) -> N
 
 
 def multiples_near(size: int, unit: int) -> str:
-    """Return the multiples of a unit around a size that is none, in words."""
+    """Return, in words, the multiples of a unit around a size that is not one."""
     below = size // unit * unit
     return " or ".join(str(near) for near in (below, below + unit) if near)
 

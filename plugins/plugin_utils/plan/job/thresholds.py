@@ -36,7 +36,7 @@ KINDS = ("min", "max", "within", "ratio", "info")
 
 
 def limits(bound: Bound | Mapping[str, t.Any], reference: float | None = None) -> tuple[float | None, float | None]:
-    """Return the lowest and the highest value that meet a bound; None where that side is open.
+    """Return the lowest and the highest value that meet a bound; None if that side is open.
 
     ``reference`` is the measured value of the metric that a ratio refers to. Without it, neither side is known.
     """

@@ -31,7 +31,7 @@ def least_bytes_sent(workload: Workload | None, parameters: Parameters, nodes: i
     """Return the bytes that each of the ``nodes`` of one job must have sent at least after so many ``steps``.
 
     0 for a job on one node. Where the exchange of gradients is not known to cross nodes, or its size is not known, it
-    is what any training exchanges (1 MiB in a step).
+    is the least that any training exchanges (1 MiB in a step).
     """
     if nodes < 2 or steps < 1:
         return 0

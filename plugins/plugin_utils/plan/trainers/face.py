@@ -32,7 +32,7 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     framework: t.ClassVar[str]
     """What users call it together with its usual format and log: its name in ``training_framework`` and reports."""
     grammar: t.ClassVar[str]
-    """The grammar of its log, where the config does not decide that."""
+    """The grammar of its log, unless the config decides it."""
     options: type[OptionsT]
     """The variables of a plan that it reads; its own begin with ``training_<framework>_``."""
     uses_nccl: t.ClassVar[bool] = True
@@ -60,7 +60,7 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
         """Return the job to run on nodes in rank order, or None if there is any fault."""
 
     def dry_run(self, _plan: Plan) -> str:
-        """Return the command that shows on the first node what would be started there; empty if there is none.
+        """Return the command that previews the start on the first node; empty if there is none.
 
         It trains nothing. The plan is without faults.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the name of a recipe of Megatron Bridge says of it.
+"""The facts in the name of a Megatron Bridge recipe.
 
 Source: scripts/training/recipe_metadata.py of NVIDIA-NeMo/Megatron-Bridge: a name ends with
 ``_<task>_<N>gpu_<gpu>_<precision>[_<variant>]_config``, or, for a general one, with ``_<task>_config``.

@@ -30,7 +30,7 @@ _SCALED = "training_scale_batch=reference_nodes scales the batch to the hosts of
 
 
 def warn_of_no_effect(reading: CvsReading[t.Any, t.Any], key: str, reason: str, remedy: str) -> None:
-    """Warn of a key without effect, unless it is still a placeholder: then nobody expects one."""
+    """Warn of a key without effect, unless it is still a placeholder: then nobody expects an effect."""
     value = reading.given[key]
     if not is_placeholder(value):
         reading.findings.warn(f"config.{key}", value, f"{key} has no effect: {reason}.", remedy)

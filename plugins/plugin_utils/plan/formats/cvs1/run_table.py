@@ -72,7 +72,7 @@ def check_node_count(reading: CvsReading[t.Any, t.Any], node_count: int, finding
 
 
 def without_none(values: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Return what has a value."""
+    """Return the entries that have a value."""
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -66,7 +66,7 @@ class ScalingBaseline(ConfigSection):
 
 
 class LossCurve(ConfigSection):
-    """The section ``loss_curve``. A verdict fails a run whose loss does not fall, whatever stands here."""
+    """The section ``loss_curve``. A verdict fails a run whose loss does not fall, whatever is set here."""
 
     sample_every: PositiveInteger | None = optional("CVS looks at every so many steps; a verdict at all.")
     milestone_steps: t.Annotated[list[t.Any], Words("a list of steps")] | None = optional("Steps it looks at as well.")

@@ -49,7 +49,7 @@ def of_titans_model(name: str) -> dict[str, str]:
 
 
 def megatrons_rows(parameters: str) -> dict[str, str]:
-    """Return the rows of what Megatron trains, which stands at a path."""
+    """Return the rows of a Megatron training at a path."""
     return {
         f"{parameters}.model_name": "",
         f"{parameters}.*": "branch.*",
@@ -59,7 +59,7 @@ def megatrons_rows(parameters: str) -> dict[str, str]:
 
 
 def titans_rows(parameters: str) -> dict[str, str]:
-    """Return the rows of what TorchTitan trains, which stands at a path."""
+    """Return the rows of a TorchTitan training at a path."""
     return {
         f"{parameters}.model_name": "",
         f"{parameters}.hf_assets_path": "branch.tokenizer_folder",

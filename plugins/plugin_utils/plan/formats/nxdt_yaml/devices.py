@@ -2,7 +2,7 @@
 """AWS instances with Trainium: how many devices a node offers, and how logical NeuronCores map to physical ones.
 
 Sources: the architecture pages of Trn1 and Trn2 and the page on the Logical NeuronCore configuration in the Neuron
-documentation; ``get_lnc_size`` in neuronx_distributed_training/utils/utils.py for what NxDT makes of ``trainer.lnc``.
+documentation; ``get_lnc_size`` in neuronx_distributed_training/utils/utils.py for NxDT's reading of ``trainer.lnc``.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Keys:
             return None
 
     def text(self, key: str) -> str:
-        """Return the value of a key as text, empty where it is none or false."""
+        """Return the value of a key as text, empty if it is null or false."""
         value = value_at(self.values, key)
         return "" if value in (None, False) else str(value)
 

@@ -21,7 +21,7 @@ _FOLDERS = {"model": "models", "config": "modules"}
 
 
 def checkout_of(config: PrimusFile, named: str) -> str:
-    """Return the checkout that an option names, or else the one that the file is in; empty if there is none."""
+    """Return the checkout in an option, or else the one that the file is in; empty if there is none."""
     folder = os.path.dirname(os.path.abspath(config.source))
     while not named and folder != os.path.dirname(folder):
         if os.path.isdir(os.path.join(folder, _CONFIGS)):
@@ -46,6 +46,6 @@ def presets_of(
         preset = None if loaded is None else extended(loaded, path, own)
         for fault in own.faults:
             findings.warn(where, name, fault["message"], "Without this preset the plan knows less of the training.")
-        # Which variables have to be set is the matter of the node.
+        # Required variables are checked on the node.
         result = merged(result, resolved(preset or {}, variables, "", Findings()))
     return result

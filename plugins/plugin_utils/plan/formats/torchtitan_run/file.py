@@ -24,7 +24,7 @@ class TitanRun:
 
 
 def run_of(values: dict[str, t.Any], findings: Findings) -> TitanRun:
-    """Return the file with its overrides by name; report names and values that no argument can have."""
+    """Return the file with its overrides by name; report names and values that cannot be arguments."""
     given = values.get(OVERRIDES)
     return TitanRun(values, flattened(given, _NAME, findings, of_file=True) if isinstance(given, dict) else {})
 

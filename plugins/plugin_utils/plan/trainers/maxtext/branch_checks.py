@@ -23,7 +23,7 @@ from .reading import BranchReading, model_of
 
 # The axes that MaxText's base.yml leaves to be filled in; every other axis is 1 there.
 _FILLED_UP = ("dcn_data_parallelism", "ici_fsdp_parallelism")
-# The axes that divide the sequences of a step (logical_axis_rules of base.yml), and what changes that.
+# The axes that divide the sequences of a step (logical_axis_rules of base.yml), and the keys that change that.
 _OF_BATCH = ("data", "fsdp", "fsdp_transpose", "expert", "pipeline")
 _OWN_RULES = (
     *("logical_axis_rules", "data_sharding", "input_data_sharding_logical_axes"),
@@ -207,7 +207,7 @@ def _check_checkpoints(reading: BranchReading) -> None:
 
 
 def _check_packing(reading: BranchReading) -> None:
-    """Warn of what MaxText 0.2.5 rejects (max_segments_per_seq in configs/types.py) and v25.5's accepts."""
+    """Warn of values that MaxText 0.2.5 rejects (max_segments_per_seq in configs/types.py) and v25.5's accepts."""
     parameters = reading.parameters
     packed = parameters.packing is not False and parameters.max_segments_per_seq is None
     if parameters.attention == "cudnn_flash_te" and packed and has_jax_0_4(reading.config.container_image) is not True:
@@ -220,7 +220,7 @@ def _check_packing(reading: BranchReading) -> None:
 
 
 def _check_accumulation(reading: BranchReading) -> None:
-    """Warn of what MaxText rejects since November 2025 (configs/types.py) and v25.5's accepts."""
+    """Warn of values that MaxText rejects since November 2025 (configs/types.py) and v25.5's accepts."""
     steps, quantization = reading.parameters.gradient_accumulation_steps, reading.parameters.quantization
     old = has_jax_0_4(reading.config.container_image) is True
     if (steps or 1) > 1 and quantization in _NOT_ACCUMULATED and not old:
@@ -310,7 +310,7 @@ def precision_of(reading: BranchReading) -> str:
 
 
 def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Warn of CVS keys that never reach MaxText: first those that contradict what will run."""
+    """Warn of CVS keys that never reach MaxText: first keys that contradict the run."""
     axes = sizes.axes
     remat = reading.parameters.remat_policy
     facts: dict[str, tuple[t.Any, str]] = {
@@ -352,7 +352,7 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
 
 
 def _says(key: str, value: t.Any, fact: t.Any) -> bool:
-    """Return whether a CVS value agrees with what will run."""
+    """Return whether a CVS value agrees with the run."""
     if key == "precision":
         return str(value).casefold().removeprefix("te_") == number_format(str(fact))
     try:

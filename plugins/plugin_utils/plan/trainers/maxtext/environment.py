@@ -107,7 +107,7 @@ def port_of(reading: BranchReading, variables: Mapping[str, tuple[str, str]]) ->
 def environment_of(
     reading: BranchReading, variables: Mapping[str, tuple[str, str]], master: str, port: int
 ) -> dict[str, str]:
-    """Return what MaxText reads, as far as it is the same on every node, and note variables without effect."""
+    """Return MaxText's variables, as far as they are the same on every node, and note variables without effect."""
     config, multi_node, of_tpu = reading.config, reading.multi_node, reading.parameters.hardware == "tpu"
     keys = (*_KEYS, *(_KEYS_OF_MULTI_NODE if multi_node else ()))
     # JAX appends the port.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """JAX MaxText: from a CVS training config to MaxText's YAML, its environment, and one process per node.
 
-MaxText's sources define what it reads (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS passes
-every key of the branch on unchanged.
+MaxText's sources define its keys (src/maxtext/configs/pyconfig.py, src/maxtext/utils/max_utils.py); CVS passes every
+key of the branch on unchanged.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from ...job.sizes import check_scaling
 from .reading import FLAG, BridgeReading
 from .scale import BATCH, EXIT, INTERVAL, KINDS, STEPS, UNLOGGED
 
-# Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and what replaces one as a whole.
+# Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and the arguments that replace one as a
+# whole.
 _SECTIONS = (
     *("env_vars", "rng", "rerun_state_machine", "train", "model", "optimizer", "ddp", "validation", "scheduler"),
     *("dataset", "logger", "tokenizer", "checkpoint", "dist", "ft", "straggler", "nvrx_straggler", "profiling"),
@@ -25,7 +26,7 @@ _FUNCTION = re.compile(r"[A-Za-z_]\w*")
 
 
 def check_recipe(reading: BridgeReading, image: str | None) -> None:
-    """Report what keeps a recipe from training, or its log from showing that."""
+    """Report everything that keeps a recipe from training, or its log from showing its steps."""
     config, findings = reading.config, reading.findings
     if config.recipe and not _FUNCTION.fullmatch(config.recipe):
         message = f"{shown(config.recipe)} is not the name of a function."

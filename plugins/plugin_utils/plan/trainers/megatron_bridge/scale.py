@@ -32,7 +32,7 @@ _PRECISIONS = {"nvfp4": "nvfp4", "mxfp8": "mxfp8", "fp8": "fp8", "fp16": "fp16",
 
 
 def sizes_of(reading: BridgeReading) -> Sizes:
-    """Return the sizes of one job, None where only the recipe says them, after reporting those that do not divide."""
+    """Return the sizes of one job, None if only the recipe has them, after reporting sizes that do not divide."""
     given = {name: reading.given(path) for name, path in _SIZES.items()}
     length = next((path for path in _LENGTHS if path in reading.overrides), _LENGTHS[0])
     sizes = Sizes(

@@ -249,7 +249,7 @@ def _check_results(reading: NxdtReading) -> None:
 
 
 def _check_precision(reading: NxdtReading) -> None:
-    """Report what NxDT would reject, or interpret differently from its documentation."""
+    """Report values that NxDT would reject, or interpret differently from its documentation."""
     kind = reading.get("precision.type")
     if kind == "mixed_precision_SR":
         reading.warn(

@@ -178,7 +178,7 @@ def _task(reading: NxdtReading) -> str:
 
 
 def _environment(reading: NxdtReading, master: str) -> dict[str, str]:
-    """Return what NxDT and the Neuron runtime read.
+    """Return the variables that NxDT and the Neuron runtime read.
 
     NxDT sets the variables of its config itself if they are not set; they are set here so that the plan shows them.
     Only to NEURON_CC_FLAGS it always appends.

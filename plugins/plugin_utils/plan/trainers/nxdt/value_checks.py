@@ -18,7 +18,7 @@ _RATE, _SCHEDULE = "model.optim.lr", "model.optim.sched"
 # NxDT's own scheduler has no default for it (optim/lr_schedulers.py), while NeMo's warm up over none.
 _NEEDS_WARM_UP = "LinearAnnealingWithWarmUp"
 _MONITOR = "exp_manager.checkpoint_callback_params.monitor"
-# What NxDT logs (log_metrics and validation_epoch_end of its models), and what Lightning counts.
+# The metrics that NxDT logs (log_metrics and validation_epoch_end of its models), and Lightning's counters.
 _METRICS = (
     *("step", "epoch", "global_step", "consumed_samples", "reduced_train_loss", "val_loss", "lr"),
     *("parameter_norm", "gradient_norm", "throughput", "throughput_peak", "chosen_rewards", "rejected_rewards"),
@@ -26,7 +26,7 @@ _METRICS = (
 
 
 def check_values(reading: NxdtReading) -> None:
-    """Report what would make a training useless, or put its files where nobody means them to be."""
+    """Report values that would make a training useless, or put its files in an unintended place."""
     _check_schedule(reading)
     _check_experts(reading)
     _check_compiler_flags(reading)

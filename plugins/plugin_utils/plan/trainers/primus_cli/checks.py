@@ -21,7 +21,7 @@ _OPEN = re.compile(r"[\"']*|null|none", re.IGNORECASE)
 
 
 def check_experiment(reading: PrimusReading, scale: Scale, model: str) -> None:
-    """Report what keeps an experiment from training, or its log from showing that."""
+    """Report everything that keeps an experiment from training, or its log from showing its steps."""
     check_name(model, f"modules.{reading.module}.model", reading.findings)
     run = reading.config.trainops
     if run:
@@ -66,7 +66,7 @@ def _check_output(reading: PrimusReading) -> None:
 
 
 def check_no_secrets(values: t.Any, path: str, findings: Findings) -> None:
-    """Report secrets in the file, which is part of the plan; a variable without a default is none."""
+    """Report secrets in the file, which is part of the plan; a variable without a default is not a secret."""
     if isinstance(values, dict | list):
         for key, inner in values.items() if isinstance(values, dict) else enumerate(values):
             check_no_secrets(inner, key_path(path, key), findings)
@@ -84,7 +84,7 @@ def check_no_secrets(values: t.Any, path: str, findings: Findings) -> None:
 
 
 def check_engine(reading: PrimusReading, image: str | None) -> None:
-    """Report a missing image, and warn of what has no effect without a container."""
+    """Report a missing image, and warn of settings without effect if there is no container."""
     if reading.options.container_engine != "none" and image is None:
         reading.findings.fault(
             "training_image",

@@ -27,7 +27,7 @@ def dry_run(plan: Plan) -> str:
     """Return the command for the first node of a plan, an option with its value on each line; empty if there is none.
 
     It is the node's own, with ``--dry-run``, in the same container. A staged file is its input, and lies in /tmp. There
-    is none under Slurm, which chooses the nodes, nor of a rehearsal.
+    is no such command under Slurm, which chooses the nodes, or for a rehearsal.
     """
     engine = plan["container_engine"]
     if plan["rehearsal"] or "slurm" in plan or engine not in (*_ENGINES, "none"):
@@ -43,7 +43,7 @@ def dry_run(plan: Plan) -> str:
         return " \\\n    ".join(["env", *pairs, f"bash -c {shlex.quote(script)}{given}"])
     name = _USUAL if engine == "auto" else engine
     pairs = [*_options(name, node), *(f"--env {shlex.quote(f'{key}={value}')}" for key, value in variables.items())]
-    # The token is in the environment of whoever runs it, or nowhere.
+    # The token is in the environment of the user who runs it, or missing.
     pairs += [f"--env {secret['value_variable']}" for secret in node["secrets"] if "value_variable" in secret]
     head = f"{name} run --rm{' --interactive' if given else ''}"
     tail = f"--entrypoint bash {shlex.quote(node['image'] or '')} -c {shlex.quote(script)}{given}"

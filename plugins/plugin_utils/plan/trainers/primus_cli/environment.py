@@ -13,7 +13,7 @@ from ...config.findings import Findings
 
 # primus-cli uses this port unless MASTER_PORT is set.
 MASTER_PORT = 1234
-# What base_env.sh sets where a variable is not set.
+# base_env.sh's defaults for variables that are not set.
 _DEFAULTS = {
     "NCCL_CHECKS_DISABLE": "1",
     "NCCL_IB_GID_INDEX": "3",

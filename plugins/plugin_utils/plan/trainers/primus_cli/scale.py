@@ -21,7 +21,7 @@ from .reading import PrimusReading
 class Scale:
     """The sizes of a job, its number of steps, its precision, and how many steps there are to a line of its log.
 
-    ``shards`` is how many ranks share the weights, where axes of a mesh say so.
+    ``shards`` is how many ranks share the weights, if axes of a mesh decide that.
     """
 
     sizes: Sizes

@@ -23,7 +23,7 @@ _FIXED_LENGTH = {V25_3: 4096}
 
 
 def check_deepseek(reading: ScriptReading, dataset: Dataset | None) -> None:
-    """Report what train_deepseekv2.sh cannot do; nothing for another script."""
+    """Report settings that train_deepseekv2.sh does not support; nothing for another script."""
     if reading.known_script == DEEPSEEK:
         _check_generation(reading)
         _check_nodes(reading)

@@ -64,7 +64,7 @@ def _typed(values: dict[str, t.Any], options: TorchTitanOptions, findings: Findi
 
 
 def _staged(config: TitanFile) -> dict[str, t.Any]:
-    """Return what TorchTitan reads."""
+    """Return the variables that TorchTitan reads."""
     return {name: table for name, table in config.values.items() if name != RUN}
 
 

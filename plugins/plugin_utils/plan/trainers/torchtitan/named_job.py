@@ -192,7 +192,7 @@ def _check_paths(reading: NamedReading) -> None:
 
 
 def _check_secrets(reading: NamedReading) -> None:
-    """Report values that look like secrets: arguments stand in the plan."""
+    """Report values that look like secrets: the plan shows all arguments."""
     for name, value in reading.overrides.items():
         secret = is_secret_name(name.rpartition(".")[2]) and value not in (None, "")
         if secret or (isinstance(value, str) and without_secrets(value) != value):

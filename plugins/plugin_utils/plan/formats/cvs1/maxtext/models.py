@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The models that MaxText knows by name, with the dimensions of their presets.
 
-Source: src/maxtext/configs/models/*.yml of MaxText 0.2.5. A preset goes before what stands in a training config
-(``update_model_vars`` of pyconfig.py), except for ``default``, which has none.
+Source: src/maxtext/configs/models/*.yml of MaxText 0.2.5. A preset wins over the training config (``update_model_vars``
+of pyconfig.py), except for ``default``, which has none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from ....job.architecture import KNOWN_MODELS, Architecture, known_model
 
 WITHOUT_PRESET = "default"
-# MaxText's keys, each with what `Architecture` calls it.
+# MaxText's keys, each with its name in `Architecture`.
 DIMENSIONS = {
     "base_emb_dim": "hidden_size",
     "base_num_query_heads": "attention_heads",
