@@ -222,7 +222,7 @@ class ActionModule(ControllerAction):
 
     @contextlib.contextmanager
     def _asked(self, plan: Plan, parts: t.Any, board: Board, wait_minutes: float) -> t.Iterator[tuple[Asks, Late]]:
-        """Give what asks each node of an isolation that begins, and what says which of them do not answer."""
+        """Give the functions that ask each node of a new isolation, and the one that returns the silent nodes."""
         nonce = board.begin_anew()
         if not self._slurm:
             with contextlib.closing(AskedNodes(self, plan, parts, nonce, LOST_SECONDS)) as asked:

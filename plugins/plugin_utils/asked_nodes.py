@@ -23,7 +23,7 @@ LOST_SECONDS = 120.0
 
 
 class AskedNodes:
-    """A plan's nodes and their connections in a task; ``asks`` has the requester of each node, by its name.
+    """A plan's nodes and their connections in a task; ``asks`` has the function that asks each node, by its name.
 
     If a host's variables are wrong, its node is never asked; every request raises `NodeError` with the reason.
     """

@@ -50,7 +50,7 @@ class _BoundedPipe:
         self._process, self._pipe, self._most, self._size = process, pipe, most, 0
 
     def read(self, size: int | None = None) -> bytes | None:
-        """Return what there is, of a pipe that blocks all that comes, or up to ``size`` bytes; None for nothing yet."""
+        """Return the available bytes, from a blocking pipe all bytes, or up to ``size``; None if there are none yet."""
         waits = not fcntl.fcntl(self._pipe, fcntl.F_GETFL) & os.O_NONBLOCK
         pieces: list[bytes] = []
         wanted = size if size is not None and size >= 0 else self._most + 1 if waits else _LARGE_PIECE

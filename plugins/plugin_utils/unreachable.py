@@ -11,7 +11,7 @@ import re
 
 from ..module_utils.node.problems import Problem, problem
 
-# Ansible's own words around what ssh said; nobody needs them.
+# Ansible's own words around ssh's message; nobody needs them.
 _AROUND = re.compile(
     r"(?:Task failed: )?(?:Failed to connect to the host via ssh: "
     r"|Data could not be sent to remote host ['\"][^'\"]*['\"]\. Make sure this host can be reached over ssh: )",
@@ -48,13 +48,13 @@ _CAUSES = {
 
 
 def unreachable(said: str) -> Problem:
-    """Return the problem of a node that ssh does not reach, by what ssh said; `_OTHERWISE` if that is not known."""
+    """Return the problem of a node that ssh cannot reach, by ssh's message; `_OTHERWISE` if that is unknown."""
     plain = " ".join(_AROUND.sub("", said).split()).rstrip(".")
     code = next((code for code, pattern in _CAUSES.items() if pattern.search(plain)), _OTHERWISE)
     return problem(code, said=plain)
 
 
 def told_by_a_command(said: str) -> list[str]:
-    """Return the lines that a command printed over ssh, without what ssh and sshd add; all of them if it is all."""
+    """Return a command's output lines over ssh, without lines of ssh and sshd; all lines if there are no others."""
     lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
     return [line for line in lines if not _ASIDE.match(line)] or lines

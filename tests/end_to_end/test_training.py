@@ -317,7 +317,7 @@ def test_a_command_that_is_given_again_judges_its_own_run_only_and_starts_nothin
     bench.config()
     attached = bench.play("attach.yml", inventory, config, **same)
     assert attached.status == 0, attached.output
-    assert "Resuming what the nodes hold of run nightly" in attached.output
+    assert "Resuming run nightly from its nodes" in attached.output
     assert "not started by this command" in attached.output
     assert attached.summary["ended_at"][:16] == first.summary["ended_at"][:16]
     assert kept() == before

@@ -103,7 +103,7 @@ def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -
 
 
 def _lacking(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:
-    """Return what nodes lack for a probe; one that was asked for it and said nothing cannot do it either."""
+    """Return the requirements that nodes lack for a probe; a node that was asked and did not answer lacks it too."""
     lacks = {node: one[name]["lacks"] if name in one else "it said nothing of that" for node, one in found.items()}
     return {node: why for node, why in lacks.items() if why}
 

@@ -79,8 +79,8 @@ def held_by(plan: t.Any) -> tuple[list[str], str]:
 def not_in_play(name: str, nodes: Iterable[str], hosts: Collection[str]) -> list[str]:
     """Return an error for each node of the isolation that is not in the play that stops it."""
     return [
-        f"{node} is still held by isolation {name}, as it is no host of this play: stop it with the inventory and the "
-        "limit of that isolation"
+        f"{node} is not in this play, so isolation {name} keeps it: stop it with the inventory and the limit of that "
+        "isolation"
         for node in nodes
         if node not in hosts
     ]

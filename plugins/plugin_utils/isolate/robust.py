@@ -46,7 +46,7 @@ def spread(values: Values) -> float:
 
 @cache
 def deviations_needed(count: int, false_accusations: float, values: int = 0) -> float:
-    """Return how many deviations above the median no one of ``count`` good values lies, except in a rate of sweeps.
+    """Return the deviations above the median that no good value of ``count`` exceeds, but for a rate of sweeps.
 
     Student's distribution allows for the spread being estimated from so many ``values``, by default the same ones,
     Bonferroni for their number.

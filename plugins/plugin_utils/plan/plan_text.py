@@ -63,8 +63,8 @@ def _dry_run(plan: Plan) -> list[str]:
     node = plan["nodes"][0]
     files = "".join(f"; {name} is the file above" for name in node["files"])
     sentence = (
-        f"On {node['node']}, this shows what would be started there, without training; what the training would install "
-        f"and prepare first, this does as well{files}:"
+        f"To preview the command on {node['node']} without training, run this there (it installs and prepares the same "
+        f"things as the training{files}):"
     )
     lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ")
     return ["\n".join([*lines, *(f"  {line}" for line in command.splitlines())])]

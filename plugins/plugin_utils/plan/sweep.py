@@ -47,7 +47,7 @@ def _of_matrix(matrix: t.Any, findings: Findings) -> list[Cell]:
     for key, values in axes.items():
         _check_axis(key, values, findings)
     if not axes:
-        findings.fault(MATRIX, None, "It names no key to sweep over.", 'Give one: {"micro_batch_size": [1, 2, 4]}.')
+        findings.fault(MATRIX, None, "It has no key to sweep over.", 'Give one: {"micro_batch_size": [1, 2, 4]}.')
     excluded = _excluded(matrix.get("exclude", []), axes, findings)
     count = math.prod(len(values) for values in axes.values() if isinstance(values, list))
     if count > MOST_CELLS:

@@ -25,7 +25,7 @@ _WAITED = re.compile(r"waiting for (?:become success|privilege escalation prompt
 
 
 def become_problem(said: str) -> Problem | None:
-    """Return why becoming another user failed, by what sudo or Ansible said; None if that does not mention it."""
+    """Return why becoming another user failed, by the message of sudo or Ansible; None if that is not the topic."""
     absent = _ABSENT.search(said)
     if absent:
         return problem("become_program_missing", program=absent[1])

@@ -79,7 +79,7 @@ class Board:
         write_new(path, text)
 
     def nonce(self) -> str:
-        """Return what tells the run from others of its name, which its nodes keep as well; see `node.identity`."""
+        """Return the nonce that tells the run from others of its name; its nodes keep it too, see `node.identity`."""
         try:
             return (self.run_dir / _NONCE_NAME).read_text(encoding="ascii").strip()
         except FileNotFoundError:

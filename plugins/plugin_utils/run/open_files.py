@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import resource
 
-# While a node is asked: the pipes of its ssh client, with both ends open at its start, and the pollers of the pipes.
+# While a node is asked: the pipes of its ssh client, with both ends open at its start, and the objects that wait on the
+# pipes.
 _OF_A_NODE = 8
 _OF_ITS_OWN = 128
 

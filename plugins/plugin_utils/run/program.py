@@ -36,7 +36,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class _Program(t.NamedTuple):
-    """What runs on each node: our node-side ``sources`` as one line, its SHA-256, and what makes them importable."""
+    """The program on each node: our node-side ``sources`` as one line, its SHA-256, and the ``bootstrap`` code."""
 
     sources: bytes
     digest: str

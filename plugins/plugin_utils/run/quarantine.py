@@ -66,7 +66,7 @@ class Held:
     findings: list[Fault] = field(default_factory=list)
 
     def has_ended(self, now: datetime) -> bool:
-        """Return whether the entry has ended by itself; a hand-written end that is not a time never comes."""
+        """Return whether the entry has ended by itself; a hand-written end that is not a time means never."""
         until = _time(self.until)
         return until is not None and until <= now
 

@@ -43,7 +43,7 @@ def open_run(run_dir: str, plan: Plan, known_dir: str, *, adopts: bool) -> str:
         return f"Run {plan['run_id']} already exists; resuming it.\n"
     if adopts:
         board.adopt(ADOPTS)
-        return f"Resuming what the nodes hold of run {plan['run_id']}; nothing is started.\n"
+        return f"Resuming run {plan['run_id']} from its nodes; nothing is started.\n"
     if os.path.isdir(known.run_dir):
         # In check mode the run may be there already.
         board.adopt(known.nonce())

@@ -28,7 +28,7 @@ _GRES = re.compile(
 )
 _SUFFIXES = " kmgtp"
 _SHOWN = 12
-# What sbatch says of a job that may begin once nodes are back.
+# sbatch's message on a job that may begin once nodes are back.
 _MAY_WAIT = "Requested node configuration is not available"
 
 
@@ -86,7 +86,7 @@ def nodes_for(job: SlurmJob, excluded: str) -> int | None:
 
 
 def _allocation(job: SlurmJob) -> dict[str, str]:
-    """Return what Slurm shows of the job whose nodes a run takes; nothing where none is named."""
+    """Return Slurm's data on the job whose nodes a run takes; nothing if no job is set."""
     run_slurm("srun", "--version")
     number = allocation_of(job["allocation"])
     return fields(run_slurm("scontrol", "--oneliner", "show", "job", number)) if number else {}

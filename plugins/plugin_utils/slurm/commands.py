@@ -47,7 +47,7 @@ def run_slurm(*command: str, cwd: Path | None = None, script: str | None = None)
             "training_launcher to ssh"
         ) from None
     if done.returncode != 0:
-        # scontrol prints that there is no such step.
+        # scontrol's message if there is no such step.
         said = one_line(" ".join((done.stderr or done.stdout).split()))
         raise SlurmError(said or f"{command[0]} ended with exit status {done.returncode} and printed nothing")
     return done.stdout
@@ -72,7 +72,7 @@ def has_pyxis() -> bool:
 
 
 def associations() -> tuple[frozenset[str] | None, frozenset[str] | None]:
-    """Return the accounts and QOS of this user; None where Slurm has no accounting, or enforces none of it."""
+    """Return the accounts and QOS of this user; None if Slurm has no accounting, or does not enforce it."""
     with contextlib.suppress(SlurmError):
         enforced = fields(run_slurm("scontrol", "show", "config").replace(" ", "")).get("AccountingStorageEnforce", "")
         if "associations" in enforced:
@@ -126,7 +126,7 @@ def nodes_of(output: str, kind: str, name: str) -> str:
 def switches(output: str, expand: Callable[[str], list[str]]) -> dict[str, tuple[str, ...]]:
     """Return the switches above each node, outermost first.
 
-    ``output`` is what ``scontrol --oneliner show topology`` prints, and ``expand`` expands a hostlist.
+    ``output`` is the output of ``scontrol --oneliner show topology``, and ``expand`` expands a hostlist.
     """
     lines = [fields(line) for line in output.splitlines() if line.startswith("SwitchName=")]
     parents = {

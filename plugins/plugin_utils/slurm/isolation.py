@@ -45,8 +45,8 @@ _MORE_MINUTES = math.ceil((MOST_SECONDS_MORE + _START_SECONDS) / 60)
 # The task of a node measures all of its processors, and the others go on without it.
 _TASKS = ("--label", "--cpu-bind=none", "--kill-on-bad-exit=0", "--wait=0", "--no-kill", "--chdir=/")
 _SERVE = ("python3", "-I", "-c", STARTER, "serve")
-# A phase takes at most so long on a node, beside its tests. Only a stage, which fetches an image, is waited for
-# as long as the step lasts.
+# A phase takes at most this long on a node, in addition to its tests. Only a stage, which fetches an image, may take as
+# long as the step lasts.
 _PATIENCE_SECONDS = 420.0
 
 
@@ -106,7 +106,7 @@ class UnderSlurm:
         return [f"A step of Slurm asks {count} nodes, in {where}, for up to {self.minutes} minutes", *out]
 
     def training(self, plan: Plan) -> Plan:
-        """Return the plan of a training whose nodes Slurm would choose, on these nodes, all as its first one."""
+        """Return a training's plan on these nodes, all like its first one; Slurm would otherwise choose nodes."""
         first, count = plan["nodes"][0], len(plan["nodes"])
         parts = [
             {**placed(first, [name] * count, [address] * count), "node": name}
@@ -134,7 +134,7 @@ class UnderSlurm:
             step.end()
 
     def asks(self, step: Step, plan: Plan, nonce: str, environment: Mapping[str, str]) -> dict[str, Ask]:
-        """Return what asks each node of a plan in a step."""
+        """Return the functions that ask each node of a plan in a step."""
         out = self.chosen.out
         return {
             part["node"]: refusing(NodeError(out[part["node"]]))
@@ -179,7 +179,7 @@ def under_slurm(
     asked.
     """
     problems: list[str] = []
-    # The plan of the tests refuses a budget that is no number of minutes.
+    # The plan of the tests refuses a budget that is not a number of minutes.
     minutes = math.ceil(arguments["budget"] if math.isfinite(arguments["budget"]) else 0) + _MORE_MINUTES
     if arguments["quarantine_days"]:
         problems.append(

@@ -89,8 +89,8 @@ def chosen_nodes(there: Iterable[SlurmNode], of: str, wanted: Wanted) -> Chosen:
     if wanted.constraint and not wanted.named:
         if not _FEATURES.fullmatch(wanted.constraint):
             problems.append(
-                f"training_slurm_constraint is {wanted.constraint!r}, by which nodes cannot be chosen here: name the "
-                "nodes in isolate_slurm_nodes"
+                f"isolate.yml cannot select nodes by training_slurm_constraint {wanted.constraint!r}: list them in "
+                "isolate_slurm_nodes"
             )
         nodes = [node for node in nodes if set(wanted.constraint.split("&")) <= node.features]
     out = {node.name: node.out for node in nodes if node.out}

@@ -63,7 +63,7 @@ _Box: t.TypeAlias = "queue.SimpleQueue[dict[str, t.Any] | None]"
 
 
 class Step:
-    """A step, from the folder of an isolation, where its log and its number are kept."""
+    """A step, run from the isolation's folder, which has its log and its number."""
 
     def __init__(self, folder: Path, command: list[str], allocation: str | None) -> None:
         """Start srun in the allocation of a number, or with one of its own."""
@@ -97,8 +97,8 @@ class Step:
     ) -> None:
         """Wait until the tasks of all nodes have begun, for some seconds at most until the first one has.
 
-        SlurmError where there is no allocation by then, with what Slurm says of it; StoppedError where somebody stops
-        it. Tasks that do not begin soon after the others are left to themselves.
+        SlurmError, with Slurm's reason, if there is no allocation by then; StoppedError if somebody stops it. Tasks
+        that do not begin soon after the others are not waited for.
         """
         said, deadline = "", time.monotonic() + patience
         while not self._names:
@@ -123,7 +123,7 @@ class Step:
             raise SlurmError(f"srun could not start the tests: {self._end_in_words()}")
 
     def _waits(self) -> str:
-        """Return what Slurm says of the job while it waits."""
+        """Return Slurm's reason why the job waits."""
         if self.job.id is None:
             return ""
         state, reason = self.job.state()
@@ -248,13 +248,13 @@ class Step:
         if (found := _OF_JOB.match(said)) and self.job.id is None:
             write_text(str(self._folder / ID_NAME), f"{found[1]}\n", 0o644)
         self._is_aborted = self._is_aborted or said.startswith(_ABORTED)
-        # Tasks that end with the step are no fault of their nodes.
+        # Nodes are not to blame for tasks that end with the step.
         if (found := _LOST.match(said)) and not self._is_aborted:
             with contextlib.suppress(ValueError):
                 self._lose(expand_hostlist(found[1] or found[2]), f"srun says: {said.removeprefix(_ERROR)}")
 
     def _lose(self, nodes: Iterable[str], why: str) -> None:
-        """Let nobody wait any longer for nodes whose tasks are gone."""
+        """End all waiting for nodes whose tasks are gone."""
         with self._lock:
             self._lost.update(dict.fromkeys(nodes, why))
             for node, box in self._boxes.values():

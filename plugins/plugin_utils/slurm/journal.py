@@ -27,7 +27,7 @@ from .job import SlurmJob
 _LOOK_SECONDS = 1.0
 # A job that ends says so in its journal, unless Slurm ends it at once.
 _ASKED_SECONDS = 10.0
-# What a shared file system takes to show what another node has written.
+# How long a shared file system takes to show another node's writes.
 _LAG_SECONDS = 30.0
 # Nodes and file server may differ by so much.
 _CLOCK_SECONDS = 1.0
@@ -51,11 +51,11 @@ class Journal:
         return place in self._answers.heard
 
     def has(self, place: int, phase: str) -> bool:
-        """Return whether an answer of a node waits to be taken."""
+        """Return whether an answer of a node is waiting."""
         return bool(self._inboxes[place].answers[phase])
 
     def next(self, place: int, phase: str, patience: float | None = None) -> dict[str, t.Any]:
-        """Wait for the next answer; `NodeEndedError` where the job ends, `NodeLostError` where ``patience`` does."""
+        """Wait for the next answer; `NodeEndedError` if the job ends, `NodeLostError` if ``patience`` does."""
         inbox = self._inboxes[place]
         with inbox.grown:
             if not inbox.grown.wait_for(lambda: inbox.answers[phase] or inbox.ended, patience):
@@ -93,7 +93,7 @@ class Journal:
                     inbox.grown.notify_all()
 
     def _take_in(self) -> bool:
-        """Hand what has been added to the journal to those who wait for it, and return whether there was anything."""
+        """Hand new entries of the journal to their waiting readers, and return whether there were any."""
         size = self._answers.offset
         for place, phase, answer in self._answers.more():
             if place in self._inboxes:
@@ -102,7 +102,7 @@ class Journal:
 
 
 class _Inbox:
-    """The answers of a node that nobody has taken yet; ``ended`` says how the job did."""
+    """A node's answers that nobody has taken yet; ``ended`` says how the job ended."""
 
     def __init__(self) -> None:
         self.answers: dict[str, deque[dict[str, t.Any]]] = defaultdict(deque)
@@ -110,7 +110,7 @@ class _Inbox:
         self.grown = threading.Condition()
 
     def add(self, phase: str, answer: dict[str, t.Any]) -> None:
-        """Add an answer, to the one before it where both say how a training goes on: there may be hours of them."""
+        """Add an answer; merge it into the previous one if both report a training's progress: hours may pile up."""
         with self.grown:
             waiting = self.answers[phase]
             if waiting and phase == "follow" and _goes_on(waiting[-1]) and _goes_on(answer):
@@ -127,7 +127,7 @@ def _goes_on(answer: dict[str, t.Any]) -> bool:
 
 
 class JobNode:
-    """A node of a job; `ask` is what `Phases` takes."""
+    """A node of a job; `Phases` takes its `ask`."""
 
     def __init__(self, journal: Journal, node: str, place: int) -> None:
         """Take its answers from the journal."""
@@ -165,7 +165,7 @@ class JobNode:
     def _follows_a_stop(self, answer: Followed) -> bool:
         """Return whether a training failed after the job was asked to stop.
 
-        A rank whose peer has been stopped ends with an error of its own, maybe before its task hears of the stop.
+        A rank whose peer has been stopped ends with its own error, maybe before its task hears of the stop.
         """
         stopped_at = self._journal.stopped_at()
         return stopped_at is not None and (answer["ended_at"] or 0.0) >= stopped_at - _CLOCK_SECONDS

@@ -31,7 +31,7 @@ _ANSWERS = {"stage": ("look", "stage"), "train": ("follow", "stop"), "finish": (
 
 
 class JobPhases:
-    """The job of a run, and its nodes by their names; ``show`` lets people know how it stands."""
+    """The job of a run, and its nodes by their names; ``show`` reports its state to people."""
 
     def __init__(self, board: Board, show: Callable[[str], None]) -> None:
         """Take the job that the run has, or will have."""
@@ -44,7 +44,7 @@ class JobPhases:
         return self._job.id is not None
 
     def begin(self, needs: Needs) -> None:
-        """Submit the job where there is none yet, and wait for its nodes; `NodeError` where there will be none."""
+        """Submit the job if there is none yet, and wait for its nodes; `NodeError` if it will not get any."""
         job, plan = self._job, self._board.plan()
         is_known = self.is_submitted
         try:
@@ -58,7 +58,7 @@ class JobPhases:
             raise NodeError(str(error)) from None
 
     def asks(self, phase: str) -> dict[str, Ask]:
-        """Return what asks each node for a phase; `NodeError` where the preflight in the job ends the run."""
+        """Return the functions that ask each node for a phase; `NodeError` if the job's preflight ends the run."""
         plan = self._board.plan()
         # Not their ranks, which nodes that train by themselves do not have.
         places = {node["node"]: place for place, node in enumerate(plan["nodes"])}
@@ -95,8 +95,8 @@ class JobPhases:
 def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[Preflight, list[str]] | None:
     """Wait for the looks of all nodes, note the red ones on the board, and let the job go on or end.
 
-    Return the table of the preflight, and the red nodes that end the job: where each node trains by itself, it goes on
-    without them. None where the job waits for no word, or has it. `NodeLostError` where the job ends before.
+    Return the table of the preflight, and the red nodes that end the job; if each node trains by itself, the job goes
+    on without them. None if the job does not wait for a decision, or has it. `NodeLostError` if the job ends before.
     """
     word = job.run_dir / WORD_NAME
     if not plan["slurm"]["preflight"] or word.read_text():

@@ -102,7 +102,7 @@ exit "$trained"
 
 
 class _Start(t.NamedTuple):
-    """How the script begins, what running it by hand needs, and how its nodes get their ranks and tasks."""
+    """The beginning of the script, the requirements of running it by hand, and how nodes get ranks and tasks."""
 
     head: str
     by_hand: str

@@ -25,7 +25,7 @@ _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 
 
 class KeptConnections:
-    """Lets the connections of a task use the ones that OpenSSH keeps, and closes these once nobody needs them."""
+    """Lets a task's connections use the ones that OpenSSH keeps, and closes these once nothing needs them."""
 
     def __init__(self) -> None:
         self._paths: dict[t.Any, str] = {}
@@ -57,7 +57,7 @@ class KeptConnections:
         connection._bare_run = bare_run
 
     def let_go(self, connection: t.Any) -> None:
-        """Close the connection that OpenSSH keeps, which takes 1.4 MB here, as soon as nobody uses it."""
+        """Close OpenSSH's kept connection, which takes 1.4 MB here, as soon as nothing uses it."""
         if connection in self._paths:
             session.let_go(self._paths.pop(connection))
 

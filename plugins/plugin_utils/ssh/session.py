@@ -77,7 +77,7 @@ def run(control_path: str, command: bytes, standard_input: bytes, variables: Seq
 
 
 def let_go(control_path: str) -> None:
-    """Let the connection kept at a socket end with the last command that runs over it, whoever runs it."""
+    """Make the connection kept at a socket end with the last command over it, whichever process runs it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as keeper, contextlib.suppress(OSError, NoConnectionError):
         keeper.settimeout(_LET_GO_SECONDS)
         _greet(keeper, control_path)
@@ -119,7 +119,7 @@ def _status(keeper: socket.socket, outputs: Sequence[io.FileIO]) -> int:
 
 
 def _bounded_file(most: int) -> io.FileIO:
-    """Return a file in memory that takes so many bytes; whoever writes more is refused, as on a full disk."""
+    """Return a file in memory with room for this many bytes; further writes fail, as on a full disk."""
     file = io.FileIO(os.memfd_create("trainops", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "r+")
     file.truncate(most)
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)

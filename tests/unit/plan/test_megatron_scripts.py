@@ -46,7 +46,7 @@ def test_patterns_that_are_not_found_are_a_warning_and_the_model_decides() -> No
     warning = only(plan["warnings"])
     assert warning["key"] == "config.training_scripts"
     assert warning["message"] == (
-        "It has no effect, as none of its patterns matches tokenizer_model (NousResearch/Meta-Llama-3-8B): "
+        "It has no effect, because none of its patterns matches tokenizer_model (NousResearch/Meta-Llama-3-8B): "
         f"{LLAMA3} trains llama3_1_8b."
     )
 

@@ -60,7 +60,7 @@ def test_names_are_short_and_fit_folders_and_no_two_are_the_same():
     ("matrix", "key", "told"),
     [
         ("a", "training_matrix", "It is 'a', not an object."),
-        ({"exclude": []}, "training_matrix", "It names no key to sweep over."),
+        ({"exclude": []}, "training_matrix", "It has no key to sweep over."),
         ({"a": 3}, "training_matrix.a", "It is 3, not a list of values."),
         ({"a": []}, "training_matrix.a", "not a list of values."),
         ({"a": [1, "1"]}, "training_matrix.a", "A value is listed more than once."),

@@ -112,7 +112,7 @@ def check_values(variables: Mapping[str, str], path: str, findings: Findings) ->
 
 
 def warn_of_typos(variables: Mapping[str, str], path: str, known: Collection[str], findings: Findings) -> None:
-    """Warn of unknown variables whose names are nearly known ones."""
+    """Warn of unknown variables whose names resemble known ones."""
     for name in variables.keys() - known_variables().keys() - set(known):
         near = misspelled(name, known)
         if near:

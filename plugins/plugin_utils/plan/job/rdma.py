@@ -138,7 +138,7 @@ def warn_of_rdma(job: Job, findings: Findings) -> None:
         findings.warn(
             SWITCHED_OFF,
             off,
-            f"It switches RDMA off, but {DEVICES} names {counted(len(wanted.named), 'RDMA device')}: the nodes would "
+            f"It switches RDMA off, but {DEVICES} lists {counted(len(wanted.named), 'RDMA device')}: the nodes would "
             "exchange gradients over TCP.",
             f"Leave {SWITCHED_OFF} out, or the devices.",
         )
@@ -182,6 +182,6 @@ def _warn_of_other_cards(names: Sequence[str], given: str | None, findings: Find
         findings.warn(
             "nic_type",
             given,
-            f"Devices of {known} are called {own}0, but {DEVICES} names {listed(foreign)}, which are of {of}.",
+            f"Devices of {known} are called {own}0, but {DEVICES} lists {listed(foreign)}, which are of {of}.",
             f"Set nic_type to {of}, or fix the devices.",
         )

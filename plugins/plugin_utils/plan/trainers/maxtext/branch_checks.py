@@ -310,7 +310,7 @@ def precision_of(reading: BranchReading) -> str:
 
 
 def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
-    """Warn of CVS keys that never reach MaxText: first keys that contradict the run."""
+    """Warn of CVS keys that never reach MaxText: first the keys that contradict the run."""
     axes = sizes.axes
     remat = reading.parameters.remat_policy
     facts: dict[str, tuple[t.Any, str]] = {
@@ -346,7 +346,7 @@ def _warn_of_cvs_keys(reading: BranchReading, sizes: MaxTextSizes) -> None:
         reading.findings.warn(
             reading.branch.path,
             None,
-            f"These keys have no effect, as MaxText uses other keys for them: {listed(agreeing)}.",
+            f"These keys have no effect, because MaxText uses other keys for them: {listed(agreeing)}.",
             "Leave them out.",
         )
 

@@ -102,7 +102,7 @@ def _entry_point(reading: BranchReading) -> str | None:
     known = asked or entry_point_of(image)
     if known is None:
         reading.findings.note(
-            f"{f'The tag of {image}' if image else 'No image'} does not name a MaxText version, so {MODULE} is "
+            f"{f'The tag of {image}' if image else 'The config'} gives no MaxText version, so {MODULE} is "
             "started, the entry point since 2026. For another one, set training_maxtext_entry_point to a module, or to "
             f"a script below the checkout: {listed(name for name in ENTRY_POINTS if name != MODULE)}."
         )
@@ -200,7 +200,7 @@ def _job(
 
 
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
-    """Return what a device keeps: weights, gradients and Adam's two moments, of one type and sharded alike."""
+    """Return a device's memory content: weights, gradients and Adam's two moments, of one type and sharded alike."""
     weight = _WEIGHT_BYTES.get(reading.get("weight_dtype") or "float32", 4.0)
     # The axis of the experts shards all weights (logical_axis_rules of base.yml).
     shards = math.prod(sizes.axes.get(axis, 1) for axis in ("fsdp", "fsdp_transpose", "expert"))

@@ -66,7 +66,7 @@ def script_of(reading: BranchReading) -> str | None:
     elif scripts:
         reading.warn(
             "config.training_scripts",
-            f"It has no effect, as none of its patterns matches tokenizer_model ({tokenizer}): {script} trains "
+            f"It has no effect, because none of its patterns matches tokenizer_model ({tokenizer}): {script} trains "
             f"{reading.branch.model}.",
             "Give a pattern that matches, or leave it out.",
         )

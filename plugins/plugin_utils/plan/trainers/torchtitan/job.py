@@ -96,7 +96,7 @@ def _job(reading: TorchTitanReading, config: TitanFile, master: str, sizes: Size
 
 
 def _kept(reading: TorchTitanReading, sizes: Sizes) -> Keeping:
-    """Return what a rank keeps: weights, gradients and Adam's two moments, of one type and sharded alike."""
+    """Return a rank's memory content: weights, gradients and Adam's two moments, of one type and sharded alike."""
     parallelism = reading.config.parallelism
     weight = 4.0 if reading.config.training.dtype == "float32" else 2.0
     shards = (sizes.data_parallelism or 1) // parallelism.data_parallel_replicate_degree

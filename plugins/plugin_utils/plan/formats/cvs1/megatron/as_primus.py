@@ -58,8 +58,7 @@ def as_primus(
     model, gpu, precision = named
     path = f"examples/megatron/configs/{gpu}/{model}-{precision}-pretrain.yaml"
     findings.note(
-        f"What is trained is the image's own {path}, as with CVS; steps, batch sizes and the length of a sequence are "
-        "those of the config."
+        f"The image's own {path} is trained, as in CVS; steps, batch sizes and sequence length come from the config."
     )
     run = run_table(reading, _VARIABLES_OF_CDNA3 if _ATOMIC.fullmatch(gpu) else {})
     results = parameters.result_dict.model_dump(exclude_none=True) if parameters.result_dict else {}
