@@ -104,7 +104,7 @@ def test_bad_links_without_a_rehearsal_have_no_effect_and_are_refused() -> None:
         pytest.param(0, ["a"], ["isolate_quarantine_days is 0"], id="no days"),
         pytest.param(MOST_DAYS + 1, ["a"], ["isolate_quarantine_days is"], id="too many days"),
         pytest.param(7, [], ["night suspects nobody"], id="nobody"),
-        pytest.param(-1, ["d"], ["isolate_quarantine_days is -1", "d is no host"], id="two at once"),
+        pytest.param(-1, ["d"], ["isolate_quarantine_days is -1", "d is not in this inventory"], id="two at once"),
     ],
 )
 def test_who_decides_on_a_quarantine_is_told_what_keeps_it_from_being_one(

@@ -39,7 +39,7 @@ def test_a_plan_says_what_was_chosen_and_why(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_a_trainer_can_be_named(name: str) -> None:
     plan = plan_of(name, training_trainer=FILES[name][2][1])
-    assert plan["chosen"]["trainer"]["why"] == "training_trainer names it."
+    assert plan["chosen"]["trainer"]["why"] == "training_trainer sets it."
     assert plan["faults"] == plan_of(name)["faults"]
 
 
