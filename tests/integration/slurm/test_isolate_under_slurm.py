@@ -159,7 +159,7 @@ def test_what_cannot_work_is_said_at_once_and_nothing_is_submitted(login: Login)
     }
     status, output = play(login, "isolate.yml", isolate_name="wrong", **wrong)
     assert status == 2
-    for part in ("isolate_slurm_nodes names nosuch", "time_limit is 00:05:00", "training_spares", "quarantine_days"):
+    for part in ("isolate_slurm_nodes lists nosuch", "time_limit is 00:05:00", "training_spares", "quarantine_days"):
         assert part in output
     status, output = play(login, "isolate.yml", "--check", isolate_slurm_nodes="gpu[01-03]")
     assert status == 0, output

@@ -223,7 +223,7 @@ def test_mixed_precision_goes_before_the_name(precision: str, known: str) -> Non
         ({"recipe": RECIPE}, "overrides.train.train_iters", "number of steps is not set"),
         (recipe(RECIPE, {"train.train_iters": "many"}), "overrides.train.train_iters", "whole number"),
         (recipe(RECIPE, {"train.x y": 1}), 'overrides.train["x y"]', "not names"),
-        (recipe(RECIPE, {"model.layout": [["a"], [{"b": 1}]]}), "overrides.model.layout", "no objects"),
+        (recipe(RECIPE, {"model.layout": [["a"], [{"b": 1}]]}), "overrides.model.layout", "cannot contain objects"),
         (recipe(RECIPE, {"model.tensor_model_parallel_size": 3, "model.pipeline_model_parallel_size": 1,
                          "model.context_parallel_size": 1}), "overrides.model.tensor_model_parallel_size", "divided"),
         (recipe(RECIPE, {"logger.comet_api_key": "abc"}), 'overrides["logger.comet_api_key"]', "secret"),

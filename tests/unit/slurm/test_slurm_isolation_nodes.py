@@ -61,9 +61,9 @@ def test_names_exclusions_numbers_and_features_choose(wanted: dict[str, Any], na
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"named": ["gpu01", "gpu99"], "named_by": "Run r1"}, "Run r1 names gpu99, not in partition gpu"),
+        ({"named": ["gpu01", "gpu99"], "named_by": "Run r1"}, "Run r1 lists gpu99, not in partition gpu"),
         ({"count": 5}, "training_slurm_nodes is 5, but of partition gpu 4 nodes"),
-        ({"constraint": "[rack1|rack2]"}, "name the nodes in isolate_slurm_nodes"),
+        ({"constraint": "[rack1|rack2]"}, "list them in isolate_slurm_nodes"),
     ],
 )
 def test_what_cannot_be_chosen_is_a_problem(wanted: dict[str, Any], said: str) -> None:
