@@ -10,6 +10,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from endless_program import endless_fio
 from playbook_bench import ROOT, Bench, Finished, wait_until
 from ports import free_port
 
@@ -165,10 +166,14 @@ def held_by(name: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(bench: Bench) -> None:
+def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hosts = bench.inventory(**{f"node{n}": {} for n in range(3)})
     config, name = bench.config(), f"stopped-{free_port()}"
-    running = bench.start("isolate.yml", hosts, config, **{**options(bench), "isolate_name": name})
+    monkeypatch.setenv("PATH", str(endless_fio(tmp_path / "bin")), prepend=":")
+    more = {"isolate_name": name, "isolate_probes": ["cpu", "fio"]}
+    running = bench.start("isolate.yml", hosts, config, **{**options(bench), **more})
     wait_until(lambda: held_by(name))
     stopped = bench.play("stop.yml", hosts, config, training_run_id=name)
     assert stopped.status == 0, stopped.output

@@ -71,6 +71,8 @@ class Grammar(t.NamedTuple):
 
     ``closing`` is the beginning of lines that a launch script prints once the training is over.
 
+    ``one_process`` says that a job has one process on each node, which its failures count.
+
     ``bars`` says that a step is drawn again and again while it runs, each time with other values.
 
     ``first_step`` is the number of the first step of a training: one of N steps is complete at ``first_step + N - 1``.
@@ -103,6 +105,7 @@ class Grammar(t.NamedTuple):
     saves: t.Optional[t.Tuple[bytes, t.Tuple[bytes, ...]]] = None
     closing: t.Tuple[bytes, ...] = ()
     bars: bool = False
+    one_process: bool = False
     left_out: Callable[[Mapping[str, t.Any], int], t.Optional[str]] = _all_count
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     only_here: t.Tuple[bytes, ...] = ()

@@ -23,7 +23,7 @@ import math
 import typing as t
 from collections.abc import Collection, Iterable, Mapping
 
-from ...module_utils.logs.grammars.known import grammar_name
+from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Plan, Status
@@ -100,7 +100,7 @@ def first_failure(
 
 def ranks_per_node(plan: Plan) -> int:
     """Return how many ranks per node the logs count: JAX and the embedded trainer have one process per node."""
-    one_process = plan.get("rehearsal") or grammar_name(plan) == "maxtext"
+    one_process = plan.get("rehearsal") or grammar_of(grammar_name(plan)).one_process
     return 1 if one_process else plan["parameters"].get("gpus_per_node") or 1
 
 

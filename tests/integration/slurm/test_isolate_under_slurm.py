@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from endless_program import endless_fio
 from slurm_bench import Slurm, unpacked, with_nodes
 from slurm_login import ROOT, Login, ended, wait_until
 
@@ -107,7 +108,8 @@ def states(login: Login, name: str) -> list[str]:
 
 
 def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None:
-    nodes = {"isolate_slurm_nodes": "gpu[01-03]"}
+    login.programs = endless_fio(login.folder / "endless")
+    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"]}
     playing = start(login, "isolate.yml", isolate_name="stopped", **nodes)
     wait_until(lambda: states(login, "stopped") == ["running"] * 3)
     status, output = play(login, "stop.yml", training_run_id="stopped")
@@ -126,7 +128,9 @@ def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None
 
 
 def test_a_job_that_somebody_cancels_accuses_nobody(login: Login) -> None:
-    playing = start(login, "isolate.yml", isolate_name="cancelled", isolate_slurm_nodes="gpu[01-03]")
+    login.programs = endless_fio(login.folder / "endless")
+    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"]}
+    playing = start(login, "isolate.yml", isolate_name="cancelled", **nodes)
     wait_until(lambda: states(login, "cancelled") == ["running"] * 3)
     login.slurm.run("scancel", "--user", "root")
     status, output = ended(playing)

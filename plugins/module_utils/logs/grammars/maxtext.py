@@ -257,6 +257,8 @@ GRAMMAR = Grammar(
     arguments=ARGUMENTS,
     each_step=True,
     # Orbax's async_checkpointer.py, by each process.
+    # JAX counts its processes, as in /task:3.
+    one_process=True,
     saves=(b"Background save thread started", (b"Background save thread done",)),
     left_out=left_out,
 )
