@@ -109,7 +109,7 @@ def states(login: Login, name: str) -> list[str]:
 
 def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None:
     login.programs = endless_fio(login.folder / "endless")
-    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"]}
+    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"], "isolate_budget": 5}
     playing = start(login, "isolate.yml", isolate_name="stopped", **nodes)
     wait_until(lambda: states(login, "stopped") == ["running"] * 3)
     status, output = play(login, "stop.yml", training_run_id="stopped")
@@ -129,7 +129,7 @@ def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None
 
 def test_a_job_that_somebody_cancels_accuses_nobody(login: Login) -> None:
     login.programs = endless_fio(login.folder / "endless")
-    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"]}
+    nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"], "isolate_budget": 5}
     playing = start(login, "isolate.yml", isolate_name="cancelled", **nodes)
     wait_until(lambda: states(login, "cancelled") == ["running"] * 3)
     login.slurm.run("scancel", "--user", "root")
