@@ -124,7 +124,7 @@ def test_wrong_options_are_said(name: str, value: str, at_least: bool, message: 
 
 def test_words_are_not_compared_with_a_least_number(root: Path) -> None:
     write(root, {"/proc/sys/net/core/somaxconn": "cubic"})
-    with pytest.raises(ValueError, match=r"net\.core\.somaxconn holds 'cubic', which is not a number"):
+    with pytest.raises(ValueError, match=r"net\.core\.somaxconn.*'cubic'"):
         ensure(str(root), SOMAXCONN, check_mode=True)
 
 
