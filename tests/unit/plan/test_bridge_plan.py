@@ -227,7 +227,7 @@ def test_mixed_precision_goes_before_the_name(precision: str, known: str) -> Non
         (recipe(RECIPE, {"model.tensor_model_parallel_size": 3, "model.pipeline_model_parallel_size": 1,
                          "model.context_parallel_size": 1}), "overrides.model.tensor_model_parallel_size", "divided"),
         (recipe(RECIPE, {"logger.comet_api_key": "abc"}), 'overrides["logger.comet_api_key"]', "secret"),
-        (recipe(RECIPE, {"logger.skip_train_metrics_log": 1}), "overrides.logger.skip_train_metrics_log", "No step lines"),
+        (recipe(RECIPE, {"logger.skip_train_metrics_log": 1}), "overrides.logger.skip_train_metrics_log", "No step"),
         (recipe(RECIPE, trainops={"nnodes": 4, "container_image": "i"}), "trainops.nnodes", "2 nodes"),
         (recipe(RECIPE, trainop={}), "trainop", "not a known key"),
     ],

@@ -50,6 +50,13 @@ def test_empty_lists_and_texts_are_as_if_not_given() -> None:
     assert options.training_master_port is None
 
 
+@pytest.mark.parametrize(("port", "is_known"), [(0, False), (1, True), (65535, True), (65536, False)])
+def test_a_port_is_one_that_there_is(port: int, is_known: bool) -> None:
+    findings = Findings()
+    options = typed(PlanOptions, {"training_master_port": port}, "", findings)
+    assert (options.training_master_port == port, not findings.faults) == (is_known, is_known)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

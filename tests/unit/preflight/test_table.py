@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from preflight_cases import PROBE
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells import problems_of_red
@@ -158,3 +159,8 @@ def test_the_problem_of_a_red_node_has_the_code_of_each_red_check(bench) -> None
     (node, found), *others = problems_of_red(nodes.result()["rows"]).items()
     assert (node, others, found["code"]) == ("gpu02", [], "preflight_red")
     assert found["values"]["checks"] == {"gpus": "gpus_missing", "numa": "numa_on"}
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, False), (2, True)])
+def test_what_all_nodes_have_in_common_is_shown_for_more_than_one(bench, count: int, shown: bool) -> None:
+    assert ("The same on all nodes" in text_of(bench(count=count))) == shown

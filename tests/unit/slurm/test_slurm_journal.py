@@ -291,6 +291,7 @@ def test_who_waits_for_a_node_gets_its_answer_or_how_the_job_ended(job: Job) -> 
     task.teller.tell("start", {"status": "running"})
     (job.run_dir / JOURNAL_NAME).write_bytes(b"".join(task.lines()))
     assert started.next(1, "start") == {"status": "running"}
+    assert [started.has_heard(place) for place in (0, 1)] == [False, True]
     job.over = True
     with pytest.raises(NodeEndedError, match="ended as NODE_FAIL"):
         started.next(0, "start")

@@ -34,3 +34,5 @@ def test_whoever_reads_the_number_of_the_job_meanwhile_reads_a_whole_one(
         assert reader.read() == "6\n"
     assert Path(ID_NAME).read_text() == "7\n"
     assert json.loads(Path("plan.json").read_text())["nodes"] == [{"node": "gpu07"}]
+    # Who looks at the run later may be another user.
+    assert Path("plan.json").stat().st_mode & 0o777 == 0o644
