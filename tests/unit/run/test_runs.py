@@ -28,7 +28,7 @@ def test_the_same_plan_resumes_a_run_and_another_one_is_refused_with_what_differ
 
 def test_a_run_that_the_nodes_hold_is_adopted_unless_it_is_a_job_of_slurm(tmp_path: Path) -> None:
     run_dir = str(tmp_path / "r")
-    assert "r;" in open_run(run_dir, plan(), run_dir, adopts=True).split()
+    assert "run r " in open_run(run_dir, plan(), run_dir, adopts=True)
     assert Board(run_dir).nonce() == ADOPTS
     with pytest.raises(ValueError, match="Slurm"):
         open_run(str(tmp_path / "s"), plan(slurm={}), str(tmp_path / "s"), adopts=True)
