@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -87,8 +88,8 @@ def test_a_sudo_that_keeps_ansible_out_is_named(bench: Bench, playbook: str) -> 
     sudo = bench.folder / "sudo"
     sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
     sudo.chmod(0o755)
-    # A root login would need no sudo to become root.
-    become = {"ansible_become": True, "ansible_become_user": "nobody"}
+    # A root login would need no sudo to become root, and a user needs root to give files to another one.
+    become = {"ansible_become": True, "ansible_become_user": "root" if os.geteuid() else "nobody"}
     node0 = {**become, "ansible_become_exe": "/nowhere/sudo"}
     inventory = bench.inventory(node0=node0, node1={**become, "ansible_become_exe": str(sudo)})
     done = bench.play(playbook, inventory, bench.config())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.interfaces import with_interfaces
 
@@ -13,6 +14,7 @@ def node(master: str, **variables: str) -> dict:
 
 
 def test_auto_becomes_the_interface_that_holds_the_address_of_rank_0():
+    need("ip")
     found = with_interfaces(node("127.0.0.1", NCCL_SOCKET_IFNAME="auto", GLOO_SOCKET_IFNAME="eth9"))
     assert found["env"]["NCCL_SOCKET_IFNAME"] == "lo"
     assert found["env"]["GLOO_SOCKET_IFNAME"] == "eth9"

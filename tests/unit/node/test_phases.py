@@ -377,7 +377,7 @@ def test_stop_never_touches_the_processes_of_another_run_or_node(run_id, node, t
 
 
 def test_a_training_outlives_whoever_started_it(training):
-    run = training('echo "session $(ps -o sid= -p $$)"; exit 0')
+    run = training("read -r _ _ _ _ _ session _ </proc/$$/stat; echo session $session; exit 0")
     run.run_to_its_end()
     assert run.log().split()[-2:] == ["session", str(run.launch_pid())]
     assert run.launch_pid() != os.getsid(0)
