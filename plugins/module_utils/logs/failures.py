@@ -232,7 +232,7 @@ def _add_found(
     signature: Signature,
     matches: Iterable[tuple[int, bytes, re.Match[bytes]]],
 ) -> None:
-    """Add the failures of lines that are not yet one: where each begins, and what matched in which text."""
+    """Add a failure for each match on a line without one. A match has the line's position and the searched text."""
     count = 0
     for start, text, match in matches:
         if start not in found_at:

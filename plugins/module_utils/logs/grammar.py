@@ -61,10 +61,10 @@ class Grammar(t.NamedTuple):
     ``each_line`` lists the values that every step line has. ``ends`` are the texts that the first rank prints as the
     training begins, and those that the same function prints as it ends.
 
-    ``over`` are texts, one of which a trainer prints once its training is over; it is empty if the trainer prints no
-    such text. One of ``cut_short`` as well means that the training is over before its last step.
+    A trainer prints one of the texts in ``over`` when its training is over; some trainers print none. If it prints one
+    of ``cut_short`` too, the training ended before its last step.
 
-    ``starts`` are texts that a process prints once, as it begins, so each stands for one start.
+    A process prints each of the texts in ``starts`` once, when it begins, so counting one of them counts the starts.
 
     ``saves`` are the texts that a process prints as it begins to write a checkpoint, and the texts that show it is
     written: either a message, or the first thing the process does afterwards.

@@ -53,7 +53,7 @@ class FoundSteps(t.NamedTuple):
     timer_kept_on: bool
 
     def each(self) -> Iterator[FoundStep]:
-        """Yield the values of each step, as a grammar's ``parse`` does."""
+        """Yield each step by itself, in the form that a grammar's ``parse`` yields."""
         for step, metrics in _each(self.steps, self.metrics):
             yield {
                 "step": step,

@@ -36,7 +36,7 @@ _MOST = 128
 
 
 def add_starts(known: Starts, printed: t.Sequence[Printed], piece: Piece) -> tuple[Starts, int | None]:
-    """Return the known starts and those of the piece, and the position of the last second one in it."""
+    """Return the known starts with the new ones of the piece, and the position of the last repeated start in it."""
     found, last = known, None
     for place in piece.positions((*_NEEDLES, *(start.needle for start in printed))):
         begin = piece.text.rfind(b"\n", max(0, place - _LINE_BEGIN), place) + 1 or max(0, place - _LINE_BEGIN)

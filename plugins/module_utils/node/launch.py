@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The launch script: the commands of a node, as a file that can be read, and started by hand."""
+"""The launch script: a file with all commands of a node, which people can read and run by hand."""
 
 from __future__ import annotations
 

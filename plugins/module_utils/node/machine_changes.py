@@ -72,7 +72,7 @@ def memory_group(pid: int, root: str = "/") -> str | None:
 def killed_for_memory(before: Before, by_sigkill: bool, root: str = "/") -> bool:
     """Return whether the kernel killed a process of the training since ``before`` because memory ran out.
 
-    If the kernel does not say in which group it killed, the answer is whether the training ended ``by_sigkill``.
+    If the kernel does not say whose process it killed, ``by_sigkill`` decides: whether SIGKILL ended the training.
     """
     kills = _memory_kills(root)
     if kills is None or kills == before["memory_kills"]:

@@ -10,7 +10,7 @@ message.
 Whom we trust: root, the user that we run as, and those to whom the user's own choices give his files: the owner of the
 folder that ``log_dir`` lies in, and its group. Who may talk to the docker daemon is root.
 
-So everything we keep lies below a chain of folders in which nobody else can exchange a part. Paths are used only after
+So nobody else can replace any folder on the path to our files. Paths are used only after
 the chain has been checked, from the root on; a path that was safe once stays safe.
 """
 

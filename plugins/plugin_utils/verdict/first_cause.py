@@ -27,7 +27,7 @@ from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Plan, Status
-from ..run.status import has_failed
+from ..run.status import ended_well, has_failed
 from ..text.failures import ENDS
 from ..text.problems import remedy_of
 from .hung_ranks import Lagging, lagging, unresponsive
@@ -110,7 +110,7 @@ def _gone(failure: Mapping[str, t.Any], statuses: Iterable[Status], ranks_per_no
         return None
     place = failure["rank"] // max(1, ranks_per_node)
     status = next((status for status in statuses if status["node_rank"] == place), None)
-    if status is None or status["node"] == failure["node"]:
+    if status is None or status["node"] == failure["node"] or ended_well(status):
         return None
     values = {"node": status["node"], "rank": failure["rank"], "told_by": failure["node"], "line": failure["line"]}
     return {

@@ -38,6 +38,12 @@ def test_rounded_samples_do_not_count_and_the_last_field_of_a_torn_line_does_not
     assert "consumed_samples" not in torn["metrics"]
 
 
+def test_a_step_longer_than_any_is_no_step_and_an_infinite_batch_is_infinite() -> None:
+    assert steps_of(LINE.replace("global_step: 45", f"global_step: {'9' * 5000}") + "\n") == []
+    [found] = steps_of(LINE.replace("global_batch_size: 512", "global_batch_size: nan") + "\n")
+    assert found["metrics"]["global_batch_size"] == math.inf
+
+
 def test_a_number_that_is_none_counts_as_such() -> None:
     [loss] = steps_of(LINE.replace("11.02", "nan") + "\n")
     [other] = steps_of(f"{LINE} | val_loss: inf\n")

@@ -234,6 +234,11 @@ def test_the_culprit_is_the_node_whose_rank_went_away_and_not_the_one_that_tells
     assert [echo["node"] for echo in first["echoes"]] == (["a"] if case else [])
 
 
+def test_a_node_that_ended_well_did_not_go_away_whatever_another_one_tells(tmp_path):
+    first = first_of([failed("a", HEARTBEATS.format(1), 10), Node("b", "", exit_status=0)], tmp_path)
+    assert (first["node"], first["class"]) == ("a", "peer_died")
+
+
 def test_a_node_that_we_stopped_is_no_culprit_for_texts_that_follow_from_the_stop(tmp_path):
     nodes = [stopped("a", NCCL_ERROR + WATCHDOG + LOST_PEER + elastic(-15)), failed("b", LOST_PEER, 10)]
     assert first_of(nodes, tmp_path)["node"] == "b"

@@ -26,6 +26,7 @@ from ..text import line_end
 _WORD = b"Training epoch "
 _HEAD = re.compile(_WORD + rb"\d{1,9}, iteration \d{1,12}/\d{1,12} \|")
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+_WHOLE = re.compile(rb"\d{1,12}")
 _STEP, _SECONDS = b"global_step", b"train_step_timing in s"
 _METRIC_OF_FIELD = {
     b"reduced_train_loss": "loss",
@@ -35,6 +36,7 @@ _METRIC_OF_FIELD = {
     b"consumed_samples": "consumed_samples",
     b"TFLOPS_per_GPU": "tflops_per_gpu",
 }
+_EVIDENCE = ("global_batch_size", "consumed_samples")
 # Four digits of a larger number say too little to count with it.
 _ROUNDED = {"consumed_samples"}
 
@@ -52,7 +54,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
         head = _HEAD.match(text, start, end)
         fields = _fields(text[head.end() : end], whole=end < len(text)) if head else {}
         step = fields.get(_STEP, b"")
-        if step.isdigit():
+        if _WHOLE.fullmatch(step):
             memory.pop("new_process", None)
             yield {"step": int(step), "steps_total": None, "metrics": _metrics(fields)}
         start = find(_WORD, end)
@@ -75,6 +77,9 @@ def _metrics(fields: dict[bytes, bytes]) -> dict[str, float]:
     others = (value for name, value in fields.items() if name not in _METRIC_OF_FIELD and _NUMBER.fullmatch(value))
     if not all(math.isfinite(float(value)) for value in others):
         metrics[OTHER_FIELDS] = math.inf
+    for metric in _EVIDENCE:
+        if not math.isfinite(metrics.get(metric, 0.0)):
+            metrics[metric] = math.inf
     return metrics
 
 

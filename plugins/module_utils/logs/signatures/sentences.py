@@ -213,7 +213,7 @@ NOUNS = (
 
 
 def sentence_class(line: bytes) -> Signature | None:
-    """Return the signature of a line that sounds like a failure, or None if nothing in it says of which kind."""
+    """Return the signature of a line that sounds like a failure, or None if its words suggest no class."""
     line = line[:_LINE_BYTES]
     said = chain(
         ((signature, signature.pattern) for signature in (*SOURCES, *WORDS)),

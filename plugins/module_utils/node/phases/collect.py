@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 # The largest part of a log in one answer.
 COLLECT_BYTES = 8 << 20
-# Of a longer log the beginning, with the settings, and the end, with the failure, are kept. In bytes.
+# A longer log is cut in the middle: its settings are at the beginning, its failure at the end. In bytes.
 KEPT_OF_BEGIN = 64 << 20
 KEPT_OF_END = 192 << 20
 _NO_LOG: Answer = {"data": "", "size": 0}
