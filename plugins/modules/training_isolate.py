@@ -107,7 +107,7 @@ options:
     default: 0.0
   rehearsal:
     description:
-      - State times rather than measure them, so that nodes can share one machine.
+      - C(cpu), C(memory), C(tcp) and C(tcp_groups) state times instead of measuring; nodes can share a machine.
       - The host variable C(isolate_rehearsal_slowdown), for example 1.3, makes a node slower by that factor.
     type: bool
     default: false
