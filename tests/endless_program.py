@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FIO = """#!/bin/sh
-[ "$1" = --version ] && echo fio-3.33 && exit
+ANSWERS = """[ "$1" = --version ] && echo fio-3.33 && exit
+"""
+GOES_ON = """touch "$0.started"
 exec sleep 600
 """
 
 
-def endless_fio(folder: Path) -> Path:
-    """Write the program into a new folder, and return the folder."""
+def endless_fio(folder: Path, *, answers: bool = True) -> Path:
+    """Write the program into a new folder, and return the folder.
+
+    ``fio.started`` is there as well once it goes on. A program that does not ``answer`` goes on when it is asked for its
+    version.
+    """
     folder.mkdir()
-    (folder / "fio").write_text(FIO)
+    (folder / "fio").write_text("#!/bin/sh\n" + (ANSWERS if answers else "") + GOES_ON)
     (folder / "fio").chmod(0o755)
     return folder

@@ -63,6 +63,7 @@ def chosen(
 
     Nodes were ``asked`` for these probes. If no probes are ``named``, a probe is skipped when any node cannot run it,
     or when the tests would not fit with it. A named probe runs on the nodes that can run it; PlanError if none can.
+    At least one node must have answered, unless none was asked for anything.
     """
     choice = Chosen(tuple(named)) if named else BUILT_IN
     notes: list[str] = []
@@ -109,8 +110,6 @@ def _lacking(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> dict[st
 
 
 def _first(lacking: Mapping[str, str]) -> str:
-    if not lacking:
-        return "none has answered"
     node, lacks = next(iter(lacking.items()))
     others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
     return f"{node}{others}: {lacks}"

@@ -81,7 +81,8 @@ class Prober:
         """Return the probe programs found on each node; a node that cannot be asked has no entry."""
         if not names:
             return {}
-        answers = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))[0]
+        answers, errors = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))
+        self._note_gone(errors)
         return {node: answer["found"] for node, answer in answers.items()}
 
     def let_go(self) -> dict[str, NodeError]:
@@ -202,8 +203,11 @@ class Prober:
     ) -> tuple[dict[str, Probed], dict[str, NodeError]]:
         """Test all nodes at the same time, as a pair or group requires, and note whose reservation is gone."""
         answers, errors = self._on_each(nodes, probe, len(nodes))
-        self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
+        self._note_gone(errors)
         return answers, errors
+
+    def _note_gone(self, errors: Mapping[str, NodeError]) -> None:
+        self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
 
     def _ports(self, serving: Iterable[str]) -> dict[str, int]:
         """Return where each node listens: nodes with the same address are on one machine, and need their own ports."""

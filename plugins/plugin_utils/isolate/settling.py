@@ -69,6 +69,9 @@ def settled(
     named = arguments["probes"]
     asked = _asked(arguments, options.hosts)
     found = prober.tools(nodes, asked)
+    if not found:
+        # Nodes that do not answer say nothing against a probe. The tests give the reason for each node.
+        asked = []
 
     def fits(choice: Chosen) -> bool:
         without = Chosen(tuple(name for name in choice.names if PROBES[name].of != "groups"), choice.units)

@@ -127,11 +127,12 @@ def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None
     assert states(login, "killed") == ["stopped"] * 3
 
 
-def test_a_job_that_somebody_cancels_accuses_nobody(login: Login) -> None:
-    login.programs = endless_fio(login.folder / "endless")
+@pytest.mark.parametrize("meanwhile", ["the nodes look for programs", "a probe runs"])
+def test_a_job_that_somebody_cancels_accuses_nobody(login: Login, meanwhile: str) -> None:
+    login.programs = endless_fio(login.folder / "endless", answers=meanwhile == "a probe runs")
     nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"], "isolate_budget": 5}
     playing = start(login, "isolate.yml", isolate_name="cancelled", **nodes)
-    wait_until(lambda: states(login, "cancelled") == ["running"] * 3)
+    wait_until(lambda: (login.programs / "fio.started").exists())
     login.slurm.run("scancel", "--user", "root")
     status, output = ended(playing)
     assert status == 2, output
