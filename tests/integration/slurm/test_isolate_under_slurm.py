@@ -132,7 +132,7 @@ def test_a_job_that_somebody_cancels_accuses_nobody(login: Login, meanwhile: str
     login.programs = endless_fio(login.folder / "endless", answers=meanwhile == "a probe runs")
     nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"], "isolate_budget": 5}
     playing = start(login, "isolate.yml", isolate_name="cancelled", **nodes)
-    wait_until(lambda: (login.programs / "fio.started").exists())
+    wait_until((login.programs / "fio.started").exists)
     login.slurm.run("scancel", "--user", "root")
     status, output = ended(playing)
     assert status == 2, output
