@@ -14,7 +14,7 @@ exec sleep 600
 def endless_fio(folder: Path, *, answers: bool = True) -> Path:
     """Write the program into a new folder, and return the folder.
 
-    ``fio.started`` is there as well once it goes on. A program without ``answers`` goes on even when asked for its version.
+    ``fio.started`` is there as well once it goes on. Without ``answers`` it even does so when asked for its version.
     """
     folder.mkdir()
     (folder / "fio").write_text("#!/bin/sh\n" + (ANSWERS if answers else "") + GOES_ON)
