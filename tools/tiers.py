@@ -4,6 +4,10 @@
 
 Arguments are names of tiers. Arguments after ``--`` replace a tier's own arguments of pytest, and its name may then be
 any. The exit status is 0 only if every tier ran tests and none of them failed.
+
+With ``--again``, as the project's own check has it, a few tests that failed are run once more at the end, one after the
+other: a test of real processes may have waited too long for a busy machine. A test that passes then counts as passed,
+and is named.
 """
 
 from __future__ import annotations
@@ -37,6 +41,9 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "rest": ("tests/integration", *FOLDERS, "-m", "slow and not measures"),
     "alone": ("tests/integration", *FOLDERS, "-m", "measures", "-n0"),
 }
+AGAIN: t.Final = "--again"
+# More than this are no accident of a busy machine.
+_MOST_AGAIN = 5
 _OF_SEVERAL: t.Final = ("rest", "alone")
 # Exit statuses of pytest: tests failed; interrupted, for example by a file that cannot be imported; no test found.
 _FAILED, _INTERRUPTED, _NOTHING_COLLECTED = 1, 2, 5
@@ -48,7 +55,8 @@ _GROUP: t.Final = re.compile(r"@[^@\]]*$")
 class Outcome:
     """The results of a tier's tests: how many passed, which failed, and why others were skipped.
 
-    ``fault`` says in words what is wrong with the whole run; it counts as a failure.
+    ``unsteady`` are passed tests that failed at first. ``fault`` says in words what is wrong with the whole
+    run; it counts as a failure.
     """
 
     tier: str
@@ -56,6 +64,7 @@ class Outcome:
     failed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     fault: str | None = None
+    unsteady: tuple[str, ...] = ()
 
     @property
     def failures(self) -> list[str]:
@@ -116,6 +125,7 @@ def closing(outcomes: t.Sequence[Outcome]) -> list[str]:
     failures = [failure for one in outcomes for failure in one.failures]
     lines = ["", "not run on this machine:", *table(reasons)] if reasons else []
     lines += [one.failures[-1] for one in outcomes if one.fault]
+    lines += [f"failed at first, and passed alone: {test}" for one in outcomes for test in one.unsteady]
     lines += [f"first failure: {failures[0]}"] if failures else []
     passed = sum(one.passed for one in outcomes)
     return [*lines, f"{passed} passed, {len(failures)} failed, {len(reasons)} skipped"]
@@ -130,6 +140,24 @@ def run_tier(tier: str, arguments: t.Sequence[str]) -> Outcome:
         more = (NO_TABLE, f"--junit-xml={report}", "--override-ini=junit_family=xunit1")
         status = subprocess.run([pytest, *arguments, *more], cwd=ROOT, check=False).returncode
         return outcome(tier, status, report.read_text(encoding="utf-8") if report.exists() else None)
+
+
+def again(outcomes: t.Sequence[Outcome], run: t.Callable[[str, t.Sequence[str]], Outcome]) -> list[Outcome]:
+    """Return the results after a few failed tests were run once more by ``run``, one after the other."""
+    failed = [test for one in outcomes for test in one.failed]
+    if not 0 < len(failed) <= _MOST_AGAIN:
+        return list(outcomes)
+    second = run("again", [*dict.fromkeys(failed), "-n0"])
+    # A test that is skipped now has not passed.
+    if second.skipped or second.fault:
+        return list(outcomes)
+    return [_after(one, second.failed) for one in outcomes]
+
+
+def _after(one: Outcome, failed: t.Collection[str]) -> Outcome:
+    passed = tuple(test for test in one.failed if test not in failed)
+    left = tuple(test for test in one.failed if test in failed)
+    return dataclasses.replace(one, passed=one.passed + len(passed), failed=left, unsteady=passed)
 
 
 def chosen(arguments: t.Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -148,7 +176,7 @@ def chosen(arguments: t.Sequence[str]) -> dict[str, tuple[str, ...]]:
 def main(arguments: t.Sequence[str]) -> int:
     """Run the tiers, print the closing lines, and return the exit status."""
     try:
-        tiers = chosen(arguments)
+        tiers = chosen([one for one in arguments if one != AGAIN])
     except ValueError as error:
         print(f"tiers.py: {error}", file=sys.stderr)
         return 2
@@ -166,6 +194,8 @@ def main(arguments: t.Sequence[str]) -> int:
             outcomes.append(Outcome(tier, fault="not run, because Ctrl-C was pressed"))
         else:
             outcomes.append(run_tier(tier, of_pytest))
+    if AGAIN in arguments and not interrupted:
+        outcomes = again(outcomes, run_tier)
     print("\n".join(closing(outcomes)), flush=True)
     return int(any(one.failures for one in outcomes))
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from tiers import FOLDERS, TIERS, Outcome, chosen, closing, outcome
+from tiers import AGAIN, FOLDERS, TIERS, Outcome, again, chosen, closing, outcome
 
 TIERS_PY = str(ROOT / "tools/tiers.py")
 NAMED = 'file="tests/unit/test_a.py" classname="tests.unit.test_a" name'
@@ -72,6 +73,33 @@ def test_the_last_lines_count_all_tiers_and_name_the_first_failure() -> None:
     assert last == "9 passed, 4 failed, 2 skipped"
 
 
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (Outcome("again", 1, ("c",)), [Outcome("test", 8, unsteady=("a",)), Outcome("slow", 1, ("c",))]),
+        (Outcome("again", 0, ("a", "c")), [Outcome("test", 7, ("a",)), Outcome("slow", 1, ("c",))]),
+        # What was skipped has not passed.
+        (Outcome("again", 1, (), ("no fio",)), [Outcome("test", 7, ("a",)), Outcome("slow", 1, ("c",))]),
+        (Outcome("again", 2, fault="killed"), [Outcome("test", 7, ("a",)), Outcome("slow", 1, ("c",))]),
+    ],
+)
+def test_a_test_that_passes_alone_counts_as_passed(second: Outcome, expected: list[Outcome]) -> None:
+    asked: list[list[str]] = []
+
+    def run(_tier: str, arguments: Sequence[str]) -> Outcome:
+        asked.append(list(arguments))
+        return second
+
+    assert again([Outcome("test", 7, ("a",)), Outcome("slow", 1, ("c",))], run) == expected
+    assert asked == [["a", "c", "-n0"]]
+
+
+@pytest.mark.parametrize("failed", [(), tuple("abcdef")])
+def test_none_and_many_failures_are_not_run_again(failed: tuple[str, ...]) -> None:
+    before = [Outcome("test", 7, failed)]
+    assert again(before, lambda *_: pytest.fail("was run again")) == before
+
+
 def test_of_the_rest_each_failure_names_its_own_tier() -> None:
     tests = ("tests/integration/slurm/test_a.py::b", "tests/integration/test_c.py::d", "tests/unit/test_e.py::f")
     tiers = [line.partition(":")[0] for line in Outcome("rest", failed=tests, fault="pytest ended with 3").failures]
@@ -102,11 +130,11 @@ def test_a_tier_that_is_not_known_is_named(arguments: list[str], named: str) -> 
         chosen(arguments)
 
 
-def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+def ran(*arguments: str, options: str = "") -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(
         [sys.executable, TIERS_PY, *arguments],
-        env={**kept, "PYTHONPATH": str(ROOT / "tests")},
+        env={**kept, "PYTHONPATH": str(ROOT / "tests"), "PYTEST_ADDOPTS": options},
         cwd="/",
         capture_output=True,
         text=True,
@@ -142,6 +170,30 @@ def test_real_runs_end_with_one_table_and_one_count(tmp_path: Path) -> None:
     assert last == "2 passed, 2 failed, 2 skipped"
 
 
+UNSTEADY = """
+import pathlib
+
+def test_unsteady():
+    mark = pathlib.Path(__file__).with_suffix(".ran")
+    ran = mark.exists()
+    mark.touch()
+    assert ran
+"""
+
+
+def test_a_test_that_fails_only_at_first_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "test_some.py"
+    file.write_text(UNSTEADY)
+    # The second run gets these as well.
+    options = f"-p not_run -p no:cacheprovider --rootdir={ROOT}"
+    done = ran("one", AGAIN, "--", str(file), options=options)
+    *_, named, last = done.stdout.splitlines()
+    assert (done.returncode, last) == (0, "1 passed, 0 failed, 0 skipped"), done.stdout
+    assert "test_some.py" in named
+    (tmp_path / "test_some.ran").unlink()
+    assert ran("one", "--", str(file), options=options).returncode == 1
+
+
 def test_a_pytest_that_collects_nothing_fails(tmp_path: Path) -> None:
     done = ran("none", "--", str(tmp_path), "-p", "not_run", "-p", "no:cacheprovider")
     assert done.returncode == 1
@@ -167,7 +219,7 @@ def test_make_and_both_checks_run_every_tier() -> None:
     makefile, check = (ROOT / "Makefile").read_text(), (ROOT / ".ci/run").read_text()
     for tier in ("test", "all", "cluster", "slurm"):
         assert f"\n\t@$(TIERS) {tier}" in makefile
-    assert set(check.splitlines()[-1].partition("tiers.py ")[2].split()) == {"test", "rest", "alone"}
+    assert set(check.splitlines()[-1].partition("tiers.py ")[2].split()) == {AGAIN, "test", "rest", "alone"}
     workflow = (ROOT / ".github/workflows/ci.yml").read_text()
     jobs = yaml.safe_load(workflow)["jobs"]
     assert jobs["tests"]["strategy"]["matrix"]["tier"] == ["test", "slow"]
