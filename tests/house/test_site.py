@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "collections")]
 
 import build_site
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import HELP
 
 PAGE = ROOT / "docs/getting_started.md"
 
@@ -28,6 +30,11 @@ def test_links_to_pages_stay_on_the_site_and_all_others_lead_to_the_repository()
 def test_a_link_that_leads_to_nothing_is_named():
     with pytest.raises(ValueError, match=r"docs/getting_started.md has broken links: gone.md, ../gone"):
         build_site.site_text("[a](gone.md) [b](../gone) [c](architecture.md)", PAGE)
+
+
+def test_the_help_that_terminals_and_reports_link_to_is_a_page():
+    assert HELP.startswith(f"{build_site.REPOSITORY}/docs/")
+    assert HELP.rpartition("/")[2] in build_site.pages()
 
 
 def test_every_page_is_in_the_index(tmp_path):

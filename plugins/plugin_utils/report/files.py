@@ -18,6 +18,8 @@ HISTORY, TELEMETRY = "history.json", "telemetry.csv"
 INDEX, NODES_PAGE = "index.html", "nodes.html"
 # The folder of all isolations there, and in it the folder of their measurements.
 ISOLATIONS, PROBES = "isolation", "history"
+# The page for everybody whose run did not pass.
+HELP = "https://github.com/trainops/cluster/blob/main/docs/howto_failed_run.md"
 _FORMULA = re.compile(r"[=@]|[+-](?![\d.]+$)")
 
 

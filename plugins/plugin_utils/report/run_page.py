@@ -24,6 +24,7 @@ from .failures import (
     reasons_of,
     remedy_of_all,
 )
+from .files import HELP
 from .headline import fleet, headline, headline_of, open_reasons, steps_told
 from .history import charts_of
 from .leads import leads_of, notes_of, survived_faults, unusual_lines
@@ -119,6 +120,7 @@ def render(
         echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
         began=began,
         remedy=remedy_of_all(summary),
+        help=HELP if summary["verdict"] != "PASS" else "",
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)) if began else [],
         ledger_whole=whole_in_words(summary["ledger"]),
         thresholds=thresholds,

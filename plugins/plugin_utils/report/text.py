@@ -16,7 +16,7 @@ from ..run.blame import nobody_is_blamed
 from ..run.sweep import summary_of
 from .essence import essence
 from .failures import causes_of_no_start, echoes_of, messages_of, never_began, others_in_words, remedy_of_all
-from .files import HISTORY, PAGE, SUMMARY
+from .files import HELP, HISTORY, PAGE, SUMMARY
 from .headline import fleet, headline, headline_of, numbers, open_reasons, telling_failure
 from .leads import leads_of, notes_of, survived_faults, unusual_lines
 from .node_rows import ledger_lines, whole_in_words
@@ -39,8 +39,8 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
     """Return the verdict of a report, given by its page, most important lines first.
 
     The first line has the verdict, and the cause or the achievement. Then come a failure and its remedy, a proven
-    regression or slow nodes, the reasons, the numbers, the evidence in a line, and last the page. ``verbose`` adds the
-    reasons of a PASS, the evidence by row, and all last lines of the logs.
+    regression or slow nodes, the reasons, the numbers, the evidence in a line, help unless the run passed, and last the
+    page. ``verbose`` adds the reasons of a PASS, the evidence by row, and all last lines of the logs.
     """
     folder = Path(page).parent
     summary: Summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
@@ -59,6 +59,8 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
         lines += map(Line, _more(summary))
     elif summary["ledger"] and not never_began(summary):
         lines.append(Line(f"  {whole_in_words(summary['ledger'])}."))
+    if summary["verdict"] != "PASS":
+        lines.append(Line(f"Help: {HELP}"))
     return [*lines, Line(f"Report: {page}")]
 
 

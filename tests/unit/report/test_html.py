@@ -15,6 +15,7 @@ import pytest
 from browser import Browser, Chromium
 from judged_runs import FAILURE
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import HELP
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.run_page import (
     SYMBOLS,
     Links,
@@ -104,6 +105,12 @@ def test_the_verdict_stands_in_front_with_what_the_run_came_to(summary: Run, pla
     assert after.index("run-7") < after.index("Thresholds")
     assert "2 nodes" in after[:300]
     assert "5 min 41 s · 2026-07-11 09:12:03 UTC" in after
+
+
+@pytest.mark.parametrize("verdict", sorted(SYMBOLS))
+def test_the_page_of_a_run_that_did_not_pass_links_to_help(summary: Run, plan: Run, verdict: str) -> None:
+    summary |= {"verdict": verdict, "reasons": [{"code": "pauses", "message": "It paused.", "verdict": verdict}]}
+    assert (HELP in Page(render(summary, plan, NO_STEPS)).references) == (verdict != "PASS")
 
 
 def test_the_page_of_a_run_that_never_began_has_its_cause_and_nothing_that_follows_from_it(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from judged_runs import FAILURE
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import HELP
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import decisive_lines, verdict_lines
 
 Run = dict[str, t.Any]
@@ -38,6 +39,14 @@ def test_a_good_run_is_told_in_a_few_lines_the_first_of_which_has_verdict_and_sp
 def test_what_a_pass_rests_on_is_told_to_who_asks(told: t.Any) -> None:
     assert "The step time is met." not in " ".join(told())
     assert "The step time is met." in " ".join(told(verbose=True))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "helped"), [("PASS", False), ("FAIL", True), ("INCONCLUSIVE", True), ("ERROR", True)]
+)
+def test_a_run_that_did_not_pass_leads_to_the_page_of_help(told: t.Any, verdict: str, helped: bool) -> None:
+    *_, before, _report = told(verdict=verdict, reasons=[{"code": "pauses", "message": "It paused."}])
+    assert (HELP in before) == helped
 
 
 def test_a_failure_is_told_once_with_three_lines_and_what_to_do(told: t.Any) -> None:
