@@ -21,7 +21,19 @@ from docs._probes import with_probes
 from docs._surveys import surveys
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.schema import schema, schema_names
-from docs import _bridge, _checks, _machine_facts, _maxtext, _megatron, _metrics, _nxdt, _options, _primus, _torchtitan
+from docs import (
+    _bridge,
+    _checks,
+    _machine_facts,
+    _maxtext,
+    _megatron,
+    _metrics,
+    _nxdt,
+    _options,
+    _primus,
+    _torchtitan,
+    _what_ran,
+)
 
 PAGES = {
     "megatron_config": _megatron,
@@ -34,6 +46,7 @@ PAGES = {
     "checks": _checks,
     "metrics": _metrics,
     "machine_facts": _machine_facts,
+    "what_ran": _what_ran,
 }
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("docs")),
@@ -50,7 +63,8 @@ def documents() -> dict[Path, str]:
         for name, module in PAGES.items()
     }
     schemas = {ROOT / f"docs/schemas/{name}.schema.json": as_json(schema(name)) + "\n" for name in schema_names()}
-    return pages | schemas | _option_files()
+    readme = ROOT / "README.md"
+    return pages | schemas | _option_files() | {readme: _what_ran.with_table(readme.read_text("utf-8"))}
 
 
 def _option_files() -> dict[Path, str]:

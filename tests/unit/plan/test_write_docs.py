@@ -32,6 +32,7 @@ def copy(tmp_path: Path) -> Path:
     root = tmp_path / "clone"
     for folder in ("tools", "roles", "plugins/modules"):
         shutil.copytree(ROOT / folder, root / folder)
+    shutil.copy(ROOT / "README.md", root)
     (root / "collections").symlink_to(ROOT / "collections")
     return root
 
