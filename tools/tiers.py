@@ -5,7 +5,7 @@
 Arguments are names of tiers. Arguments after ``--`` replace a tier's own arguments of pytest, and its name may then be
 any. The exit status is 0 only if every tier ran tests and none of them failed.
 
-With ``--again``, as the project's own check has it, a few tests that failed are run once more at the end, one after the
+With ``--again`` (the project's own check sets it) a few tests that failed are run once more at the end, one after the
 other: a test of real processes may have waited too long for a busy machine. A test that passes then counts as passed,
 and is named.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was really run, on which hardware and how far: a table for a page and for the README."""
+"""The table of real runs of each trainer, for a page and for the README."""
 
 from __future__ import annotations
 
