@@ -30,6 +30,7 @@ from ..plugin_utils.controller_action import (
 )
 
 with needed_packages(__name__):
+    from ..module_utils.node.accelerators import required_gpu
     from ..module_utils.node.contracts import PhaseNeeds
     from ..module_utils.node.phase import NodeError
     from ..plugin_utils.asked_nodes import AskedNodes
@@ -184,6 +185,7 @@ class ActionModule(ControllerAction):
                 "given_secrets": self._given_secrets(name),
                 "files": node["files"] | trainer,
                 "keep": self._plan.get("keep"),
+                "gpu": required_gpu(self._plan),
             }
             for name, node in self._nodes.items()
         }

@@ -62,6 +62,11 @@ options:
       skipped steps do not count. In single-node mode only that node is no longer followed.
     type: bool
     default: false
+  require_gpu:
+    description: Refuse a node that certainly has no accelerator, or another GPU model than
+      the plan is for, before it trains. false trains on it anyway.
+    type: bool
+    default: true
   keep_runs:
     description: How many of the latest ended runs keep their folders on a node; 0 keeps all.
       Staging a run removes the same user's older folders with everything the trainer wrote

@@ -166,6 +166,8 @@ class OptionalPlan(t.TypedDict, total=False):
     retry: Retry
     abort_on_nan: bool
     keep: KeptRuns
+    # False if a node may lack the plan's accelerator.
+    require_gpu: bool
     logs: LogsFound
     not_known: list[Lack]
 

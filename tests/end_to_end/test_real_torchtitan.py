@@ -58,6 +58,7 @@ def test_two_nodes_train_together_to_a_last_step_without_a_line(bench, steps):
     config.write_text(CONFIG.format(folder=bench.folder, steps=steps, nodes=bench.nodes, trainer=TRAINER))
     variables = {
         "training_torchtitan_python": PYTHON,
+        "training_gpu": "cpu",
         "training_gpus_per_node": 1,
         "training_master_port": free_port(),
     }

@@ -85,6 +85,7 @@ def play(bench: Bench):
             "training_megatron_bridge_root": str(bench.folder / "bridge"),
             "training_master_port": free_port(),
             "training_gpus_per_node": 8,
+            "training_require_gpu": False,
             "training_hf_token_file": str(token),
         }
         hosts = bench.inventory(node0={}, node1=node1 or {})

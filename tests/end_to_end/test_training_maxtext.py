@@ -69,6 +69,7 @@ def play(bench: Bench):
             "training_maxtext_entry_point": "train.py",
             "training_maxtext_python": sys.executable,
             "training_gpus_per_node": 8,
+            "training_require_gpu": False,
             "training_master_port": free_port(),
         }
         inventory = bench.inventory(node0={}, node1=node1 or {})

@@ -58,7 +58,7 @@ def play(bench: Bench):
             text = text.replace(old, new)
         config = bench.folder / "nxdt.yaml"
         config.write_text(f"{text}  container_config: {{env_dict: {{STEPS: '{steps}'}}}}\n")
-        own = {"training_nxdt_root": str(checkout), "training_master_port": free_port()}
+        own = {"training_nxdt_root": str(checkout), "training_master_port": free_port(), "training_require_gpu": False}
         hosts = bench.inventory(node0={}, node1=node1 or {})
         return bench.play("nxdt_multinode.yml", hosts, config, **(own | variables))
 

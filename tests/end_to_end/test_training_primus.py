@@ -119,6 +119,7 @@ def play(bench: Bench):
             "training_primus_root": str(primus_in(bench.folder)),
             "training_master_port": free_port(),
             "training_gpus_per_node": 8,
+            "training_require_gpu": False,
             "training_hf_token_file": str(token),
         }
         hosts = bench.inventory(node0={}, node1=node1 or {})

@@ -151,6 +151,7 @@ class PhaseNeeds(t.TypedDict, total=False):
     check_mode: bool
     environment: dict[str, str]
     keep: KeptRuns | None
+    gpu: str | None
     files: dict[str, str]
     given_secrets: dict[str, str]
     secrets: dict[str, str]

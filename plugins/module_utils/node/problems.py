@@ -41,6 +41,10 @@ SENTENCES = {
     "other_state": "{path} is not the state of run {run_id} on {node}",
     "not_ended": "run {run_id} may not have ended here: {left}",
     "tests_over": "the node is no longer held for tests",
+    # Accelerators.
+    "no_gpu": "the plan trains on {wanted}, but neither the PCI bus nor /dev shows an accelerator here; {option}=false "
+    "trains on the node anyway",
+    "other_gpu": "the plan is for {wanted}, but the node has {found}; {option}=false trains on it anyway",
     # Ports, interfaces, disks and paths.
     "port_taken": "rendezvous port {port} is not free here ({why})",
     "interface_unknown": "no interface can be found for {variables}: {why}",

@@ -34,6 +34,7 @@ import sys
 import time
 import typing as t
 
+from ..node.accelerators import required_gpu
 from ..node.agent import answer_to
 from ..node.files import write_text
 from ..node.identity import identity_of
@@ -57,6 +58,7 @@ _WORD_SECONDS, _WORD_PAUSE_SECONDS = 600.0, 1.0
 # The part of a plan that `request_of` and the phases read.
 _OF_ALL = (
     *("run_id", "framework", "log_grammar", "container_engine", "mode", "keep"),
+    *("gpu", "rehearsal", "require_gpu"),
     *("tokens_per_step_per_gpu", "tokens_per_sequence_per_gpu"),
 )
 
@@ -216,6 +218,7 @@ class Task:
             given_secrets=given["given_secrets"],
             files=dict(self.node["files"], **self.job["files"]),
             keep=self.plan.get("keep"),
+            gpu=required_gpu(self.plan),
         )
         return int(answer["failed"])
 

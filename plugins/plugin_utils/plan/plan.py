@@ -51,13 +51,13 @@ def make_plan(
     ``thresholds`` is the file given in the option training_thresholds.
 
     The plan has ``schema_version``, ``framework``, ``mode``, ``model``, ``gpu``, ``run_id``, ``config_file``,
-    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``, ``keep`` and
-    ``checkpoints`` (the folder from which the same command goes on), where there are any, ``parameters``,
-    ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens), ``workload`` (see
-    `job/workload`), ``gke`` (on GKE: see `job/job`), ``expected``, ``target_loss`` (where there is one to reach),
-    ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. ``chosen`` has the format, the trainer and the
-    grammar of the log, each with the reason. ``log_grammar`` is set only if the grammar is not the framework's own, as
-    in a rehearsal. The plan never contains a secret.
+    ``container_engine``, ``rehearsal``, ``record_only``, ``overrides``, ``max_skipped``, ``abort_on_nan``,
+    ``require_gpu``, ``keep`` and ``checkpoints`` (the folder from which the same command goes on), where there are any,
+    ``parameters``, ``first_step``, ``tokens_per_step_per_gpu`` and ``tokens_per_sequence_per_gpu`` (tokens),
+    ``workload`` (see `job/workload`), ``gke`` (on GKE: see `job/job`), ``expected``, ``target_loss`` (where there is
+    one to reach), ``faults``, ``warnings``, ``notes`` (sentences) and ``nodes``. ``chosen`` has the format, the trainer
+    and the grammar of the log, each with the reason. ``log_grammar`` is set only if the grammar is not the framework's
+    own, as in a rehearsal. The plan never contains a secret.
     """
     findings = Findings()
     settings = typed_options(options, findings)
@@ -280,6 +280,8 @@ def _assembled(
         optional["on_interrupt"] = "stop"
     if settings.training_abort_on_nan:
         optional["abort_on_nan"] = True
+    if not settings.training_require_gpu:
+        optional["require_gpu"] = False
     if settings.training_keep_runs:
         optional["keep"] = {"keep_runs": settings.training_keep_runs, "keep_days": settings.training_keep_days}
     if settings.training_max_skipped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.node.accelerators import OPTION, is_other_model, trains_on_cpus
 from .cells import Cell, green, grey, not_known, red
 from .facts import Gpus
 from .look import Look
@@ -14,7 +15,7 @@ _MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
 
 def check_gpus(look: Look) -> Cell:
     """As many GPUs as the plan uses, of the model that it is for."""
-    if look.plan["gpu"] == "cpu":
+    if trains_on_cpus(look.plan):
         return grey("gpus_not_used", "" if look.has_config else "inventory")
     device = look.plan["parameters"].get("device", "GPU")
     if device != "GPU":
@@ -22,6 +23,8 @@ def check_gpus(look: Look) -> Cell:
     gpus = look.facts["gpus"]
     if gpus is None:
         return not_known(look.facts["problems"].get("gpus"))
+    if not look.plan.get("require_gpu", True):
+        return grey("gpus_not_required", gpus=models_of(gpus), option=OPTION)
     wanted = look.plan["parameters"].get("gpus_per_node")
     return _check_gpus_of_machine(gpus) if wanted is None else _check_wanted_gpus(look, gpus, wanted)
 
@@ -34,9 +37,8 @@ def _check_wanted_gpus(look: Look, gpus: Gpus, wanted: int) -> Cell:
         if gpus["on_bus"]:
             return _missing(gpus, f"{by}_on_bus", on_bus=gpus["on_bus"], **values)
         return _missing(gpus, by, **values)
-    model = look.plan["gpu"].casefold().removesuffix("x")
-    strangers = sorted(name for name in names if model not in name.casefold())
-    if strangers and gpus["vendor"] in _MODULES:
+    strangers = sorted(name for name in names if is_other_model(look.plan["gpu"], name))
+    if strangers:
         return red("other_gpu", by, gpus=models_of(gpus), wanted=look.plan["gpu"], other=strangers[0])
     return green("gpus", gpus=models_of(gpus))
 

@@ -108,6 +108,7 @@ _PROCESSORS = {
         "": CellForm("the plan trains on CPUs"),
         "inventory": CellForm("the inventory has CPUs (training_gpu)"),
     },
+    "gpus_not_required": {"": CellForm("{gpus:gpus}; not compared with the plan ({option}=false)")},
     "device_not_supported": {"": CellForm("the inspection does not support {device}s")},
     "no_gpu": {"": CellForm("{gpus:gpus}")},
     "gpus": {"": CellForm("{gpus:gpus}")},

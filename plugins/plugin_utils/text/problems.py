@@ -90,6 +90,8 @@ _PUT = "Put it there, mount it into the container, or correct its path in the co
 _HELD = "Wait for that run to end, or stop it with the command above and the inventory of its nodes."
 # Most sentences already say what to do; these need another one.
 _REMEDIES = {
+    "no_gpu": "Leave the node out (training_exclude), or set {option}=false if its accelerator is not on the PCI bus.",
+    "other_gpu": "Choose the config's branch for this GPU (training_gpu), or leave the node out (training_exclude).",
     "port_taken": "Find the process that uses it on the node (ss -ltnp 'sport = :{port}') and end it, or set "
     "training_master_port to another port.",
     "held": _HELD,

@@ -52,15 +52,6 @@ def judge_end(seen: Seen, reasons: Reasons) -> None:
         reasons.argue(INCONCLUSIVE, "no_end_seen", node, line=line)
 
 
-def trains_on_cpus(plan: Plan) -> bool:
-    """Return whether a training was planned for CPUs: a rehearsal, or a config whose accelerator is ``cpu``.
-
-    Such a run tests the launch, not the model, and does not use NCCL, although the plan sets its variables. Any other
-    training needs accelerators: their absence is no excuse.
-    """
-    return bool(plan.get("rehearsal")) or (plan["gpu"] or "").casefold() == "cpu"
-
-
 # By the state of a node: the verdict that it argues for (None: the verdict of its failure), and its code.
 _ENDS: dict[str, tuple[Verdict | None, str]] = {
     "not_started": (ERROR, "node_not_started"),

@@ -10,10 +10,10 @@ from statistics import median
 
 from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
+from ...module_utils.node.accelerators import trains_on_cpus
 from ..contracts import Plan, Status, Workload
 from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
 from ..plan.job.workload import least_bytes_sent
-from .evidence import trains_on_cpus
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 

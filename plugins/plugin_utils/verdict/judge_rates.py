@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...module_utils.node.accelerators import trains_on_cpus
 from ..contracts import Plan, Trainer, Workload
 from ..text.numbers import billions, number
-from .evidence import trains_on_cpus
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import ALL_METRICS
+from ...module_utils.node.accelerators import trains_on_cpus
 from ..contracts import NodeSummary, Plan, Status, Summary
 from ..run.retry import beginning_of
 from .evidence import (
@@ -24,7 +25,6 @@ from .evidence import (
     judge_nodes,
     judge_outages,
     note_taken_up,
-    trains_on_cpus,
 )
 from .failures_in_logs import (
     failure_in_logs,

@@ -18,6 +18,7 @@ from real_training import iteration, processes_with, wait_until
 from ansible_collections.trainops.cluster.plugins.module_utils.logs import parts
 from ansible_collections.trainops.cluster.plugins.module_utils.node import processes
 from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import answer_to
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import has_no_accelerator
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phases import follow, stage
 
@@ -65,6 +66,27 @@ def test_stage_tells_all_that_is_missing_at_once(training):
     assert "the folder /nowhere/Megatron-LM does not exist" in str(refused.value)
     assert f"rendezvous port {run.node['master_port']} is not free here" in str(refused.value)
     assert not Path(run.node["run_folder"]).exists()
+
+
+def without_accelerator() -> None:
+    """Skip the test on a machine that may have an accelerator."""
+    if not has_no_accelerator("/"):
+        pytest.skip("this machine may have an accelerator")
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_stage_refuses_a_machine_without_the_accelerator_of_the_plan(training, check_mode):
+    without_accelerator()
+    run = training()
+    run.in_workspace("train.sh").unlink()
+    with pytest.raises(NodeError) as refused:
+        run.stage(gpu="mi300x", check_mode=check_mode)
+    assert [one["code"] for one in refused.value.problems] == ["no_gpu", "script_missing"]
+    assert not Path(run.node["run_folder"]).exists()
+
+
+def test_stage_takes_a_machine_without_accelerators_that_the_plan_does_not_require(training):
+    assert training().stage(gpu=None)["status"] == "staged"
 
 
 def test_stage_tells_a_training_script_that_is_missing(training):

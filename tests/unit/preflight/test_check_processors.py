@@ -35,6 +35,25 @@ def test_another_gpu_than_the_config_is_for(bench) -> None:
     assert nodes.cell("gpus", 2)["values"]["other"] == "AMD Instinct MI325X"
 
 
+def test_a_model_that_the_name_does_not_tell_is_no_stranger(bench) -> None:
+    nodes = bench()
+    for device in nodes[2]["gpus"]["devices"]:
+        device["name"] = "AMD Radeon Graphics"
+    assert nodes.code("gpus", 2) == ("green", "gpus", "")
+
+
+@pytest.mark.parametrize(
+    ("of_plan", "code"), [({"require_gpu": False}, "gpus_not_required"), ({"rehearsal": True}, "gpus_not_used")]
+)
+def test_a_plan_that_does_not_require_its_gpu(bench, of_plan, code: str) -> None:
+    nodes = bench()
+    nodes.plan.update(of_plan)
+    nodes[1]["gpus"]["devices"] = []
+    for device in nodes[2]["gpus"]["devices"]:
+        device["name"] = "AMD Instinct MI325X"
+    assert [nodes.code("gpus", number)[:2] for number in (1, 2)] == [("grey", code), ("grey", code)]
+
+
 def test_a_gpu_without_a_name_is_no_stranger(bench) -> None:
     nodes = bench()
     for device in nodes[1]["gpus"]["devices"]:

@@ -28,6 +28,18 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         {"run_id": "run-7"},
         "no training of run run-7 was started here, so there is none to follow or to judge",
     ),
+    (
+        "no_gpu",
+        {"wanted": "mi300x", "option": "training_require_gpu"},
+        "the plan trains on mi300x, but neither the PCI bus nor /dev shows an accelerator here; "
+        "training_require_gpu=false trains on the node anyway",
+    ),
+    (
+        "other_gpu",
+        {"wanted": "mi300x", "found": ["NVIDIA H100 80GB HBM3"], "option": "training_require_gpu"},
+        "the plan is for mi300x, but the node has NVIDIA H100 80GB HBM3; training_require_gpu=false trains on it "
+        "anyway",
+    ),
     ("not_staged", {"run_id": "run-7"}, "run run-7 is not staged here and cannot be started"),
     ("held", {"holder": "a b", "quoted": "'a b'"}, f"the node is held by run a b; {STOP}"),
     ("held_by_same_name", {"holder": "a b", "quoted": "'a b'"}, f"the node is held by another run a b; {STOP}"),

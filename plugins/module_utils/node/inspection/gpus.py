@@ -102,6 +102,14 @@ _PCI_VENDORS = {"0x1002": "amd", "0x10de": "nvidia"}
 _PCI_CLASSES = ("0x0302", "0x0380", "0x1200")
 
 
+# Further makers of accelerators: Google, Amazon, Habana.
+_ACCELERATOR_VENDORS = (*_PCI_VENDORS, _GOOGLE, "0x1d0f", "0x1da3")
+# PCI classes of storage, networks, sound, bridges and USB, which these makers have as well.
+_OTHER_CLASSES = ("0x01", "0x02", "0x04", "0x06", "0x0c")
+_ANY_ACCELERATOR = "0x12"
+_DEVICE_FILES = ("accel", "dxg", "hl", "kfd", "neuron", "nvidia")
+
+
 def gpu_facts(root: str) -> dict[str, t.Any]:
     """Return the accelerators of the first vendor that has any: ``vendor``, ``devices``, ``driver``, ``processes``.
 
@@ -129,6 +137,21 @@ def first_vendor(root: str) -> tuple[str | None, list[dict[str, t.Any]], dict[st
         if devices:
             return name, devices, {"name": vendor.module, "version": line(root, f"/sys/module/{vendor.module}/version")}
     return None, [], {"name": None, "version": None}
+
+
+def has_no_accelerator(root: str) -> bool:
+    """Return whether a machine certainly has no accelerator: neither its whole PCI bus nor /dev shows one."""
+    addresses, files = names(root, _PCI), [*names(root, "/dev"), *names(root, "/dev/vfio")]
+    kinds = [(line(root, f"{_PCI}/{address}/vendor"), line(root, f"{_PCI}/{address}/class")) for address in addresses]
+    if not kinds or not files or any(name.startswith(_DEVICE_FILES) or name.isdigit() for name in files):
+        return False
+    return not any(
+        vendor is None
+        or kind is None
+        or kind.startswith(_ANY_ACCELERATOR)
+        or (vendor in _ACCELERATOR_VENDORS and not kind.startswith(_OTHER_CLASSES))
+        for vendor, kind in kinds
+    )
 
 
 def with_tool(facts: dict[str, t.Any], by_tool: dict[str, t.Any] | ToolError) -> dict[str, t.Any]:

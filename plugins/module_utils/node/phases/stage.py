@@ -7,6 +7,7 @@ import contextlib
 import os
 import typing as t
 
+from ..accelerators import accelerator_problems
 from ..claim import held_by_others, machine_locked, take
 from ..dataset import dataset_function
 from ..engines import Engine, engine_of
@@ -33,7 +34,8 @@ def stage(request: Request) -> Answer:
 
     A run that is here already, running or ended, is left as it is, and the answer has its ``nonce``; `NodeHeldError` if
     it is another run of this name. A request that adopts a run stages nothing. ``keep`` says which earlier runs stay
-    (`old_runs`); ``removed`` in the answer lists the others.
+    (`old_runs`); ``removed`` in the answer lists the others. ``gpu`` is the accelerator that the node must have:
+    empty for any, None if it needs none.
     """
     run_id = request["run_id"]
     engine = engine_of(request["container_engine"])
@@ -50,7 +52,7 @@ def stage(request: Request) -> Answer:
             raise NodeError(problems=[problem("not_started_here", run_id=run_id)])
         node = with_interfaces(request["node"])
         held = held_by_others(engine, run_id, nonce)
-        problems = [*engine.problems(node), *_port_problems(node)]
+        problems = [*accelerator_problems(request.get("gpu")), *engine.problems(node), *_port_problems(node)]
         if held:
             # Other problems may come from that run, such as a port in use.
             raise NodeHeldError(held.by, held.running, [*problems, *held.problems])

@@ -184,6 +184,11 @@ class RunOptions(ConfigOptions):
         "In single-node mode only that node is no longer followed.",
         default=False,
     )
+    training_require_gpu: Flag = key(
+        "Refuse a node that certainly has no accelerator, or another GPU model than the plan is for, before it trains. "
+        "false trains on it anyway.",
+        default=True,
+    )
     training_keep_runs: NaturalInteger = key(
         "How many of the latest ended runs keep their folders on a node; 0 keeps all. Staging a run removes the "
         "same user's older folders with everything the trainer wrote there, such as checkpoints. The controller "
