@@ -39,7 +39,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.asking import refusing
     from ..plugin_utils.run.blame import blame_of_errors
     from ..plugin_utils.run.board import Board
-    from ..plugin_utils.run.follow import Patience, interval_for
+    from ..plugin_utils.run.follow import SILENT_SECONDS, Patience, interval_for
     from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.phases import Outcome, Phases
     from ..plugin_utils.run.progress import ProgressReader
@@ -127,6 +127,7 @@ class ActionModule(ControllerAction):
     def _with_slurm(self, phase: str, arguments: dict[str, t.Any]) -> Outcome:
         """Run a phase through the run's job; submit the job first if there is none yet."""
         # Most runs have no job.
+        from ..plugin_utils.slurm import journal
         from ..plugin_utils.slurm.phases import JobPhases
 
         job = JobPhases(self._board, show)
@@ -137,7 +138,7 @@ class ActionModule(ControllerAction):
         self._nodes = {node["node"]: node for node in self._plan["nodes"]}
         if self._task.check_mode:
             return Outcome(changed=not job.is_submitted)
-        outcome = self._do(phase, arguments, job.asks(phase))
+        outcome = self._do(phase, arguments, job.asks(phase), silent=journal.SILENT_SECONDS)
         if phase == "finish":
             outcome.warnings += job.note_end(self._nodes)
         return outcome
@@ -148,6 +149,7 @@ class ActionModule(ControllerAction):
         arguments: dict[str, t.Any],
         asks: dict[str, t.Any],
         late: t.Callable[[], Mapping[str, NodeError]] = dict,
+        silent: float = SILENT_SECONDS,
     ) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], late)
         if phase == "stage":
@@ -158,6 +160,7 @@ class ActionModule(ControllerAction):
                 interval=interval_for(len(self._nodes)),
                 lost=arguments["lost_timeout"],
                 stall=arguments["stall_timeout"],
+                silent=silent,
             )
             with self._shown():
                 return phases.train(patience, arguments["grace_seconds"])

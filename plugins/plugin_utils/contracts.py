@@ -318,12 +318,14 @@ class Following(t.TypedDict):
     """How the controller followed a node.
 
     A run is ``interrupted`` if another command stopped it, ``taken_up`` if an earlier one started it, and ``finished``
-    once its log is here and nothing is left to ask. ``program`` is the SHA-256 of the program that the node keeps.
+    once its log is here and nothing is left to ask. ``silent_since`` is when a node was heard last (seconds since the
+    epoch) that does not answer now, else None. ``program`` is the SHA-256 of the program that the node keeps.
     """
 
     interrupted: bool
     taken_up: bool
     finished: bool
+    silent_since: float | None
     outages: list[Outage]
     program: str | None
 

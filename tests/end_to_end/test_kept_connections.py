@@ -322,6 +322,24 @@ def test_a_node_that_is_lost_while_it_is_asked_is_unreachable(ssh):
         connection.exec_command("sleep 60", in_data=b"given")
 
 
+@pytest.mark.slow
+def test_a_node_that_is_cut_off_is_noticed_by_the_connection(ssh):
+    connection = ssh.connection()
+    # The shell is a child of the server's process for this connection, which stops soon after the first command.
+    stops = "(sleep 1; kill -STOP $PPID) >/dev/null 2>&1 &"
+    assert connection.exec_command(f"cat; {stops}", in_data=b"given")[1] == b"given"
+    with pytest.raises(AnsibleConnectionFailure):
+        connection.exec_command("sleep 3; cat", in_data=b"given")
+
+
+def test_an_interval_of_the_user_s_own_comes_first(ssh):
+    ssh.connection("-o ServerAliveInterval=7").exec_command("cat", in_data=b"given")
+    line = ssh.log.read_text().splitlines()[-1]
+    intervals = [word for word in line.split() if word.startswith("ServerAliveInterval=")]
+    assert intervals == ["ServerAliveInterval=7", "ServerAliveInterval=5"]
+    assert ssh.connection("-o ServerAliveInterval=7").exec_command("cat", in_data=b"given")[1] == b"given"
+
+
 def wait_until(holds: t.Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not holds():

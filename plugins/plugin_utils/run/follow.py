@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import typing as t
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from ...module_utils.logs.grammar import began_anew
 from ...module_utils.logs.rows import rows_of
-from ...module_utils.logs.signature import Failure
+from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import PhaseNeeds
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.problems import Problem, problem
@@ -19,7 +20,7 @@ from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Outage, Plan, Status
 from .answers import END, SEEN, BadAnswerError, Cursor, Followed
 from .news import News
-from .node_errors import NodeEndedError, NodeLostError, Said, said_by, said_of
+from .node_errors import NodeEndedError, NodeLostError, Said, lost, said_by, said_of
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -31,6 +32,8 @@ if t.TYPE_CHECKING:
 _RETRY_SECONDS = 1.0
 # Soon after the start there is news, if only that it was started.
 _FIRST_WAIT_SECONDS = 2.0
+# A restarted sshd answers again within this time.
+SILENT_SECONDS = 8.0
 # How long a node may take for its last answer after a peer has failed.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
@@ -52,12 +55,13 @@ class Patience:
 
     A multi-node run hangs when no node's log grows: a trainer may print the steps on one rank only, and the logs of the
     other nodes are silent. Once steps are known, their pace sets the limit (`silence.StepPace`). ``interval`` is how
-    long a healthy node may wait before it answers.
+    long a healthy node may wait before it answers; it counts as ``silent`` if its answer is so much later.
     """
 
     interval: float
     lost: float
     stall: float
+    silent: float = SILENT_SECONDS
 
 
 def interval_for(node_count: int) -> float:
@@ -79,6 +83,10 @@ class Follower:
     too, after one more answer: this node waits for a peer that will not come back. If the run hangs, that answer shows
     what each rank is doing. A stop requested on the board ends it as well. Times on the board are seconds since the
     epoch by the controller's clock.
+
+    A silent node is said to be so early, and given up late: a restarted sshd or a switch of the management network
+    stops no training. It is given up after ``patience.lost``, or once a peer proves that it is gone: a peer that fails,
+    or whose log says that it lost another process.
     """
 
     def __init__(
@@ -97,10 +105,15 @@ class Follower:
         self._pace = StepPace()
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
-        self._was_running = self._silent = self._is_started = False
+        self._was_running = self._is_started = False
         self._began = self._heard = self._asked_at = time.monotonic()
         self._ran_at = -math.inf
         self._sampled = self._peer_failed_at = -math.inf
+        # The rest is shared with the thread that looks at silent nodes.
+        self._lock = threading.Lock()
+        self._waits, self._looks = _FIRST_WAIT_SECONDS, 0
+        self._is_silent = self._is_over = False
+        self._error: NodeError | None = None
 
     def follow(self) -> Status:
         """Start the training if it is not, and return the last status of the node."""
@@ -113,12 +126,16 @@ class Follower:
                     self._news.note(failed=True)
                     self._board.update(self._node, unfit=not isinstance(error, NodeHeldError), **said_by(error))
                     raise
-                lost = self._lost(error)
-                if lost:
-                    return lost
+                given_up = self._lost(error)
+                if given_up:
+                    return given_up
                 time.sleep(_RETRY_SECONDS)
                 continue
-            status = self._noted(answer)
+            with self._lock:
+                if self._is_over:
+                    return self._board.status(self._node)
+                self._note_heard()
+                status = self._noted(answer)
             if status["status"] != "running" or self._has_diverged(answer):
                 return status
             if self._board.stop_is_requested():
@@ -133,7 +150,44 @@ class Follower:
 
     def give_up(self, error: NodeError) -> Status:
         """Return the last status of a node that nobody waits for."""
-        return self._given_up("unreachable", said_by(error), time.time() - (time.monotonic() - self._heard))
+        with self._lock:
+            return self._given_up_as_lost(error)
+
+    def look(self) -> Status | None:
+        """Note that a node is silent, and return its last status if nobody waits for it any longer.
+
+        It is called once a second, while another thread follows the node, and counts its calls, so that the time while
+        this process is suspended is left out.
+        """
+        with self._lock:
+            self._looks += 1
+            if self._is_over or not self._is_started or self._looks < self._waits + self._patience.silent:
+                return None
+            if not self._is_silent:
+                self._is_silent = True
+                self._news.note_silence(self._node, silent=True)
+                self._board.update(self._node, silent_since=self._heard_at())
+            # An answer that takes its time, as of a container engine that hangs, has a longer limit of its own.
+            if not (self._news.failed or (self._error and self._looks > self._patience.lost)):
+                return None
+            return self._given_up_as_lost(self._error or lost(problem("connected_without_answer", seconds=self._looks)))
+
+    def _given_up_as_lost(self, error: NodeError) -> Status:
+        return self._given_up("unreachable", said_by(error), self._heard_at())
+
+    def _heard_at(self) -> float:
+        """Return when the node was heard last."""
+        return time.time() - (time.monotonic() - self._heard)
+
+    def _note_heard(self) -> None:
+        """Note an answer, and how long there was none if the node was away."""
+        now = time.monotonic()
+        if self._error or self._is_silent:
+            self._note_outage(now - self._heard)
+        if self._is_silent:
+            self._news.note_silence(self._node, silent=False)
+            self._board.update(self._node, silent_since=None)
+        self._heard, self._looks, self._error, self._is_silent = now, 0, None, False
 
     def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
@@ -149,27 +203,26 @@ class Follower:
         if looks:
             needs["look_at_ranks"] = True
         asked_at = time.monotonic()
+        self._waits = needs["wait_seconds"]
         answer = self._ask(needs)
         self._is_started, self._asked_at = True, asked_at
-        now = time.monotonic()
-        if self._silent:
-            self._note_outage(now - self._heard)
-        self._heard = now
-        self._sampled = self._heard if samples else self._sampled
+        self._sampled = time.monotonic() if samples else self._sampled
         self._cursor = answer["cursor"]
         return answer
 
     def _lost(self, error: NodeError) -> Status | None:
         """Return the last status of a node whose answer failed, or None if it is asked again."""
-        lost_for = time.monotonic() - self._heard
-        if isinstance(error, RunGoneError):
-            return self._given_up("gone", said_by(error), time.time())
-        if isinstance(error, BadAnswerError):
-            return self._given_up("bad_answer", said_by(error), time.time())
-        if lost_for > self._patience.lost or isinstance(error, NodeEndedError):
-            return self._given_up("unreachable", said_by(error), time.time() - lost_for)
-        self._silent = True
-        return None
+        with self._lock:
+            if self._is_over:
+                return self._board.status(self._node)
+            self._error = error
+            if isinstance(error, RunGoneError):
+                return self._given_up("gone", said_by(error), time.time())
+            if isinstance(error, BadAnswerError):
+                return self._given_up("bad_answer", said_by(error), time.time())
+            if time.monotonic() - self._heard > self._patience.lost or isinstance(error, NodeEndedError):
+                return self._given_up_as_lost(error)
+            return None
 
     def _has_diverged(self, answer: Followed) -> bool:
         """Return whether a loss in an answer stops the run, and let the others know."""
@@ -181,7 +234,6 @@ class Follower:
 
     def _note_outage(self, seconds: float) -> None:
         """Note how long the node did not answer before it came back."""
-        self._silent = False
         outages = self._board.status(self._node)["following"]["outages"]
         if len(outages) < _MOST_OUTAGES:
             outage: Outage = {"since": time.time() - seconds, "seconds": seconds}
@@ -198,7 +250,7 @@ class Follower:
         failures = self._failures.add(answer["failures"], answer["survived"])
         status = self._put_on_board(answer, failures, interrupted)
         self._news.note(
-            failed=has_failed(status) or status["status"] == "stopped",
+            failed=has_failed(status) or status["status"] == "stopped" or self._proves_a_loss(failures),
             grown=self._heard if status["log"]["bytes"] != self._size else None,
             advanced=status["steps"]["last_step"] != self._last_step,
         )
@@ -208,6 +260,12 @@ class Follower:
         known = self._asked_at if self._was_running else math.inf
         self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing, known)
         return status
+
+    def _proves_a_loss(self, failures: list[Failure]) -> bool:
+        """Return whether the node's log says that another process is gone, while another node is silent."""
+        return self._news.others_are_silent(self._node) and any(
+            failure["echo"] and not is_warning(failure) for failure in failures
+        )
 
     def _log_still_comes(self, answer: Followed) -> bool:
         """Return whether more of an ended training's log is to come, which may take several answers."""
@@ -227,8 +285,9 @@ class Follower:
             news.note(failed=True, hangs=True)
 
     def _given_up(self, status: str, said: Said, ended_at: float) -> Status:
+        self._is_over = True
         self._news.note(failed=True)
-        return self._board.update(self._node, status=status, ended_at=ended_at, **said)
+        return self._board.update(self._node, status=status, ended_at=ended_at, silent_since=None, **said)
 
     def _put_on_board(self, answer: Followed, failures: list[Failure], interrupted: bool) -> Status:
         """Put an answer on the board, its times turned to the controller's clock."""

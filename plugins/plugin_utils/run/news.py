@@ -25,6 +25,16 @@ class News:
         self._shortest = math.inf
         self._pausing: dict[str, bool] = {}
         self._known: dict[str, float] = {}
+        self._silent: set[str] = set()
+
+    def note_silence(self, node: str, *, silent: bool) -> None:
+        """Report that a node does not answer, or that it does again."""
+        with self._lock:
+            (self._silent.add if silent else self._silent.discard)(node)
+
+    def others_are_silent(self, node: str) -> bool:
+        """Return whether any node but this one does not answer."""
+        return bool(self._silent) and bool(self._silent - {node})
 
     def note(
         self, failed: bool = False, hangs: bool = False, grown: float | None = None, advanced: bool = False

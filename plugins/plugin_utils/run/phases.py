@@ -157,6 +157,10 @@ class Phases:
         def late() -> Iterator[Done[Status]]:
             for node, error in self.late().items():
                 yield node, followers[node].give_up(error), None
+            for node, follower in followers.items():
+                given_up = follower.look()
+                if given_up:
+                    yield node, given_up, None
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
         _statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)

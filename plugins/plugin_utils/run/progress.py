@@ -40,7 +40,7 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
         started = [began for status in statuses if (began := status["process"]["started_at"])]
         parts = [f"no step yet after {_duration(now - min(started))}" if started else "starting"]
     elif plan.get("mode") == "single_node" and len(statuses) > 1:
-        return "  ".join(_of_nodes_by_themselves(plan, statuses))
+        return "  ".join([*_of_nodes_by_themselves(plan, statuses), *_of_silent_nodes(running, now)])
     else:
         silence = _of_silence(telling, now) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
@@ -48,7 +48,7 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
         parts += [f"!! {silence}"] if silence else []
     if len(running) < len(statuses):
         parts.append(_of_running(statuses, len(running)))
-    return "  ".join([*parts, *_of_failed(statuses)])
+    return "  ".join([*parts, *_of_failed(statuses), *_of_silent_nodes(running, now)])
 
 
 def _of_running(statuses: list[Status], running: int) -> str:
@@ -66,6 +66,17 @@ def _of_failed(statuses: list[Status]) -> list[str]:
     return [f"!! {_folded(nodes)} {how}" for how, nodes in alike.items()]
 
 
+def _of_silent_nodes(running: list[Status], now: float) -> list[str]:
+    """Return which nodes do not answer, and for how long the first of them."""
+    since = {status["node"]: began for status in running if (began := status["following"]["silent_since"])}
+    return [f"!! {_folded(list(since))} silent for {_rounded(now - min(since.values())):.0f} s"] if since else []
+
+
+def _rounded(silent: float) -> float:
+    """Return seconds of silence as a number that does not change all the time."""
+    return silent - silent % (10 if silent < _LONG_SILENCE else 60) if silent > _NOTED_SILENCE else silent
+
+
 def _folded(nodes: list[str]) -> str:
     # It needs packages that Ansible itself does not have; where a run is followed, they are installed.
     from ..text.nodes import folded  # noqa: PLC0415
@@ -79,7 +90,7 @@ def _of_silence(telling: list[Steps], now: float) -> str:
     silent = now - (last["last_step_at"] or now)
     if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
         return ""
-    return f"no step for {silent - silent % (10 if silent < _LONG_SILENCE else 60):.0f} s"
+    return f"no step for {_rounded(silent):.0f} s"
 
 
 def _of_node(plan: Plan, steps: Steps, *, moving: bool) -> list[str]:

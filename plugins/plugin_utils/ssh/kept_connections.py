@@ -20,6 +20,8 @@ from ansible.utils.display import Display
 
 from . import session
 
+# A node that is cut off is noticed after 15 s. Options that the user sets come first in the command, and win.
+_KEEP_ALIVE = (b"-o", b"ServerAliveInterval=5", b"-o", b"ServerAliveCountMax=3")
 # Options that differ between nodes without changing the data sent to them.
 _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 
@@ -51,7 +53,7 @@ class KeptConnections:
                     pass
                 except session.ConnectionLostError:
                     raise AnsibleConnectionFailure(f"The SSH connection to {connection.host} was lost.") from None
-            result: tuple[int, bytes, bytes] = start_ssh(command, in_data, **options)
+            result: tuple[int, bytes, bytes] = start_ssh(_kept_alive(command), in_data, **options)
             return result
 
         connection._bare_run = bare_run
@@ -68,6 +70,17 @@ class KeptConnections:
             if options not in self._variables:
                 self._variables[options] = _sent_variables(command)
             return self._variables[options]
+
+
+def _kept_alive(command: list[bytes]) -> list[bytes]:
+    """Return a command of Ansible whose ssh notices that the node is cut off; its last two words are host and command.
+
+    Of an option that ssh is given twice, the first counts.
+    """
+    # It may be behind sshpass and its options.
+    if b"ssh" not in map(os.path.basename, command[:4]):
+        return command
+    return [*command[:-2], *_KEEP_ALIVE, *command[-2:]]
 
 
 def _may_ask(become: t.Any) -> bool:

@@ -12,7 +12,7 @@ from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.node.accelerators import trains_on_cpus
 from ..contracts import Plan, Status, Workload
-from ..plan.job.rdma import asks_for_rdma, device_names, devices_of, level_that_hides_the_network
+from ..plan.job.rdma import DeviceNames, asks_for_rdma, device_names, devices_of, level_that_hides_the_network
 from ..plan.job.workload import least_bytes_sent
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -31,12 +31,14 @@ _SURELY_MORE = 1.6
 _IDLE = 0.5
 
 
-def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def judge_transport(
+    plan: Plan, statuses: list[Status], traffic_of: Mapping[str, RdmaTraffic], reasons: Reasons
+) -> None:
     """Note whether a job that is planned with RDMA used it.
 
-    There are two sources: the counters of the RDMA ports, which must show at least the traffic that the training needs,
-    and NCCL's lines in the log. TCP in a node's log fails the run; a node without either source leaves the verdict
-    open.
+    There are two sources: the counters of the RDMA ports (``traffic_of``, by node), which must show at least the
+    traffic that the training needs, and NCCL's lines in the log. TCP in a node's log fails the run; a node without
+    either source leaves the verdict open.
     """
     if not is_asked(plan):
         return
@@ -46,11 +48,6 @@ def judge_transport(plan: Plan, statuses: list[Status], attempts: Mapping[str, p
         reasons.argue(FAIL, "tcp_transport", node, transports=networks_of[node])
     if over_tcp:
         return
-    traffic_of = {
-        status["node"]: moved
-        for status in statuses
-        if (moved := rdma_traffic(plan, status["node"], status["machine"]["traffic"], attempts))
-    }
     _judge_unproven(plan, statuses, networks_of, traffic_of, reasons)
     proven = {node: moved for node, moved in traffic_of.items() if moved.suffices}
     if proven:
@@ -146,24 +143,29 @@ class RdmaTraffic:
         return {device: sent for device, sent in self.by_device.items() if sent < _IDLE * usual}
 
 
-def rdma_traffic(
-    plan: Plan, node: str, traffic: Mapping[str, Traffic], attempts: Mapping[str, pd.DataFrame]
-) -> RdmaTraffic | None:
-    """Return the traffic of a node's RDMA devices; None if they have no counters, or no step is known.
+def rdma_traffic(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> dict[str, RdmaTraffic]:
+    """Return the traffic of the nodes' RDMA devices, for the nodes that have counters; none if no step is known.
 
-    ``traffic`` is by port. ``attempts`` are the steps of the nodes' last attempts: the counters also include earlier
-    attempts.
+    ``attempts`` are the steps of the nodes' last attempts: the counters also include earlier attempts.
     """
-    wanted = next((devices_of(one) for one in plan["nodes"] if one["node"] == node), device_names(None))
-    by_device: dict[str, int] = {}
+    sent_of = {status["node"]: traffic for status in statuses if (traffic := status["machine"]["traffic"])}
+    steps = max((int(rows["step"].max() - rows["step"].min()) for rows in attempts.values()), default=0)
+    if not sent_of or not steps:
+        return {}
+    least = least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps)
+    wanted = {node["node"]: devices_of(node) for node in plan["nodes"]}
+    by_device = {node: _by_device(sent, wanted.get(node, device_names(None))) for node, sent in sent_of.items()}
+    return {node: RdmaTraffic(sent, least) for node, sent in by_device.items() if sent}
+
+
+def _by_device(traffic: Mapping[str, Traffic], wanted: DeviceNames) -> dict[str, int]:
+    """Return the bytes that the wanted devices sent, given the traffic by port."""
+    sent: dict[str, int] = {}
     for port, moved in traffic.items():
         device = port.partition("/")[0]
         if wanted.select(device):
-            by_device[device] = by_device.get(device, 0) + moved["sent"]
-    steps = max((int(rows["step"].max() - rows["step"].min()) for rows in attempts.values()), default=0)
-    if not by_device or not steps:
-        return None
-    return RdmaTraffic(by_device, least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps))
+            sent[device] = sent.get(device, 0) + moved["sent"]
+    return sent
 
 
 def _too_little(moved: RdmaTraffic) -> dict[str, t.Any]:

@@ -20,7 +20,6 @@ from ..text.catalogue import PROOFS
 from ..text.sentences import filled
 from .checks import ROWS
 from .first_cause import texts_of
-from .judge_network import is_asked, rdma_traffic
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons, as_json
 
 if t.TYPE_CHECKING:
@@ -155,7 +154,7 @@ def _proofs(seen: Seen, status: Status) -> dict[LedgerRow, Proof | None]:
 
 def _network(seen: Seen, status: Status) -> Proof | None:
     """Return which network a node used, by its counters and its log; None if it must be known but is not."""
-    moved = rdma_traffic(seen.plan, status["node"], status["machine"]["traffic"], seen.attempts)
+    moved = seen.traffic.get(status["node"])
     transports = status["trainer"]["transports"]
     if moved and moved.suffices:
         values = {"sent": moved.sent, "devices": len(moved.by_device), "least": moved.least}
@@ -164,7 +163,7 @@ def _network(seen: Seen, status: Status) -> Proof | None:
         )
     if transports:
         return _proof("log", transports=transports)
-    if is_asked(seen.plan):
+    if seen.asks_for_rdma:
         return _proof("unknown") if seen.plan.get("logs") else None
     return _proof("not_needed")
 

@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
+    from .judge_network import RdmaTraffic
     from .machine_events import AcceleratorsSeen
     from .warm_up import WarmUp
 
@@ -94,7 +95,8 @@ class Seen:
     """The facts found about a run; the functions that find them document each field.
 
     These are by node: the steps of its last attempt (``attempts``) and of earlier ones (``earlier``), the statistics of
-    its counted steps (``by_node``), the trend of its loss, the time spent, and its accelerators' samples.
+    its counted steps (``by_node``), the trend of its loss, the time spent, its RDMA ``traffic``, and its accelerators'
+    samples.
     """
 
     plan: Plan
@@ -112,6 +114,8 @@ class Seen:
     times: Mapping[str, TimeSpent]
     first: FirstFailure | None
     interrupted: bool
+    asks_for_rdma: bool
+    traffic: Mapping[str, RdmaTraffic]
     accelerators: Mapping[str, AcceleratorsSeen] = field(default_factory=dict)
 
     @property

@@ -41,7 +41,7 @@ from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
 from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
-from .judge_network import judge_transport, judge_world
+from .judge_network import is_asked, judge_transport, judge_world, rdma_traffic
 from .judge_steps import judge_finite, judge_samples, judge_skipped
 from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
@@ -131,6 +131,8 @@ def judge(
         times=times_spent(attempts, bars=grammar.bars),
         first=first,
         interrupted=first is None and was_interrupted(statuses),
+        asks_for_rdma=is_asked(plan),
+        traffic=rdma_traffic(plan, statuses, attempts),
         accelerators=accelerators or {},
     )
     reasons = Reasons(complete=is_complete(seen))
@@ -144,7 +146,7 @@ def judge(
         judge_one(seen, reasons)
     agrees = judge_workload(seen, reasons)
     judge_world(plan, statuses, by_node, reasons)
-    judge_transport(plan, statuses, attempts, reasons)
+    judge_transport(plan, statuses, seen.traffic, reasons)
     for judge_one in _OF_NUMBERS:
         judge_one(seen, reasons)
     judge_lacks(plan, reasons)

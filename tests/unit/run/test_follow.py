@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 import typing as t
 
@@ -8,7 +9,7 @@ import pytest
 from node_answers import answer
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.rows import rows_of
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run import follow as follow_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import BadAnswerError
@@ -35,7 +36,8 @@ def block(steps: list[int], **metrics: list[float]) -> dict[str, t.Any]:
 
 
 def failure(failure_class: str) -> dict[str, t.Any]:
-    return {"class": failure_class, "blame": 40, "echo": False, "line": "", "remedy": ""}
+    echo = failure_class == "peer_died"
+    return {"class": failure_class, "blame": 40, "echo": echo, "line": "", "remedy": "", "severity": None}
 
 
 class Node:
@@ -213,6 +215,98 @@ def test_for_how_long_a_node_that_came_back_did_not_answer_stands_on_the_board(b
     assert [outage["seconds"] >= 0 for outage in status["following"]["outages"]] == [True, True]
     assert status["following"]["outages"][0]["since"] <= status["following"]["outages"][1]["since"] <= time.time()
     assert "outages" not in follow(Node(answer(), ENDED), board, name="gpu01")
+
+
+class Looked:
+    """A node that has answered once and is silent since, with the error of its last answer, if it has one."""
+
+    def __init__(self, board: Board, news: News, error: NodeError | None = None, started: bool = True) -> None:
+        self.silent, self.goes_on = threading.Event(), threading.Event()
+        answers = [answer()] if started else []
+        errors = [error] if error else []
+        self.follower = Follower(
+            Node(*answers, *errors, self._wait, ENDED).ask, board, plan(), "gpu00", self.PATIENCE, news
+        )
+        self.thread = threading.Thread(target=self.follower.follow)
+        self.thread.start()
+        assert self.silent.wait(30)
+
+    # An answer is due after one second.
+    PATIENCE = Patience(interval=1, lost=60, stall=3600, silent=8)
+
+    def _wait(self) -> dict[str, t.Any]:
+        self.silent.set()
+        assert self.goes_on.wait(30)
+        return answer()
+
+    def look(self, seconds: int) -> list[str]:
+        """Return the statuses that looking at the node once a second gave."""
+        found = [self.follower.look() for _second in range(seconds)]
+        return [status["status"] for status in found if status]
+
+    def end(self) -> None:
+        self.goes_on.set()
+        self.thread.join(30)
+
+
+def test_a_silent_node_is_said_to_be_so_until_it_answers(board):
+    news = News()
+    node = Looked(board, news)
+    assert node.look(8) == []
+    assert board.status("gpu00")["following"]["silent_since"] is None
+    assert node.look(3600) == []
+    since = board.status("gpu00")["following"]["silent_since"]
+    assert since <= time.time()
+    assert news.others_are_silent("gpu01")
+    assert not news.others_are_silent("gpu00")
+    node.end()
+    status = board.status("gpu00")
+    assert (status["status"], status["following"]["silent_since"]) == ("exited", None)
+    assert len(status["following"]["outages"]) == 1
+    assert not news.others_are_silent("gpu01")
+
+
+def test_a_node_that_has_not_begun_is_not_silent(board):
+    node = Looked(board, News(), started=False)
+    assert node.look(3600) == []
+    assert board.status("gpu00")["following"]["silent_since"] is None
+    node.end()
+
+
+def test_a_silent_node_is_given_up_once_a_peer_has_failed_and_what_it_answers_then_is_late(board):
+    news = news_of_a_failure()
+    node = Looked(board, news)
+    assert node.look(8) == []
+    assert node.look(1) == ["unreachable"]
+    assert board.status("gpu00")["problems"][0]["code"] == "connected_without_answer"
+    assert node.look(10) == []
+    node.end()
+    assert board.status("gpu00")["status"] == "unreachable"
+
+
+def test_a_node_to_which_no_connection_can_be_made_is_given_up_in_time_whatever_its_last_try_does(board):
+    node = Looked(board, News(), NodeLostError("Connection timed out"))
+    assert node.look(60) == []
+    assert node.look(1) == ["unreachable"]
+    assert board.status("gpu00")["message"] == "Connection timed out"
+    node.end()
+
+
+@pytest.mark.parametrize(
+    ("failures", "silent", "failed"),
+    [
+        (["peer_died"], True, True),
+        (["peer_died"], False, False),
+        ([], True, False),
+        # It is no sign of another process.
+        (["host_oom"], True, False),
+    ],
+)
+def test_the_log_of_a_peer_proves_that_a_silent_node_is_gone(board, failures, silent, failed):
+    news = News()
+    news.note_silence("gpu01", silent=silent)
+    follow(Node(answer(failures=[failure(name) for name in failures]), ENDED), board, news=news)
+    assert news.failed is failed
 
 
 def test_a_run_folder_that_was_removed_is_given_up_at_once_and_ends_the_others(board):

@@ -56,6 +56,11 @@ TEST_LINES = [
         "step  20/200  !! no step for 40 s",
     ),
     (
+        "a node that does not answer is named while the others go on",
+        [running(**at(20, loss=1.0), silent_since=NOW - 47), running("gpu01", **at(21, loss=1.0))],
+        "step  20/200  loss 1.000  !! gpu00 silent for 40 s",
+    ),
+    (
         "a slow step is not missing yet",
         [running(**at(20, step_time_ms=40_000.0), last_step_at=NOW - 100)],
         "step  20/200  40,000.0 ms  2:00:00 left",

@@ -12,7 +12,11 @@ from training_logs import ALL, OVER, SILENT, WORKLOAD, Node, judged, lines, plan
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import judge_transport, judge_world
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import (
+    judge_transport,
+    judge_world,
+    rdma_traffic,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
 
 RDMA = {"NCCL_IB_HCA": "bnxt_re0", "NCCL_DEBUG": "INFO"}
@@ -90,7 +94,8 @@ def judged_traffic(one: t.Any, other: t.Any, env: t.Any = None, **changes: t.Any
     reasons = Reasons()
     made = plan(env or SILENT_ENV, parameters=SIZES, **changes)
     made["workload"] = WORKLOAD | {"parameters": 8 * GIGA, "gpus": 16}
-    judge_transport(made, statuses(gpu00=one, gpu01=other), {"gpu01": pd.DataFrame({"step": [1, 2, 3]})}, reasons)
+    found = statuses(gpu00=one, gpu01=other)
+    judge_transport(made, found, rdma_traffic(made, found, {"gpu01": pd.DataFrame({"step": [1, 2, 3]})}), reasons)
     return reasons
 
 
