@@ -149,7 +149,7 @@ class ActionModule(ControllerAction):
         arguments: dict[str, t.Any],
         asks: dict[str, t.Any],
         late: t.Callable[[], Mapping[str, NodeError]] = dict,
-        silent: float = SILENT_SECONDS,
+        silent: float | None = None,
     ) -> Outcome:
         phases = Phases(self._plan, self._board, asks, context.CLIARGS["forks"], late)
         if phase == "stage":
@@ -160,7 +160,7 @@ class ActionModule(ControllerAction):
                 interval=interval_for(len(self._nodes)),
                 lost=arguments["lost_timeout"],
                 stall=arguments["stall_timeout"],
-                silent=silent,
+                silent=silent or SILENT_SECONDS,
             )
             with self._shown():
                 return phases.train(patience, arguments["grace_seconds"])
