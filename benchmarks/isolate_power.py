@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often an isolation accuses healthy nodes, and how often it finds bad ones: ``isolate_power.py [SWEEPS]``.
+"""How often an isolation accuses healthy nodes, and how often it finds bad ones: ``isolate_power.py [SWEEPS [NODES]]``.
 
-Each sweep is simulated with its confirmation, and judged as a real one is. Healthy nodes differ by 0.5 % (standard
-deviation), a sample of a node by itself by 0.5 % more and one of a pair or group by 1 %. *heavy tails* draws what a
-sample adds from Student's distribution with 3 degrees of freedom. A bad node is slow in all probes, a bad link in those
-of pairs and groups. A group is as slow as its slowest node and link. The last table has rounds of groups, too, and in
-some rows nodes that are slow in groups alone, or all groups but the smallest ones slow.
+Each sweep is simulated with its confirmation, and judged as a real one is. Three probes test single nodes, one sends
+one way between pairs, one reduces over pairs. A pair or group is as slow as its slower node, and its link. In each
+probe healthy nodes differ by a standard deviation of 0.5 %, and samples by 0.5 % more, of pairs and groups by 1 %; the
+rows of `NOISE` say what else there is. A bad node is slow in all probes, unless the row says otherwise.
 """
 
 from __future__ import annotations
@@ -24,8 +23,10 @@ sys.path.insert(0, str(_ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import Split
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
+    Judged,
     best_references,
     confirming_tests,
+    judged,
     suspects_of,
     suspects_of_sweep,
 )
@@ -42,13 +43,73 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale imp
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale as slow_at_scale
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
 
-SINGLE, PAIR, GROUP = "gemm", "all_reduce", "torch_groups_all_reduce"
-OF_NODES, OF_SAMPLE, OF_PAIR = 0.005, 0.005, 0.01
+SINGLE, ONE_WAY, PAIR, GROUP = "gemm", "send", "all_reduce", "torch_groups_all_reduce"
+SINGLES = (SINGLE, "memory", "to_gpu")
+OF_SAMPLE, OF_PAIR = 0.005, 0.01
 SAMPLES = 3
 COST = Cost(single=60, pair=20)
 WITH_GROUPS = Cost(single=60, pair=20, group=60)
 # Large fleets do only this share of the sweeps, as each takes longer.
-SIZES = {8: 1.0, 64: 0.5, 1024: 0.05}
+SIZES = {4: 1.0, 8: 1.0, 16: 1.0, 64: 0.5, 1024: 0.02}
+
+Values: t.TypeAlias = "np.ndarray[t.Any, np.dtype[np.float64]]"
+Draw: t.TypeAlias = "t.Callable[[np.random.Generator, int], Values]"
+
+
+def _normal(deviation: float) -> Draw:
+    return lambda random, count: random.normal(0, deviation, count)
+
+
+def _exponential(random: np.random.Generator, count: int) -> Values:
+    return random.exponential(0.01, count)
+
+
+def _tails(random: np.random.Generator, count: int) -> Values:
+    return random.lognormal(0, 1, count) * 0.005
+
+
+def _two_levels(random: np.random.Generator, count: int) -> Values:
+    return 0.04 * (random.random(count) < 0.3)
+
+
+def _bursts(random: np.random.Generator, count: int) -> Values:
+    """Return +4 % for a quarter of the nodes, which are neighbours, in a third of the tests."""
+    start, found = random.integers(count), np.zeros(count)
+    if random.random() < 1 / 3:
+        found[(start + np.arange(max(1, count // 4))) % count] = 0.04
+    return found
+
+
+_HALF_A_PERCENT, _NOTHING = _normal(0.005), _normal(0.0)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How healthy nodes differ, and what each adds in each test.
+
+    ``memory`` is the share of the latter that the next test keeps, ``drift`` what all are slower by in the end.
+    """
+
+    own: Draw = _HALF_A_PERCENT
+    in_test: Draw = _NOTHING
+    memory: float = 0.0
+    drift: float = 0.0
+
+
+NOISE = {
+    "normal, 0.5 %": Noise(),
+    "long tails": Noise(in_test=_tails),
+    "autocorrelated": Noise(in_test=_normal(0.01), memory=0.9),
+    "bursts of neighbours": Noise(in_test=_bursts),
+    "heat, 3 %": Noise(drift=0.03),
+    "two levels": Noise(in_test=_two_levels),
+    "nodes differ by 1 %": Noise(own=_normal(0.01)),
+    "nodes differ by 2 %": Noise(own=_normal(0.02)),
+    "nodes differ by 3 %": Noise(own=_normal(0.03)),
+    "exponential, 1 %": Noise(own=_exponential),
+}
+# Tests that a sweep and its confirmation have one after the other, at most.
+_MOMENTS = 30
 
 
 @dataclass
@@ -59,55 +120,75 @@ class Fleet:
     random: np.random.Generator
     slow: dict[str, float]
     slow_links: dict[frozenset[str], float]
-    heavy: bool = False
+    noise: Noise = field(default_factory=Noise)
     slow_in_groups: dict[str, float] = field(default_factory=dict)
+    slow_sending: dict[str, float] = field(default_factory=dict)
+    slow_receiving: dict[str, float] = field(default_factory=dict)
     slow_at_scale: tuple[int, float] = (0, 0.0)
 
     def __post_init__(self) -> None:
-        """Draw how healthy nodes differ."""
-        self.own = dict(zip(self.nodes, self.random.normal(0, OF_NODES, len(self.nodes)), strict=True))
+        """Draw how healthy nodes differ in each probe."""
+        self.place = {node: number for number, node in enumerate(self.nodes)}
+        slow = np.array([self.slow.get(node, 0.0) for node in self.nodes])
+        probes = (*SINGLES, ONE_WAY, PAIR, GROUP)
+        self.own = {probe: self.noise.own(self.random, len(self.nodes)) + slow for probe in probes}
+        self.moment = 0
+        self.kept = self.noise.in_test(self.random, len(self.nodes))
 
-    def noise(self, deviation: float, count: int) -> t.Any:
-        """Return noise of a standard deviation."""
-        if self.heavy:
-            return self.random.standard_t(3, count) * deviation / np.sqrt(3)
-        return self.random.normal(0, deviation, count)
+    def _goes_on(self) -> Values:
+        """Return what each node adds in the next test."""
+        self.moment += 1
+        memory = self.noise.memory
+        new = self.noise.in_test(self.random, len(self.nodes))
+        self.kept = memory * self.kept + np.sqrt(1 - memory**2) * new
+        return t.cast("Values", self.kept + self.noise.drift * min(self.moment / _MOMENTS, 1))
 
     def measured(
         self, singles: list[str], rounds: list[list[Pair]], stage: Stage, splits: Sequence[Split] = ()
     ) -> list[Measured]:
         """Return what tests would measure."""
-        groups = [group for split in splits for group in split]
-        of_groups = self.noise(OF_PAIR, len(groups))
-        pairs = [pair for one in rounds for pair in one]
-        of_singles = self.noise(OF_SAMPLE, SAMPLES * len(singles)).reshape(-1, SAMPLES)
-        of_pairs = self.noise(OF_PAIR, len(pairs))
-        return [
-            *(
-                Measured(SINGLE, "gpu", (node,), tuple(np.exp(self._of(node) + noise)), stage)
-                for node, noise in zip(singles, of_singles, strict=True)
-            ),
-            *(
-                Measured(PAIR, "link", pair, (float(np.exp(self._of_pair(pair) + noise)),), stage)
-                for pair, noise in zip(pairs, of_pairs, strict=True)
-            ),
-            *(
-                Measured(GROUP, "groups", tuple(group), (float(np.exp(self._of_group(group) + noise)),), stage)
-                for group, noise in zip(groups, of_groups, strict=True)
-            ),
-        ]
+        found = self._of_singles(singles, stage) if singles else []
+        for pairs in rounds:
+            found += self._of_pairs(pairs, stage)
+        for groups in splits:
+            found += self._of_groups(groups, stage)
+        return found
 
-    def _of(self, node: str) -> float:
-        return float(self.own[node] + self.slow.get(node, 0.0))
+    def _of_singles(self, nodes: list[str], stage: Stage) -> list[Measured]:
+        now, found = self._goes_on(), []
+        for probe in SINGLES:
+            of_samples = self.random.normal(0, OF_SAMPLE, (len(nodes), SAMPLES))
+            for node, noise in zip(nodes, of_samples, strict=True):
+                costs = self.own[probe][self.place[node]] + now[self.place[node]] + noise
+                found.append(Measured(probe, "gpu", (node,), tuple(map(float, np.exp(costs))), stage))
+        return found
 
-    def _of_pair(self, pair: Pair) -> float:
-        return sum(map(self._of, pair)) + self.slow_links.get(frozenset(pair), 0.0)
+    def _of_pairs(self, pairs: Sequence[Pair], stage: Stage) -> list[Measured]:
+        now, found = self._goes_on(), []
+        for pair in pairs:
+            for probe, way in ((ONE_WAY, pair), (ONE_WAY, pair[::-1]), (PAIR, pair)):
+                ends = [float(self.own[probe][self.place[node]] + now[self.place[node]]) for node in way]
+                if probe == ONE_WAY:
+                    ends = [
+                        ends[0] + self.slow_sending.get(way[0], 0.0),
+                        ends[1] + self.slow_receiving.get(way[1], 0.0),
+                    ]
+                cost = max(ends) + self.slow_links.get(frozenset(pair), 0.0) + self.random.normal(0, OF_PAIR)
+                found.append(Measured(probe, "link", way, (float(np.exp(cost)),), stage, one_way=probe == ONE_WAY))
+        return found
 
-    def _of_group(self, group: Sequence[str]) -> float:
-        nodes = max(self._of(node) + self.slow_in_groups.get(node, 0.0) for node in group)
-        links = max((by for link, by in self.slow_links.items() if link <= set(group)), default=0.0)
+    def _of_groups(self, groups: Split, stage: Stage) -> list[Measured]:
+        now, found = self._goes_on(), []
         least, by = self.slow_at_scale
-        return nodes + links + (by if len(group) >= least else 0.0)
+        for group in groups:
+            cost = max(
+                self.own[GROUP][self.place[node]] + now[self.place[node]] + self.slow_in_groups.get(node, 0.0)
+                for node in group
+            )
+            cost += max((slow for link, slow in self.slow_links.items() if link <= set(group)), default=0.0)
+            cost += (by if len(group) >= least else 0.0) + self.random.normal(0, OF_PAIR)
+            found.append(Measured(GROUP, "groups", tuple(group), (float(np.exp(cost)),), stage))
+        return found
 
 
 def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
@@ -118,7 +199,10 @@ def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
     good = best_references(scored, fleet.nodes, [score.unit for score in suspects])
     again = confirming_tests(suspects, scored, good, smallest_group(tests))
     groups = (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]
-    return measured + fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
+    measured += fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
+    for _time in range(CONFIRMING_ROUNDS - 1):
+        measured += fleet.measured(again.singles, [], "confirmation")
+    return measured
 
 
 def accused(fleet: Fleet, tests: PlannedTests) -> set[frozenset[str]]:
@@ -127,20 +211,21 @@ def accused(fleet: Fleet, tests: PlannedTests) -> set[frozenset[str]]:
 
 
 class Rates(t.NamedTuple):
-    """In which part of sweeps all that is bad was found, anything else accused, and groups said to be slow at scale."""
+    """In which part of sweeps all that is bad was found, anything else accused, anybody doubted, and groups slow."""
 
     found: float
     false: float
+    doubted: float
     at_scale: float
 
 
 def rates(
     size: int,
     sweeps: int,
-    slow: int,
-    links: int,
-    by: float,
-    heavy: bool = False,
+    slow: int = 0,
+    links: int = 0,
+    by: float = 0.0,
+    noise: str = "normal, 0.5 %",
     *,
     cost: Cost = COST,
     in_groups: int = 0,
@@ -150,7 +235,7 @@ def rates(
     nodes = [f"node{number}" for number in range(size)]
     tests = plan_tests(nodes, cost, 60)
     random = np.random.default_rng(size)
-    found = false = scale = 0
+    found = false = doubted = scale = 0
     for _ in range(sweeps):
         chosen = [nodes[place] for place in random.choice(size, slow + in_groups, replace=False)]
         met = [pair for one in tests["pairs"] for pair in one]
@@ -161,18 +246,19 @@ def rates(
             random,
             dict.fromkeys(chosen[:slow], effect),
             dict.fromkeys(bad_links, effect),
-            heavy,
+            NOISE[noise],
             dict.fromkeys(chosen[slow:], effect),
-            (3 * smallest_group(tests) // 2, effect if at_scale else 0.0),
+            slow_at_scale=(3 * smallest_group(tests) // 2, effect if at_scale else 0.0),
         )
         bad = {frozenset({node}) for node in chosen} | set(bad_links)
         measured = swept(fleet, tests)
-        suspects = suspects_of(measured)
-        named = {frozenset({one["node"], one["other"] or one["node"]}) for one in suspects}
+        judgement: Judged = judged(measured)
+        named = {frozenset({one["node"], one["other"] or one["node"]}) for one in judgement.suspects}
         found += bad <= named
         false += bool(named - bad)
-        scale += bool(slow_at_scale(measured, suspects))
-    return Rates(found / sweeps, false / sweeps, scale / sweeps)
+        doubted += bool(judgement.unproved)
+        scale += bool(slow_at_scale(measured, judgement.suspects))
+    return Rates(found / sweeps, false / sweeps, doubted / sweeps, scale / sweeps)
 
 
 class Way(t.NamedTuple):
@@ -210,38 +296,38 @@ def main() -> None:
     for size in sizes:
         for way in ways(size):
             print(f"{size:5}  {way.name:26}  {way.minutes:7.1f}  {way.node_minutes:12,.0f}")
-    print("\nnodes  bad           by    sweeps  found    falsely accused")
+    print("\nhealthy nodes\nnodes  noise                 sweeps  accused  doubted")
     for size, part in sizes.items():
         count = max(int(sweeps * part), 20)
-        for heavy in (False, True):
-            what = "none, heavy tails" if heavy else "none"
-            _show(size, what, "", 10 * count, None, rates(size, 10 * count, 0, 0, 0.0, heavy).false)
-        for slow, links, what in ((1, 0, "one node"), (2, 0, "two nodes"), (0, 1, "one link")):
-            for by in (0.02, 0.05, 0.10):
-                _show(size, what, f"{by:.0%}", count, *rates(size, count, slow, links, by)[:2])
-    print("\nnodes  with groups        by    sweeps  found    falsely accused  slow at scale")
+        for noise in NOISE:
+            of = rates(size, count, noise=noise)
+            print(f"{size:5}  {noise:20}  {count:6}  {of.false * count:7.0f}  {of.doubted * count:7.0f}", flush=True)
+    print("\nnodes  noise                 bad         by    sweeps  found  falsely accused")
     for size, part in sizes.items():
-        count = max(int(sweeps * part), 20)
-        for heavy in (False, True):
-            what = "none, heavy tails" if heavy else "none"
-            of_healthy = rates(size, 10 * count, 0, 0, 0.0, heavy, cost=WITH_GROUPS)
-            _show(size, what, "", 10 * count, None, *of_healthy[1:])
-        for nodes, what in ((1, "one, in groups"), (2, "two, in groups")):
-            for by in (0.05, 0.10, 0.20):
-                _show(size, what, f"{by:.0%}", count, *rates(size, count, 0, 0, by, cost=WITH_GROUPS, in_groups=nodes))
-        for slow, links, what in ((1, 0, "one node"), (0, 1, "one link")):
-            _show(size, what, "10%", count, *rates(size, count, slow, links, 0.1, cost=WITH_GROUPS))
-        for by in (0.10, 0.20, 0.50):
-            of_scale = rates(size, count, 0, 0, by, cost=WITH_GROUPS, at_scale=True)
-            _show(size, "large groups", f"{by:.0%}", count, None, *of_scale[1:])
+        count = max(int(sweeps * part / 4), 20)
+        for noise in ("normal, 0.5 %", "nodes differ by 1 %"):
+            for slow, links, what in ((1, 0, "one node"), (2, 0, "two nodes"), (0, 1, "one link")):
+                for by in (0.05, 0.10, 0.20):
+                    of = rates(size, count, slow, links, by, noise)
+                    _show(size, noise, what, by, count, of)
+    columns = "nodes  noise                 bad             by    sweeps  found  falsely accused  slow at scale"
+    print(f"\nwith groups\n{columns}")
+    for size, part in ((size, part) for size, part in sizes.items() if size >= 8):
+        count = max(int(sweeps * part / 4), 20)
+        noise = "normal, 0.5 %"
+        _show(size, noise, "none", 0, count, rates(size, count, cost=WITH_GROUPS), groups=True)
+        for by in (0.10, 0.20):
+            of = rates(size, count, by=by, cost=WITH_GROUPS, in_groups=1)
+            _show(size, noise, "one, in groups", by, count, of, groups=True)
+        for by in (0.20, 0.50):
+            of = rates(size, count, by=by, cost=WITH_GROUPS, at_scale=True)
+            _show(size, noise, "large groups", by, count, of, groups=True)
 
 
-def _show(
-    size: int, what: str, by: str, sweeps: int, found: float | None, false: float, at_scale: float | None = None
-) -> None:
-    power = "" if found is None else f"{found:.3f}"
-    scale = "" if at_scale is None else f"{at_scale:15.4f}"
-    print(f"{size:5}  {what:18} {by:4} {sweeps:6}  {power:7}  {false:.4f}{scale}", flush=True)
+def _show(size: int, noise: str, bad: str, by: float, sweeps: int, of: Rates, *, groups: bool = False) -> None:
+    scale = f"  {of.at_scale * sweeps:13.0f}" if groups else ""
+    found, false = of.found * sweeps, of.false * sweeps
+    print(f"{size:5}  {noise:20}  {bad:14}  {by:4.0%}  {sweeps:6}  {found:5.0f}  {false:15.0f}{scale}", flush=True)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,23 @@ def slow_link(nodes: Cluster) -> Iterator[set[str]]:
         tc(node, "qdisc delete dev fab0 root")
 
 
+@pytest.fixture(params=["node1", "node6"])
+def slow_sender(nodes: Cluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Let a node send little to the others, and receive all that they send; return its name.
+
+    One is the first of the inventory, one the last.
+    """
+    need("tc")
+    node = running(nodes)[request.param]
+    # The answers to what it receives are small enough.
+    words = f"qdisc add dev fab0 root tbf rate {RATE}mbit burst 64kb latency 50ms"
+    done = tc(node, words)
+    if done.returncode:
+        pytest.skip(f"this kernel shapes no traffic: tc {words}: {done.stderr.strip()}")
+    yield node.name
+    tc(node, "qdisc delete dev fab0 root")
+
+
 def tc(node: t.Any, words: str) -> subprocess.CompletedProcess[str]:
     namespace = node.network.namespace(node.name)
     return subprocess.run(["tc", "-n", namespace, *words.split()], capture_output=True, text=True, check=False)
@@ -129,3 +146,12 @@ def test_a_link_with_little_throughput_is_named_and_not_its_nodes(
     found, output = isolated(nodes, tmp_path, "link")
     worst = of_nodes(found)[0]
     assert {worst["node"], worst["other"]} == slow_link, output
+
+
+def test_a_node_that_sends_slowly_is_named_with_the_way_wherever_it_is_in_the_inventory(
+    nodes: Cluster, slow_sender: str, tmp_path: Path
+) -> None:
+    found, output = isolated(nodes, tmp_path, "sender")
+    worst = of_nodes(found)[0]
+    assert (worst["node"], worst["other"], worst["part"]) == (slow_sender, None, "link, sending"), output
+    assert found["nodes"][slow_sender]["verdict"] == "slow"

@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from .measured import Measured
-from .robust import Values, spread
+from .robust import Values
 
 Split = list[list[str]]
 
@@ -110,16 +110,6 @@ def with_proven(suspects: Sequence[str], proven: Sequence[str], size: int, count
 
 
 _MOST_SLOW = 16
-# The variance of the median of one, two or three groups, as a share of one group's variance.
-_OF_MEDIAN = {1: 1.0, 2: 0.5, 3: 0.449}
-
-
-class GroupFit(t.NamedTuple):
-    """What each node adds to its groups, the standard error of that, and from how many values both were found."""
-
-    nodes: Values
-    error: float
-    values: int
 
 
 def splits_of(found: Iterable[Measured]) -> list[list[Measured]]:
@@ -169,29 +159,30 @@ class Splits:
             for part, group in enumerate(groups):
                 self.group[number, list(group)] = part
 
-    def fit(self, costs: Values, stands_out: Callable[[float, int], bool]) -> GroupFit:
-        """Return the effects fitted to the logarithms of the costs: a row for each split, NaN for a missing group.
+    def fit(self, costs: Values, stands_out: Callable[[float, Values], bool]) -> Values:
+        """Return what each node adds to its groups, given the logarithms of costs: a row for each split.
 
-        ``stands_out`` tells whether an effect of so many standard errors, among so many values, is worth taking out.
+        A missing group is NaN. ``stands_out`` tells whether an effect is far enough from those of the other nodes,
+        measured without it, to be taken out.
         """
         slow: dict[int, float] = {}
         effects = self._effects(costs)
         for _number in range(min(_MOST_SLOW, len(effects) // self.parts)):
             rest = [-math.inf if node in slow else float(effect) for node, effect in enumerate(effects)]
             worst = int(np.argmax(rest))
-            without = self._without(costs, {**slow, worst: rest[worst]})
-            error, values = self._error(without)
-            if not stands_out(rest[worst] / error, values):
+            without = self._effects(self._without(costs, {**slow, worst: rest[worst]}))
+            others = [float(effect) for node, effect in enumerate(without) if node != worst and node not in slow]
+            if not stands_out(rest[worst], np.array(others)):
                 break
             slow[worst] = rest[worst]
             # Each effect is measured with the other effects taken out.
             for node in slow:
-                others = {other: by for other, by in slow.items() if other != node}
-                slow[node] = float(self._effects(self._without(costs, others))[node])
+                other_effects = {other: by for other, by in slow.items() if other != node}
+                slow[node] = float(self._effects(self._without(costs, other_effects))[node])
             effects = self._effects(self._without(costs, slow))
         for node, by in slow.items():
             effects[node] = by
-        return GroupFit(effects, *self._error(self._without(costs, slow)))
+        return effects
 
     def _effects(self, costs: Values) -> Values:
         excess = np.array([_excess(row) for row in costs])
@@ -210,15 +201,6 @@ class Splits:
                 if part >= 0:
                     added[number, part] = max(added[number, part], by)
         return costs - added
-
-    def _error(self, costs: Values) -> tuple[float, int]:
-        rest = costs - np.nanmean(costs, axis=1, keepdims=True)
-        parts = np.isfinite(costs).sum(axis=1)
-        values = int((parts - 1).clip(0).sum())
-        centred = rest[np.isfinite(rest)] * math.sqrt(self.parts / max(self.parts - 1, 1))
-        splits = max(int((parts > 1).sum()), 2)
-        of_median = 1 + _OF_MEDIAN.get(self.parts - 1, 0.5)
-        return spread(centred) * math.sqrt(of_median / (splits - 1)), values
 
 
 def _excess(row: Values) -> Values:

@@ -19,16 +19,15 @@ from .judge import (
     Verdict,
     best_references,
     confirming_tests,
-    suspects_of,
+    judged,
     suspects_of_sweep,
-    unproved_of,
     verdicts_of,
 )
-from .measured import Measured, Score, Suspect, Unproved
-from .planned import PlannedTests, smallest_group
+from .measured import Measured, Score, Suspect, Unproved, ends_of
+from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
-from .score import Scored, scores_of, unmeasured
+from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of, unmeasured
 
 Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]
@@ -50,6 +49,18 @@ class NodeVerdict(TypedDict):
     unreachable: bool
 
 
+class FleetFound(TypedDict):
+    """How far good nodes differ in a probe: their ``spread``, a standard deviation, and the ``last`` of them.
+
+    The last one is slower than usual by ``slower_by``. Both numbers are fractions.
+    """
+
+    spread: float
+    last: str
+    part: str
+    slower_by: float
+
+
 class Suspicion(TypedDict):
     """A node that a run made suspect, why, and its test result: None if it was not tested."""
 
@@ -65,10 +76,10 @@ class Isolation(TypedDict):
     that are slow although no node is. ``unproved`` were slow twice, but by too little to prove anything among so few
     nodes, so nobody is accused. ``unmeasured`` are probes that failed in all pairs or groups, each with one error
     message. ``proof`` has by probe the smallest slowdown, as a fraction, that would accuse a node, None if no slowdown
-    would. ``probes`` has by probe and part of a node the time beyond the usual, as a fraction, None if it could not be
-    measured, and ``seconds`` the time by itself; ``links`` has the same for pairs, as lists of two nodes and the
-    fraction. ``suspicion`` is the result for earlier suspects, ``telemetry`` the readings of accelerators during the
-    tests, by node, and ``gpus`` their models.
+    would, and ``fleet`` how far good nodes differ. ``probes`` has by probe and part of a node the time beyond the
+    usual, as a fraction, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
+    for pairs, as lists of two nodes and the fraction. ``suspicion`` is the result for earlier suspects, ``telemetry``
+    the readings of accelerators during the tests, by node, and ``gpus`` their models.
     """
 
     suspects: list[Suspect]
@@ -76,6 +87,7 @@ class Isolation(TypedDict):
     suspicion: list[Suspicion]
     nodes: dict[str, NodeVerdict]
     proof: dict[str, float | None]
+    fleet: t.NotRequired[dict[str, FleetFound]]
     probes: dict[str, dict[str, float | None]]
     seconds: dict[str, dict[str, float]]
     links: dict[str, list[tuple[str, str, float | None]]]
@@ -97,13 +109,14 @@ def isolate(
     *,
     before: Mapping[str, str] = MappingProxyType({}),
     is_stopped: Callable[[], bool] = lambda: False,
+    least: float = LEAST_EFFECT,
 ) -> Isolation:
     """Run the tests, and return their findings. All nodes are free again afterwards, whatever happens.
 
     ``settle`` chooses the probes once the nodes are reserved, and returns the tests with them, and the nodes that
     cannot run them. ``before`` are the suspects of a run, each with the reason: they are tested again whatever their
-    first test shows. Once it ``is_stopped``, nothing more is tested: StoppedError, because nodes were already free
-    during the last measurements.
+    first test shows. A bad node is slower than the last good one by at least the fraction ``least``. Once it
+    ``is_stopped``, nothing more is tested: StoppedError, because nodes were already free during the last measurements.
     """
 
     def goes_on(text: str = "") -> None:
@@ -125,7 +138,7 @@ def isolate(
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
         measured = _sweep(prober, nodes, tests, goes_on)
-        measured += _confirmation(prober, nodes, measured, tests, goes_on, before)
+        measured += _confirmation(prober, nodes, measured, tests, goes_on, before, least)
         goes_on()
         for node, error in prober.gone.items():
             say(f"{node} is not tested to the end: {error}")
@@ -133,21 +146,22 @@ def isolate(
         for node, error in prober.let_go().items():
             if node not in not_held:
                 say(f"{node} may still be reserved: {error}")
-    suspects = suspects_of(measured, before)
+    suspects, unproved = judged(measured, before, least)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
     verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
-    scored = scores_of(measured)
+    scored = scores_of(measured, least=least)
     return {
         "suspects": suspects,
-        "unproved": unproved_of(measured, suspects),
+        "unproved": unproved,
         "suspicion": [
             Suspicion(node=node, reason=reason, confirmed=_confirmed(node, verdicts, suspects))
             for node, reason in before.items()
         ],
         "nodes": {node: _of_node(node, verdict, suspects, refused.get(node)) for node, verdict in verdicts.items()},
         "proof": {probe: _proof(found) for probe, found in scored.items()},
+        "fleet": {probe: fleet for probe, found in scored.items() if (fleet := _fleet(found))},
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
         "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if found.of == "nodes"},
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.of == "pairs"},
@@ -186,8 +200,9 @@ def _confirmation(
     tests: PlannedTests,
     say: Say,
     before: Collection[str],
+    least: float,
 ) -> list[Measured]:
-    scored = scores_of(measured)
+    scored = scores_of(measured, least=least)
     suspects = suspects_of_sweep(scored, before)
     again = Confirmation([], [], [])
     if suspects:
@@ -206,6 +221,9 @@ def _confirmation(
         if not again.groups:
             say(f"Tested again: groups of {len(split[0])} nodes")
         found += prober.groups(split, "confirmation")
+    # Once more in the end: what came and went since the first time was not the node's.
+    for _time in range(CONFIRMING_ROUNDS - 1 if again.singles else 0):
+        found += prober.singles(again.singles, "confirmation")
     return found
 
 
@@ -230,6 +248,15 @@ def _proof(found: Scored) -> float | None:
     return next((score.proof for score in found.scores if len(score.unit.nodes) == 1), None)
 
 
+def _fleet(found: Scored) -> FleetFound | None:
+    of_nodes = [one for one in found.scores if len(one.unit.nodes) == 1 and not one.broken and one.nearness < SUSPECTED]
+    if not of_nodes:
+        return None
+    last = max(of_nodes, key=lambda one: one.effect)
+    node, part = last.unit.nodes[0], last.unit.part
+    return {"spread": _fraction(last.spread), "last": node, "part": part, "slower_by": _fraction(last.effect)}
+
+
 def _excess_of_nodes(found: Scored) -> dict[str, float | None]:
     of_nodes = [score for score in found.scores if len(score.unit.nodes) == 1]
     several = len({score.unit.nodes for score in of_nodes}) < len(of_nodes)
@@ -247,7 +274,7 @@ def _seconds_of_nodes(found: Scored) -> dict[str, float]:
 def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:
     """Return for each pair its total time beyond the usual, with the shares that its nodes and its link add.
 
-    Time saved by fast nodes counts in the link's share, see `scores_of`.
+    Of what goes one way the first node sends. Time saved by fast nodes counts in the link's share, see `scores_of`.
     """
     return [
         (
@@ -255,7 +282,7 @@ def _excess_of_links(found: Scored) -> list[tuple[str, str, float | None]]:
             score.unit.nodes[1],
             None
             if score.broken
-            else _fraction(score.effect + max(0.0, sum(found.nodes[node] for node in score.unit.nodes))),
+            else _fraction(score.effect + max(0.0, sum(found.ends[end] for end in ends_of(score.unit)))),
         )
         for score in found.scores
         if len(score.unit.nodes) == 2

@@ -3,7 +3,7 @@
 
 Nobody is accused by the sweep alone, and nobody by the confirmation alone. Both results together have to be farther
 from the others than any healthy node gets in 99 of 100 sweeps, and the confirmation by itself nearly as far: that drops
-a slowness that came and went.
+a slowness that came and went. A link is accused only if both of its nodes are good with others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from ...module_utils.node.probes.known import Of
 from ..text.isolation import isolation_finding
 from .groups import Split, excesses_of, with_proven
 from .measured import Measured, Score, Suspect, Unit, Unproved
-from .pairs import Pair, against
+from .pairs import Pair, confirming_rounds
 from .planned import CONFIRMING_ROUNDS
 from .robust import Values
-from .score import SUSPECTED, Scored, scores_of
+from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of
 
 _REFERENCES = 8
+# Fewer say less about what is usual than the sweep does.
+_LEAST_REFERENCES = 2
 
 
 class Confirmation(t.NamedTuple):
@@ -35,17 +37,22 @@ class Confirmation(t.NamedTuple):
 
 
 def suspects_of_sweep(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:
-    """Return the scores of the units to test again, the furthest from the others first.
+    """Return the scores of the units to test again, in the order of their evidence; the budget may end before the last.
 
     Earlier suspects (``before``) are tested again, however near they are. A link is not a suspect if one of its nodes
-    is.
+    is one by the same probe, and comes last if one is by another.
     """
     scores = [score for of_probe in scored.values() for score in of_probe.scores]
     far = [score for score in scores if score.nearness >= SUSPECTED or (score.broken and len(score.unit.nodes) == 1)]
     slow_nodes = {(score.probe, score.unit.nodes[0]) for score in far if len(score.unit.nodes) == 1}
     alone = [score for score in far if not _has_slow_node(score, slow_nodes)]
     alone += [score for score in scores if len(score.unit.nodes) == 1 and score.unit.nodes[0] in before]
-    return sorted(dict.fromkeys(alone), key=lambda score: -score.nearness)
+    nodes = {node for _probe, node in slow_nodes}
+
+    def of_slow_node(score: Score) -> bool:
+        return len(score.unit.nodes) == 2 and bool(nodes & set(score.unit.nodes))
+
+    return sorted(dict.fromkeys(alone), key=lambda score: (of_slow_node(score), -score.nearness))
 
 
 def _has_slow_node(score: Score, slow: set[tuple[str, str]]) -> bool:
@@ -58,7 +65,7 @@ def best_references(scored: Mapping[str, Scored], nodes: Sequence[str], suspects
     for of_probe in scored.values():
         for score in of_probe.scores:
             for node in score.unit.nodes:
-                worst[node] = max(worst[node], abs(score.nearness))
+                worst[node] = max(worst[node], abs(score.effect) / score.spread)
     barred = {node for unit in suspects for node in unit.nodes}
     return sorted((node for node in nodes if node not in barred), key=worst.__getitem__)
 
@@ -66,31 +73,22 @@ def best_references(scored: Mapping[str, Scored], nodes: Sequence[str], suspects
 def confirming_tests(
     suspects: Sequence[Score], scored: Mapping[str, Scored], good: Sequence[str], group: int = 0
 ) -> Confirmation:
-    """Return the tests of suspects, given the ``good`` nodes to compare with, best first, and the size of a group."""
+    """Return the tests of suspects, given the ``good`` nodes to compare with, best first, and the size of a group.
+
+    Who comes first among the suspects is in the first rounds.
+    """
     names = list(dict.fromkeys(node for score in suspects for node in score.unit.nodes))
-    links = list(dict.fromkeys(s.unit.nodes for s in suspects if len(s.unit.nodes) == 2))
     by = {of: {node for s in suspects if scored[s.probe].of == of for node in s.unit.nodes} for of in t.get_args(Of)}
-    in_pairs, in_groups = ([name for name in names if name in by[of]] for of in ("pairs", "groups"))
+    in_groups = [name for name in names if name in by["groups"]]
+    in_pairs = [score.unit.nodes for score in suspects if scored[score.probe].of == "pairs"]
     return Confirmation(
         [*names, *good[:_REFERENCES]] if by["nodes"] else [],
-        [*CONFIRMING_ROUNDS * _disjoint(links), *against(in_pairs, good, CONFIRMING_ROUNDS)] if in_pairs else [],
+        confirming_rounds(list(dict.fromkeys(in_pairs)), good, CONFIRMING_ROUNDS, _REFERENCES // 2),
         with_proven(in_groups, good, group, CONFIRMING_ROUNDS),
     )
 
 
-def _disjoint(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return pairs in rounds, with no node in two pairs of a round."""
-    rounds: list[list[Pair]] = []
-    for pair in pairs:
-        free = next((one for one in rounds if not {node for met in one for node in met} & set(pair)), None)
-        if free is None:
-            rounds.append([pair])
-        else:
-            free.append(pair)
-    return rounds
-
-
-_ALONE = 0.7
+_ALONE = 0.6
 # An effect counts as gone if the second test shows less than this share of it.
 _CAME_BACK = 0.5
 _DRAWS = 1000
@@ -98,43 +96,71 @@ _INTERVAL = (2.5, 97.5)
 Verdict: t.TypeAlias = t.Literal["good", "slow", "broken", "untested"]
 
 
-def suspects_of(measured: Sequence[Measured], before: Collection[str] = ()) -> list[Suspect]:
-    """Return who is slow or broken by everything that was measured, in the order of how much slower they are.
+class Judged(t.NamedTuple):
+    """Who is bad, the worst first, and who may be but is not proved to be, the slowest first."""
 
-    Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other.
+    suspects: list[Suspect]
+    unproved: list[Unproved]
+
+
+def judged(measured: Sequence[Measured], before: Collection[str] = (), least: float = LEAST_EFFECT) -> Judged:
+    """Return who is bad and who may be by everything that was measured.
+
+    Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other. ``least`` is
+    the fraction by which a bad unit is slower than the last good one.
     """
-    scored = scores_of(measured)
+    scored = scores_of(measured, least=least)
     again = [one for one in measured if one.stage == "confirmation"]
-    found = [
-        suspect for score in suspects_of_sweep(scored, before) if (suspect := _accuse(score, scored, measured, again))
+    tested = suspects_of_sweep(scored, before)
+    found = [suspect for score in tested if (suspect := _accuse(score, scored, measured, again))]
+    of_nodes = [one for one in found if one["other"] is None]
+    bad = {one["node"] for one in of_nodes}
+    doubts = [
+        (score, doubt)
+        for score in tested
+        if score.unit.nodes[0] not in before or score.nearness >= SUSPECTED
+        if (doubt := _doubt(score, scored[score.probe], again, least))
     ]
-    return sorted(_worst_of_each(found), key=lambda one: -(math.inf if one["slower_by"] is None else one["slower_by"]))
-
-
-def unproved_of(measured: Sequence[Measured], suspects: Iterable[Suspect]) -> list[Unproved]:
-    """Return who was slow both times without being one of the ``suspects``, the slowest first."""
-    scored = scores_of(measured)
-    again = [one for one in measured if one.stage == "confirmation"]
+    doubtful = bad | {score.unit.nodes[0] for score, _doubt in doubts if len(score.unit.nodes) == 1}
+    # A link is accused only between nodes that are good with others.
+    suspects = [one for one in found if one["other"] is None or not {one["node"], one["other"]} & doubtful]
     accused = {node for one in suspects for node in (one["node"], one["other"]) if node}
-    found: dict[Unit, Unproved] = {}
-    for score in suspects_of_sweep(scored):
-        effect_again = _effect_again(score, scored[score.probe], again)
-        if score.broken or effect_again is None or score.proof is None or accused & set(score.unit.nodes):
-            continue
-        if effect_again >= _CAME_BACK * score.effect:
-            node, *other = score.unit.nodes
-            found.setdefault(
-                score.unit,
-                {
-                    "node": node,
-                    "other": other[0] if other else None,
-                    "part": score.unit.part,
-                    "probe": score.probe,
-                    "slower_by": math.expm1((score.effect + effect_again) / 2),
-                    "proof": score.proof,
-                },
-            )
-    return sorted(found.values(), key=lambda one: -one["slower_by"])
+    unproved = {score.unit.nodes: doubt for score, doubt in reversed(doubts) if not accused & set(score.unit.nodes)}
+    return Judged(sorted(_worst_of_each(suspects), key=_order), sorted(unproved.values(), key=_order))
+
+
+def suspects_of(
+    measured: Sequence[Measured], before: Collection[str] = (), least: float = LEAST_EFFECT
+) -> list[Suspect]:
+    """Return who is bad by everything that was measured, see `judged`."""
+    return judged(measured, before, least).suspects
+
+
+def _doubt(score: Score, of_probe: Scored, again: Sequence[Measured], least: float) -> Unproved | None:
+    """Return a unit that was slow both times, or was not tested again; None if nothing is left of its slowness."""
+    effect_again = _effect_again(score, of_probe, again)
+    failed = any(_is_of(one, score.unit, score.probe) and one.problem for one in again)
+    together = score.effect if effect_again is None else (score.effect + effect_again) / 2
+    # Less than this is only the last of the good ones.
+    if failed or score.proof is None or together - score.ending.last < math.log1p(least):
+        return None
+    if effect_again is not None and effect_again < _CAME_BACK * score.effect:
+        return None
+    node, *other = score.unit.nodes
+    return {
+        "node": node,
+        "other": other[0] if other else None,
+        "one_way": score.unit.one_way,
+        "part": score.unit.part,
+        "probe": score.probe,
+        "slower_by": None if score.broken else math.expm1(together),
+        "proof": score.proof,
+        "tested_again": effect_again is not None,
+    }
+
+
+def _order(one: Suspect | Unproved) -> float:
+    return -math.inf if one["slower_by"] is None else -one["slower_by"]
 
 
 def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: Iterable[Suspect]) -> dict[str, Verdict]:
@@ -160,8 +186,8 @@ def _accuse(
         return _broken(score, failed) if failed and effect_again is None else None
     if effect_again is None:
         return None
-    together, enough = (score.effect + effect_again) / 2, score.needed * score.spread
-    if together < enough or effect_again < _ALONE * enough:
+    together = (score.effect + effect_again) / 2
+    if together < score.enough() or effect_again < score.enough(_ALONE):
         return None
     in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
     low, high = _interval(np.concatenate([in_sweep, own_again]))
@@ -181,12 +207,16 @@ def _again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> Values:
 
 
 def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> float | None:
-    """Return the extra cost of a unit when it was tested again, None if it was not."""
-    own_again = _again(score, of_probe, again)
-    if not own_again.size:
-        return None
-    # Each repeated test of a pair or group counts: a slowness that comes and goes is no reason to accuse anybody.
-    return float(np.median(own_again) if of_probe.of == "nodes" else np.min(own_again))
+    """Return the extra cost of a unit in the best of its repeated tests, None if it was not tested again.
+
+    A slowness that comes and goes is no reason to accuse anybody.
+    """
+    if of_probe.of != "nodes":
+        own_again = _again(score, of_probe, again)
+        return float(np.min(own_again)) if own_again.size else None
+    usual = _usual_again(score, again, of_probe)
+    costs = [one.cost for one in again if one.samples and _is_of(one, score.unit, score.probe)]
+    return min(costs) - usual if costs else None
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:
@@ -201,6 +231,7 @@ def _suspect(
     return {
         "node": nodes[0],
         "other": nodes[1] if len(nodes) == 2 else None,
+        "one_way": score.unit.one_way,
         "part": score.unit.part,
         "probe": score.probe,
         "verdict": t.cast("t.Literal['slow', 'broken']", verdict),
@@ -214,20 +245,20 @@ def _suspect(
 def _is_of(one: Measured, unit: Unit, probe: str) -> bool:
     if one.probe != probe:
         return False
-    if len(unit.nodes) == 2:
-        return set(one.nodes) == set(unit.nodes)
-    return unit.nodes[0] in one.nodes and (len(one.nodes) > 1 or one.part == unit.part)
+    if len(unit.nodes) == 1:
+        return unit in one.ends
+    return one.nodes == unit.nodes if unit.one_way else set(one.nodes) == set(unit.nodes)
 
 
 def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> float:
-    """Return the usual cost of a probe in the confirmation: the cost of proven nodes by themselves."""
-    suspects = {other.unit.nodes for other in of_probe.scores if other.nearness >= 1} | {score.unit.nodes}
+    """Return the usual cost of a probe in the confirmation: that of proven nodes, by themselves or with each other."""
+    suspects = {node for other in of_probe.scores if other.nearness >= SUSPECTED for node in other.unit.nodes}
     costs = [
-        one.cost
+        one.cost - sum(of_probe.ends.get(end, 0.0) for end in one.ends)
         for one in again
-        if one.probe == score.probe and len(one.nodes) == 1 and one.samples and one.nodes not in suspects
+        if one.probe == score.probe and one.samples and not (suspects | set(score.unit.nodes)) & set(one.nodes)
     ]
-    return float(np.median(costs)) if costs else of_probe.usual
+    return float(np.median(costs)) if len(costs) >= _LEAST_REFERENCES else of_probe.usual
 
 
 def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Scored, usual: float) -> Values:
@@ -242,7 +273,7 @@ def _effects(unit: Unit, probe: str, measured: Iterable[Measured], of_probe: Sco
         if len(one.nodes) == 1:
             effects += [math.log(sample) - usual for sample in one.samples]
         else:
-            others = sum(of_probe.nodes.get(node, 0.0) for node in one.nodes if (node,) != unit.nodes)
+            others = sum(of_probe.ends.get(end, 0.0) for end in one.ends if end != unit)
             # See scores_of: fast nodes do not make their link slow.
             effects.append(one.cost - usual - (others if len(unit.nodes) == 1 else max(0.0, others)))
     return np.array(effects)
@@ -256,21 +287,19 @@ def _interval(effects: Values) -> tuple[float, float]:
 
 
 def _worst_of_each(found: Iterable[Suspect]) -> list[Suspect]:
-    """Return one entry for each part of a node, and none for a link that an accused node explains: one as slow."""
+    """Return one entry for each part of a node, and for each link."""
     kept: dict[tuple[str, str | None, str], Suspect] = {}
     for one in found:
         key = (one["node"], one["other"], one["part"])
         if key not in kept or _slower_by(one) > _slower_by(kept[key]):
             kept[key] = one
-    accused: dict[str, float] = {}
-    for one in kept.values():
-        if one["other"] is None:
-            accused[one["node"]] = max(_slower_by(one), accused.get(one["node"], 0.0))
-    return [
-        one
-        for one in kept.values()
-        if one["other"] is None or _slower_by(one) > max(accused.get(one["node"], 0.0), accused.get(one["other"], 0.0))
-    ]
+    for node, other, part in list(kept):
+        back = kept.get((other or "", node, part))
+        if back and (node, other, part) in kept and _slower_by(back) <= _slower_by(kept[node, other, part]):
+            # It is slow both ways.
+            kept[node, other, part] = {**kept[node, other, part], "one_way": False}
+            del kept[other or "", node, part]
+    return list(kept.values())
 
 
 def _slower_by(one: Suspect) -> float:

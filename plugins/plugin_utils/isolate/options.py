@@ -22,8 +22,8 @@ from .planned import PlannedTests
 BAD_LINK = 1.5
 _MOST_SLOWDOWN = 10.0
 MOST_DAYS = 36500
-# ib_write_bw takes a port for each adapter, 64 ports further each time; a node has up to 16 adapters.
-_PORTS_OF_ADAPTERS = 64 * 16
+# ib_write_bw takes two ports for each adapter, 64 ports further each time; a node has up to 16 adapters.
+_PORTS_OF_ADAPTERS = 64 * 32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 

@@ -55,7 +55,8 @@ def finding_of(suspect: Suspect) -> Reason:
 
 def _of_unit(code: str, one: Suspect | Unproved, title: str = "", **values: t.Any) -> Reason:
     """Return a finding of a node, or of a link, with its probe."""
-    case = "_".join(filter(None, (title, "link" if one["other"] else "")))
+    kind = "" if not one["other"] else "one_way" if one.get("one_way") else "link"
+    case = "_".join(filter(None, (title, kind)))
     of = {"other": one["other"]} if one["other"] else {"part": one["part"]}
     return isolation_finding(code, case, one["node"], **of, probe=one["probe"], **values)
 

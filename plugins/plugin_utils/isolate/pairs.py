@@ -51,16 +51,42 @@ def _round(places: Sequence[str | None], number: int) -> list[Pair]:
     return pairs
 
 
-def against(suspects: Sequence[str], proven: Sequence[str], count: int) -> list[list[Pair]]:
-    """Return rounds that pair each suspect with ``count`` proven nodes, a different one each time if possible."""
-    if not proven:
-        return []
-    rounds = []
-    for number in range(count):
-        for first in range(0, len(suspects), len(proven)):
-            at_once = suspects[first : first + len(proven)]
-            rounds.append([(node, proven[(place + number) % len(proven)]) for place, node in enumerate(at_once)])
-    return rounds
+def confirming_rounds(
+    suspects: Sequence[tuple[str, ...]], proven: Sequence[str], count: int, references: int
+) -> list[list[Pair]]:
+    """Return rounds that test each suspect ``count`` times: a node with a different proven one each time, or a link.
+
+    Each test is in the first round that has room for it, so who comes first among the suspects is in the first rounds.
+    Up to so many ``references`` of a round are pairs of proven nodes, which show what is usual then.
+    """
+    rounds: list[list[Pair]] = []
+    met: set[Pair] = set()
+
+    def partner(node: str, busy: set[str]) -> str | None:
+        free = [one for one in proven if one not in busy and one != node]
+        return next((one for one in free if (node, one) not in met), free[0] if free else None)
+
+    for suspect in suspects:
+        place = 0
+        for _test in range(count if len(suspect) == 2 or set(proven) - set(suspect) else 0):
+            while True:
+                if place == len(rounds):
+                    rounds.append([])
+                busy = {node for pair in rounds[place] for node in pair}
+                place += 1
+                other = suspect[1] if len(suspect) == 2 else partner(suspect[0], busy)
+                if other and not {suspect[0], other} & busy:
+                    break
+            met.add((suspect[0], other))
+            rounds[place - 1].append((suspect[0], other))
+    return [[*pairs, *_references(pairs, proven, references)] for pairs in rounds]
+
+
+def _references(pairs: Sequence[Pair], proven: Sequence[str], most: int) -> list[Pair]:
+    """Return pairs of proven nodes that are in none of these pairs."""
+    busy = {node for pair in pairs for node in pair}
+    free = [node for node in proven if node not in busy]
+    return list(zip(free[::2], free[1::2], strict=False))[:most]
 
 
 _PASSES = 10

@@ -19,7 +19,7 @@ from .pairs import Pair, rounds_of_pairs
 LEAST_ROUNDS = 3
 # Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py.
 USUAL_ROUNDS = 7
-# Suspects are tested once more by themselves, meet two proven nodes, and are in two groups of proven nodes.
+# Suspects are tested twice more by themselves, meet two proven nodes, and are in two groups of proven nodes.
 CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
 MOST_MINUTES = 1440
@@ -82,8 +82,7 @@ def plan_tests(
             f"{len(nodes)} nodes make no groups that can be compared: at least {LEAST_NODES_OF_GROUPS} are needed; "
             "leave the probes of groups out of isolate_probes"
         )
-    again = CONFIRMING_ROUNDS * (cost.pair + (cost.group if groups else 0))
-    confirming = cost.single + again
+    confirming = CONFIRMING_ROUNDS * (cost.single + cost.pair + (cost.group if groups else 0))
     fixed = cost.single + confirming + len(groups) * cost.group
     possible = len(nodes) - 1 + len(nodes) % 2 if cost.pair else 0
     least = min(rounds or LEAST_ROUNDS, possible)
@@ -114,7 +113,8 @@ def plan_tests(
         "node_minutes": {
             "sweep": (len(nodes) * (cost.single + len(groups) * cost.group) + 2 * tested * cost.pair) / 60,
             "confirmation": (
-                suspects * (2 * cost.single + 2 * CONFIRMING_ROUNDS * cost.pair)
+                # Each with one proven node beside it.
+                suspects * 2 * CONFIRMING_ROUNDS * (cost.single + cost.pair)
                 # All nodes are at most in a group of a suspect, or in one without any.
                 + (len(nodes) * CONFIRMING_ROUNDS * cost.group if groups else 0)
             )

@@ -20,7 +20,7 @@ from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
 from .pairs import Pair
-from .readings import readings_of
+from .readings import one_way_readings_of, readings_of
 
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0
@@ -236,13 +236,19 @@ class Prober:
         stage: Stage,
     ) -> list[Measured]:
         """Return the measurement of a node, pair or group; if one node failed, the others mostly only noticed."""
-        problems: dict[tuple[str, str], list[str]] = {}
-        measured: dict[tuple[str, str], Measured] = {}
-        asked = {name for probe in probes for name in readings_of(probe, self.chosen.units.get(probe.name, ()))}
+        problems: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        measured: dict[tuple[str, str, tuple[str, ...]], Measured] = {}
+        asked: set[str] = set()
+        one_way: set[str] = set()
+        for probe in probes:
+            units = self.chosen.units.get(probe.name, ())
+            asked |= readings_of(probe, units)
+            one_way |= one_way_readings_of(probe, units)
 
         def failed(probe: Probe, problem: str) -> None:
-            for reading in probe.readings(self.chosen.units.get(probe.name, ())):
-                problems.setdefault(reading, []).append(problem)
+            for name, part in probe.readings(self.chosen.units.get(probe.name, ())):
+                for way in (nodes, nodes[::-1]) if name in one_way else (nodes,):
+                    problems.setdefault((name, part, way), []).append(problem)
 
         for node, answer, error in zip(nodes, answers, errors, strict=True):
             of_node = f"{node}: " if len(nodes) > 1 else ""
@@ -256,11 +262,16 @@ class Prober:
             for one in answer["measured"] if answer else ():
                 if one["probe"] not in asked:
                     continue
-                reading = (one["probe"], one["part"])
+                # Each end measures what it sends.
+                way = nodes[::-1] if one["probe"] in one_way and node != nodes[0] else nodes
+                reading = (one["probe"], one["part"], way)
                 if one["problem"]:
                     problems.setdefault(reading, []).append(f"{of_node}{one['problem']}")
-                measured[reading] = Measured(*reading, nodes, tuple(one["samples"]), stage)
-        bad = [Measured(*reading, nodes, (), stage, _in_short(said)) for reading, said in problems.items()]
+                measured[reading] = Measured(*reading, tuple(one["samples"]), stage, one_way=one["probe"] in one_way)
+        bad = [
+            Measured(*reading, (), stage, _in_short(said), one_way=reading[0] in one_way)
+            for reading, said in problems.items()
+        ]
         return bad + [one for reading, one in measured.items() if reading not in problems]
 
     def _on_each(

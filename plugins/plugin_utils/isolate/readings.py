@@ -22,6 +22,11 @@ def readings_of(probe: Probe, units: Iterable[str]) -> set[str]:
     return {probe.reading, *probe.more_readings, *(probe.reading.format(unit=unit) for unit in units)}
 
 
+def one_way_readings_of(probe: Probe, units: Iterable[str]) -> set[str]:
+    """Return the names of those readings of a probe that are of one direction between two nodes."""
+    return {name.format(unit=unit) for name in probe.one_way for unit in (*units, "")}
+
+
 def probe_of(reading: str) -> str:
     """Return the name of the probe that has a reading of this name; empty if there is none."""
     unit = reading.partition(" ")[2]

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The spread of many values, some of them bad, and how far a good one may lie from the others."""
+"""The spread of many values, some of them bad, how far a good one may lie from the others, and where the good ones end.
+
+Nodes that are all well differ, and one of them is the last. What is bad lies beyond the last good one by more than the
+good ones lie apart. Their distances near the upper end say how far the next one would be, if it were one of them: of an
+exponential tail, the j-th distance from the top is j times as short as the first one (Rényi 1953), so all of them
+measure the same scale. Normal values have shorter tails.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +61,41 @@ def deviations_needed(count: int, false_accusations: float, values: int = 0) -> 
     freedom = (_QN_EFFICIENCY if values <= _FEW else _MAD_EFFICIENCY) * (values - 1)
     of_median = math.sqrt(1 + math.pi / (2 * values))
     return -float(stdtrit(freedom, false_accusations / count)) * of_median
+
+
+class Ending(t.NamedTuple):
+    """Where good values end: the ``last`` of them, and the ``gap`` to it that a value needs to be none of them."""
+
+    last: float
+    gap: float
+
+    def share(self, value: float) -> float:
+        """Return how far a value is beyond the last good one, as a share of the gap that it needs."""
+        return (value - self.last) / self.gap if math.isfinite(self.gap) else 0.0
+
+
+_NOBODY = Ending(math.inf, math.inf)
+# From so few values the scale of the tail is too uncertain, so more of them count than the upper half.
+_LEAST_DISTANCES = 4
+
+
+def ending(values: Values, least: float, rate: float) -> Ending:
+    """Return where the good ones of some values end, fewer than half of which may be bad.
+
+    The gap is at least ``least``, and what a good value exceeds in no more than this ``rate`` of cases. If several gaps
+    suffice, the deepest one counts; if none does, the one that is nearest to that.
+    """
+    count = len(values)
+    if count < 3:
+        return _NOBODY
+    ordered = np.sort(values)[::-1]
+    distances = ordered[:-1] - ordered[1:]
+    of_scale = np.concatenate([[0.0], np.cumsum(np.arange(1, count) * distances)])
+    bad = np.arange(1, (count - 1) // 2 + 1)
+    used = np.maximum((count - bad) // 2, np.minimum(_LEAST_DISTANCES, count - 1 - bad))
+    scale = (of_scale[bad + used] - of_scale[bad]) / used
+    gaps = np.maximum(least, scale * used * (rate ** (-1 / used) - 1))
+    shares = distances[bad - 1] / gaps
+    enough = np.flatnonzero(shares >= 1)
+    place = int(enough[-1] if len(enough) else np.argmax(shares))
+    return Ending(float(ordered[bad[place]]), float(gaps[place]))

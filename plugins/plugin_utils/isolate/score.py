@@ -13,13 +13,17 @@ from ...module_utils.node.probes.known import Of
 from .groups import Splits, by_size
 from .measured import Measured, Score, Stage, Unit
 from .pairs import Meetings
-from .robust import LEAST_SPREAD, Values, deviations_needed, spread
+from .robust import LEAST_SPREAD, Ending, Values, deviations_needed, ending, spread
 
+# Who is slower than the last of the others by less than this fraction is not worth a repair.
+LEAST_EFFECT = 0.03
 # In how many of 100 sweeps of healthy nodes anyone may be accused.
 FALSE_ACCUSATIONS = 0.01
 # A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
 SUSPECTED = 0.6
 _LEAST_UNITS = 3
+# A node that is so many deviations from the others in its groups is measured before its partners are.
+_TAKEN_OUT = 3.0
 # A failed measurement counts as this much slower, so that a node whose pairs all fail stands out like a slow one.
 _BROKEN = math.log(100.0)
 _IS_BROKEN = _BROKEN / 2
@@ -28,7 +32,7 @@ _OF_PAIRS = 1.15
 
 
 class Scored(t.NamedTuple):
-    """The scores of one probe, and the basis of comparison: the usual cost and, for pairs, each node's share.
+    """The scores of one probe, and the basis of comparison: the usual cost and, for pairs, each end's share.
 
     ``of`` is the kind of unit that the probe tests, and so decides which tests confirm its scores.
     """
@@ -36,11 +40,13 @@ class Scored(t.NamedTuple):
     of: Of
     scores: list[Score]
     usual: float
-    nodes: dict[str, float]
+    ends: dict[Unit, float]
 
 
-def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, Scored]:
+def scores_of(measured: Iterable[Measured], stage: Stage = "sweep", least: float = LEAST_EFFECT) -> dict[str, Scored]:
     """Return the scores of all units by probe; the rate of false accusations is divided among the probes.
+
+    ``least`` is the fraction by which a bad unit is slower than the last good one.
 
     Probes that are `unmeasured` have none: nobody stands out by what fails everywhere.
     """
@@ -54,7 +60,7 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str,
     families = sum(2 if _of(found) == "pairs" else 1 for found in by_probe.values())
     rate = FALSE_ACCUSATIONS / max(families, 1)
     ways = {"nodes": _of_singles, "pairs": _of_pairs, "groups": _of_groups}
-    return {probe: ways[_of(found)](probe, found, rate) for probe, found in by_probe.items()}
+    return {probe: ways[_of(found)](probe, found, rate, math.log1p(least)) for probe, found in by_probe.items()}
 
 
 def unmeasured(measured: Iterable[Measured], stage: Stage = "sweep") -> dict[str, str]:
@@ -75,18 +81,19 @@ def _of(found: Sequence[Measured]) -> Of:
     return "nodes" if most == 1 else "pairs" if most == 2 else "groups"
 
 
-def _spread_and_needed(effects: Values, rate: float, tails: float = 1.0) -> tuple[float, float]:
-    """Return the robust standard deviation of effects, and how many of them are needed."""
+def _band(effects: Values, rate: float, least: float, tails: float = 1.0) -> tuple[float, float, Ending]:
+    """Return the robust standard deviation of effects, how many of them are needed, and where the good ones end."""
+    end = ending(effects, least, rate)
     if len(effects) < _LEAST_UNITS:
-        return LEAST_SPREAD, math.inf
-    return spread(effects), tails * deviations_needed(len(effects), rate)
+        return LEAST_SPREAD, math.inf, end
+    return spread(effects), tails * deviations_needed(len(effects), rate), end
 
 
-def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
+def _of_singles(probe: str, found: Sequence[Measured], rate: float, least: float) -> Scored:
     good = [one for one in found if one.samples]
     costs = np.array([one.cost for one in good])
     usual = float(np.median(costs)) if len(costs) else math.nan
-    band = _spread_and_needed(costs, rate)
+    band = _band(costs - usual, rate, least)
     scores = [
         Score(probe, Unit(one.nodes, one.part), float(cost - usual), *band)
         for one, cost in zip(good, costs, strict=True)
@@ -97,36 +104,35 @@ def _of_singles(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     return Scored("nodes", scores, usual, {})
 
 
-def _of_pairs(probe: str, found: Sequence[Measured], rate: float) -> Scored:
-    names = list(dict.fromkeys(name for one in found for name in one.nodes))
-    place = {name: number for number, name in enumerate(names)}
-    meetings = Meetings([(place[one.nodes[0]], place[one.nodes[1]]) for one in found], len(names))
+def _of_pairs(probe: str, found: Sequence[Measured], rate: float, least: float) -> Scored:
+    ends = list(dict.fromkeys(end for one in found for end in one.ends))
+    place = {end: number for number, end in enumerate(ends)}
+    meetings = Meetings([(place[one.ends[0]], place[one.ends[1]]) for one in found], len(ends))
     costs = _costs(found)
     fit = meetings.fit(costs)
-    of_nodes = fit.nodes - np.median(fit.nodes)
-    of_links = fit.links - np.median(fit.links)
-    problems = {name: one.problem for one in found if one.problem for name in one.nodes}
-    band = _spread_and_needed(of_nodes, rate, _OF_PAIRS)
+    # What all send may as well be taken for what all receive: each is compared with its like.
+    of_parts = {
+        part: float(np.median([by for by, end in zip(fit.nodes, ends, strict=True) if end.part == part]))
+        for part in {end.part for end in ends}
+    }
+    of_ends = np.array([by - of_parts[end.part] for by, end in zip(fit.nodes, ends, strict=True)])
+    usual = fit.usual + sum(of_parts[end.part] for end in found[0].ends)
+    problems = {end: one.problem for one in found if one.problem for end in one.ends}
+    band = _band(of_ends, rate, least, _OF_PAIRS)
     scores = [
-        Score(
-            probe,
-            Unit((name,), found[0].part),
-            float(effect),
-            *band,
-            problems.get(name, "") if effect > _IS_BROKEN else "",
-        )
-        for name, effect in zip(names, of_nodes, strict=True)
+        Score(probe, end, float(effect), *band, problems.get(end, "") if effect > _IS_BROKEN else "")
+        for end, effect in zip(ends, of_ends, strict=True)
     ]
-    band = _spread_and_needed(of_links, rate, _OF_PAIRS)
     # A link between fast nodes is not slow while it takes no longer than usual.
+    of_links = np.minimum(fit.links - np.median(fit.links), costs - usual)
+    band = _band(of_links, rate, least, _OF_PAIRS)
     scores += [
-        Score(probe, Unit(one.nodes, one.part), float(min(effect, cost - fit.usual)), *band, one.problem)
-        for one, cost, effect in zip(found, costs, of_links, strict=True)
+        Score(probe, one.link, float(effect), *band, one.problem) for one, effect in zip(found, of_links, strict=True)
     ]
-    return Scored("pairs", scores, fit.usual, dict(zip(names, map(float, fit.nodes), strict=True)))
+    return Scored("pairs", scores, usual, dict(zip(ends, map(float, of_ends), strict=True)))
 
 
-def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
+def _of_groups(probe: str, found: Sequence[Measured], rate: float, least: float) -> Scored:
     smallest = list(by_size(found).values())[-1]
     of_size = [one for split in smallest for one in split]
     names = list(dict.fromkeys(name for one in of_size for name in one.nodes))
@@ -136,21 +142,23 @@ def _of_groups(probe: str, found: Sequence[Measured], rate: float) -> Scored:
     rows = [[cost_of[id(one)] for one in split] for split in smallest]
     costs = np.array([[*row, *[math.nan] * (splits.parts - len(row))] for row in rows])
 
-    def needed(values: int) -> float:
-        return deviations_needed(len(names), rate, max(values, 2)) if splits.parts > 1 else math.inf
+    def stands_out(effect: float, others: Values) -> bool:
+        return effect - float(np.median(others)) >= max(SUSPECTED * least, _TAKEN_OUT * spread(others))
 
-    fit = splits.fit(costs, lambda deviations, values: deviations >= SUSPECTED * needed(values))
+    of_nodes = splits.fit(costs, stands_out)
+    deviation, needed, end = _band(of_nodes, rate, least)
+    # One group is compared with nothing.
+    band = (deviation, needed if splits.parts > 1 else math.inf, end)
     problems = {name: one.problem for one in of_size if one.problem for name in one.nodes}
     scores = [
         Score(
             probe,
             Unit((name,), found[0].part),
             float(effect),
-            fit.error,
-            needed(fit.values),
+            *band,
             problems.get(name, "") if effect > _IS_BROKEN else "",
         )
-        for name, effect in zip(names, fit.nodes, strict=True)
+        for name, effect in zip(names, of_nodes, strict=True)
     ]
     return Scored("groups", scores, float(np.nanmedian(costs)), {})
 

@@ -50,13 +50,18 @@ def probes_map(probes: Mapping[str, Mapping[str, Excess]], worst_first: Sequence
 
 
 def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:
-    """Return tiles of the tested pairs, with a row and a column for each node; None for too many nodes."""
+    """Return tiles of the tested pairs, with a row for each node that sends, and a column for each that receives.
+
+    What goes both ways at once is in both tiles. None for too many nodes.
+    """
     names = list(dict.fromkeys(name for one, other, _excess in links for name in (one, other)))
     if len(names) > MOST_NODES:
         return None
     rows: dict[str, dict[str, Excess]] = {name: {} for name in names}
     for one, other, excess in links:
-        rows[one][other] = rows[other][one] = excess
+        rows[one][other] = excess
+    for one, other, excess in links:
+        rows[other].setdefault(one, excess)
     return _map(names, rows, "")
 
 

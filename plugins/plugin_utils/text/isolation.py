@@ -12,7 +12,11 @@ _SLOW = "is {slower_by:slower}{interval:bounds}"
 _UNPROVED = "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof"
 _AT_SCALE = "{nodes} nodes are {slower_by:slower 0} than groups of {than} ({probe})"
 _FAIL_AT_SCALE = "{nodes} nodes fail, and groups of {than} do not ({probe})"
-_WHAT = {"": "{node} ({part})", "link": "The link {node}–{other}"}
+_WHAT = {
+    "": "{node} ({part})",
+    "link": "The link {node}–{other}",
+    "one_way": "The link from {node} to {other}",
+}
 _NOT_PROVED = "Nothing is proved to be slow, but "
 _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
 
@@ -31,6 +35,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         **{case: Form(f"{what} {_UNPROVED}") for case, what in _WHAT.items()},
         "title": Form(f"{_NOT_PROVED}{_WHAT['']} {_UNPROVED}"),
         "title_link": Form(f"{_NOT_PROVED}the link {{node}}–{{other}} {_UNPROVED}"),
+        "title_one_way": Form(f"{_NOT_PROVED}the link from {{node}} to {{other}} {_UNPROVED}"),
     },
     "unmeasured": {
         "nodes": Form("{probe} failed on all nodes: {said}"),

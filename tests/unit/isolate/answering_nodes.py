@@ -26,7 +26,7 @@ def healthy(node: str, asked: t.Any) -> Answer:
     """Answer as a good node does to the probes that need nothing; all others find no problem."""
     draw = random.Random(f"{node} {asked['probes']} {asked.get('partner', {}).get('node')}")
     measured = [reading(name, name, _near(draw)) for name in asked["probes"] if name in ("cpu", "memory")]
-    if "tcp" in asked["probes"] and not asked["partner"]["serves"]:
+    if "tcp" in asked["probes"]:
         measured.append(reading("tcp_throughput", "link", _near(draw)))
     return {"measured": measured, "problems": {}}
 

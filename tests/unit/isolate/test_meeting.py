@@ -15,6 +15,7 @@ from ports import free_port
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.meeting import met, received
+from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.tcp import probe as tcp
 
 
 def partner(port: int, *, serves: bool, patience: float = 20.0) -> t.Any:
@@ -78,3 +79,21 @@ def test_another_program_at_the_port_is_not_the_other_end() -> None:
         port = listening.getsockname()[1]
         with pytest.raises(NodeError, match="isolate_port"), met(partner(port, serves=False, patience=2.0), "tcp"):
             pass
+
+
+def test_each_end_measures_what_it_sends_over_tcp_and_who_connects_the_latency() -> None:
+    found: dict[bool, list[str]] = {}
+    port = free_port()
+
+    def measure(serves: bool) -> None:
+        asked: t.Any = {"partner": {**partner(port, serves=serves), "slowdown": 1.0}, "rehearsal": False}
+        readings = tcp.measure(asked, t.cast("t.Any", None))
+        assert all(len(one.samples) == 5 for one in readings)
+        found[serves] = [one.probe for one in readings]
+
+    ends = [threading.Thread(target=measure, args=(serves,)) for serves in (True, False)]
+    for end in ends:
+        end.start()
+    for end in ends:
+        end.join()
+    assert found == {True: ["tcp_throughput"], False: ["tcp_latency", "tcp_throughput"]}

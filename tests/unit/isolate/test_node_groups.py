@@ -12,7 +12,7 @@ import pytest
 from isolate_power import GROUP, WITH_GROUPS, Fleet, rates, swept
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import by_size
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of, unproved_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import judged, suspects_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale, groups_of, sizes_of
@@ -56,7 +56,7 @@ def test_one_odd_group_accuses_nobody() -> None:
     odd = next(one for one in found if len(one.nodes) == 4)
     found = [replace(one, samples=(3 * one.samples[0],)) if one is odd else one for one in found]
     assert suspects_of(found) == []
-    assert unproved_of(found, []) == []
+    assert judged(found).unproved == []
 
 
 def test_what_is_slow_from_a_size_on_is_the_fault_of_no_node() -> None:

@@ -208,10 +208,10 @@ def test_the_adapters_are_those_that_a_training_uses(chosen: str, left: list[str
     assert adapters(chosen, ["mlx5_0", "mlx5_1", "mlx5_10", "eth0"]) == left
 
 
-def test_both_ends_of_an_adapter_meet_at_a_port_of_their_own_with_the_gid_of_a_training() -> None:
-    client = command("mlx5_1", 1, PARTNER, {"NCCL_IB_GID_INDEX": "3"})
-    server = command("mlx5_1", 1, {**PARTNER, "serves": True}, {"NCCL_IB_GID_INDEX": "3"})
+def test_both_ends_of_an_adapter_meet_at_a_port_with_the_gid_of_a_training() -> None:
+    client = command("mlx5_1", 29828, {"NCCL_IB_GID_INDEX": "3"}, "10.0.0.1")
+    server = command("mlx5_1", 29828, {"NCCL_IB_GID_INDEX": "3"})
     assert client == [*server, "10.0.0.1"]
-    assert client[client.index("-p") + 1] == str(29700 + 128)
+    assert client[client.index("-p") + 1] == "29828"
     assert client[client.index("-x") + 1] == "3"
-    assert "-x" not in command("mlx5_1", 1, PARTNER, {})
+    assert "-x" not in command("mlx5_1", 29828, {})

@@ -58,7 +58,7 @@ def test_a_node_whose_hold_is_gone_is_untested_and_so_is_a_pair_with_it(tmp_path
         assert {node for one in of.singles(["a", "b"], "sweep") for node in one.nodes} == {"a"}
         assert [one["code"] for one in of.gone["b"].problems] == ["tests_over"]
         pairs = of.pairs([("a", "c"), ("a", "b")], "sweep")
-        assert [(one.nodes, one.problem) for one in pairs] == [(("a", "c"), "")]
+        assert sorted((one.nodes, one.problem) for one in pairs) == [(("a", "c"), ""), (("c", "a"), "")]
     finally:
         of.let_go()
 
@@ -99,15 +99,18 @@ def test_a_hold_lasts_for_the_slowest_look_for_tools_as_well_as_for_the_tests(tm
     assert int(part["argv"][-1]) > 60 + looks
 
 
-def test_a_pair_is_measured_once_and_a_bad_link_takes_longer(tmp_path: Path, port: int) -> None:
+def test_a_pair_is_measured_once_each_way_and_a_bad_link_takes_longer(tmp_path: Path, port: int) -> None:
     nodes = {"a": HERE, "b": HERE, "c": HERE}
     of = prober(tmp_path / "nodes", nodes, port, bad_links={frozenset("ac"): 3.0})
     try:
         of.hold()
-        (good,) = of.pairs([("a", "b")], "sweep")
-        (bad,) = of.pairs([("a", "c")], "sweep")
-        assert (good.nodes, good.part, good.problem) == (("a", "b"), "link", "")
-        assert bad.samples == pytest.approx([3 * seconds for seconds in good.samples])
+        good, back = sorted(of.pairs([("a", "b")], "sweep"), key=lambda one: one.nodes)
+        bad = of.pairs([("a", "c")], "sweep")
+        assert [(one.nodes, one.part, one.problem, one.one_way) for one in (good, back)] == [
+            (("a", "b"), "link", "", True),
+            (("b", "a"), "link", "", True),
+        ]
+        assert [one.samples for one in bad] == [pytest.approx([3 * seconds for seconds in good.samples])] * 2
     finally:
         of.let_go()
 
@@ -167,9 +170,10 @@ def test_a_partner_that_cannot_be_reached_is_a_problem_of_the_pair(
     of = prober(tmp_path / "nodes", {"a": ProbedNode("192.0.2.1"), "b": HERE}, port)
     try:
         of.hold()
-        (pair,) = of.pairs([("a", "b")], "sweep")
-        assert not pair.samples
-        assert "192.0.2.1" in pair.problem
+        found = of.pairs([("a", "b")], "sweep")
+        assert {one.nodes for one in found} == {("a", "b"), ("b", "a")}
+        assert not any(one.samples for one in found)
+        assert all("192.0.2.1" in one.problem for one in found)
     finally:
         of.let_go()
 

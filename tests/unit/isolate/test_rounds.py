@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import against, rounds_of_pairs
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import confirming_rounds, rounds_of_pairs
 
 
 def names(count: int) -> list[str]:
@@ -34,7 +34,21 @@ def test_a_few_rounds_of_many_nodes_give_each_node_as_many_partners() -> None:
 
 
 def test_each_suspect_meets_different_proven_nodes_and_no_node_is_in_two_pairs_at_once() -> None:
-    rounds = against(["a", "b", "c"], ["x", "y"], 2)
+    rounds = confirming_rounds([("a",), ("b",), ("c",)], ["x", "y"], 2, 0)
     assert {(one, two) for each in rounds for one, two in each} == {(s, p) for s in "abc" for p in "xy"}
     assert all(len({node for pair in each for node in pair}) == 2 * len(each) for each in rounds)
-    assert against(["a"], [], 2) == []
+    assert confirming_rounds([("a",)], [], 2, 0) == []
+
+
+def test_who_comes_first_among_the_suspects_is_in_the_first_rounds() -> None:
+    rounds = confirming_rounds([("a",), ("a", "b"), ("c", "d")], ["x", "y", "z"], 2, 0)
+    assert [sorted(map(set, each), key=sorted) for each in rounds[2:]] == [[{"a", "b"}], [{"a", "b"}]]
+    for each in rounds[:2]:
+        assert {"a", "b"} not in map(set, each)
+        assert {"c", "d"} in map(set, each)
+
+
+def test_nodes_that_are_free_in_a_round_show_what_is_usual_then() -> None:
+    (first, _second) = confirming_rounds([("a",)], list("uvwxyz"), 2, 2)
+    assert len(first) == 3
+    assert len({node for pair in first for node in pair}) == 6

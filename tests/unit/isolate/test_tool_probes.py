@@ -228,8 +228,9 @@ def test_each_adapter_of_a_pair_is_measured_and_one_that_either_end_lacks_does_n
         end.start()
     for end in ends:
         end.join()
-    measured = {one.part: one.samples for one in found["b"] if one.samples}
-    assert measured == {f"HCA {name}": [pytest.approx(8 / 393.62)] for name in names[1:]}
+    for node in ("a", "b"):
+        measured = {one.part: one.samples for one in found[node] if one.samples}
+        assert measured == {f"HCA {name}": [pytest.approx(8 / 393.62)] for name in names[1:]}
     (dead,) = [(node, one.part) for node, readings in found.items() for one in readings if "ACTIVE" in one.problem]
     assert dead == (dead_on, "HCA mlx5_0")
 
@@ -364,7 +365,7 @@ def test_pytorch_measures_each_node_and_pairs_and_groups_of_them_meet(tmp_path: 
     try:
         of.hold()
         found = {(one.probe, *one.nodes): one for one in of.singles(["fast", "slow"], "sweep")}
-        pairs = {one.probe: one for one in of.pairs([("fast", "slow")], "sweep")}
+        pairs = {(one.probe, *one.nodes): one for one in of.pairs([("fast", "slow")], "sweep")}
         of.chosen = Chosen(("torch_groups",))
         groups = {one.probe: one for one in of.groups([("fast", "slow", "third")], "sweep")}
         lacks = of.tools(["fast"], ["torch"])["fast"]["torch"]["lacks"]
@@ -375,7 +376,11 @@ def test_pytorch_measures_each_node_and_pairs_and_groups_of_them_meet(tmp_path: 
     assert {probe for probe, _node in found} == {"torch_gemm", "torch_memory", "torch_to_gpu", "torch_from_gpu"}
     assert {one.part for one in found.values()} == {"CPU"}
     assert min(found["torch_gemm", "slow"].samples) > 1.3 * min(found["torch_gemm", "fast"].samples)
-    assert set(pairs) == {"torch_all_reduce", "torch_send_recv"}
+    assert set(pairs) == {
+        ("torch_all_reduce", "fast", "slow"),
+        ("torch_send_recv", "fast", "slow"),
+        ("torch_send_recv", "slow", "fast"),
+    }
     assert set(groups) == readings_of(PROBES["torch_groups"], [])
     assert {len(one.samples) for one in together.values()} == {5}
     assert "no GPU" in lacks

@@ -15,8 +15,8 @@ class Probe(t.NamedTuple):
     ``seconds`` is the most that it takes, and ``more`` is added for each unit, such as an adapter. It is done wherever
     all nodes have its needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
     Python's standard library. One that is ``instead_of`` another is done by default only if the other cannot be done.
-    It may have ``more_readings``. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus``
-    tests GPUs.
+    It may have ``more_readings``. Readings ``one_way`` are of one direction between two nodes: each node measures what
+    it sends. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests GPUs.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Probe(t.NamedTuple):
     more_readings: t.Tuple[str, ...] = ()
     of_any_size: t.Tuple[str, ...] = ()
     of_gpus: bool = False
+    one_way: t.Tuple[str, ...] = ()
 
     @property
     def by_default(self) -> bool:
@@ -65,7 +66,10 @@ PROBES = {
             more_readings=("fio_read", "fio_write_cached", "fio_read_cached"),
         ),
         Probe(
-            *("tcp", "tcp.probe", "pairs", "tcp_throughput", "link", 10), needs=False, more_readings=("tcp_latency",)
+            *("tcp", "tcp.probe", "pairs", "tcp_throughput", "link", 10),
+            needs=False,
+            more_readings=("tcp_latency",),
+            one_way=("tcp_throughput",),
         ),
         Probe(
             *("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 40),
@@ -80,7 +84,11 @@ PROBES = {
         ),
         Probe("rvs", "rvs.probe", "nodes", "rvs", "GPUs", 90, only_if_named=_TAKES_LONG, of_gpus=True),
         Probe("agfhc", "agfhc.probe", "nodes", "agfhc", "GPUs", 420, only_if_named=_TAKES_LONG, of_gpus=True),
-        Probe("ib_write_bw", "ib_write_bw.probe", "pairs", "ib_write_bw {unit}", "HCA {unit}", 2, more=4),
+        Probe(
+            *("ib_write_bw", "ib_write_bw.probe", "pairs", "ib_write_bw {unit}", "HCA {unit}", 2),
+            more=4,
+            one_way=("ib_write_bw {unit}",),
+        ),
         Probe(
             *("ib_loopback", "ib_write_bw.loopback", "nodes", "ib_loopback {unit}", "HCA {unit}", 2),
             more=6,
@@ -89,6 +97,7 @@ PROBES = {
         Probe(
             *("torch_pairs", "torch.pairs", "pairs", "torch_all_reduce", "link", 35),
             more_readings=("torch_send_recv",),
+            one_way=("torch_send_recv",),
             of_gpus=True,
         ),
         Probe(

@@ -33,8 +33,9 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
 
 def script(adapter: str, place: int, environment: t.Mapping[str, str]) -> str:
     """Return the script that starts both ends of an adapter; the listening one prints nothing."""
-    ends: list[t.Any] = [{"port": _PORT, "address": "127.0.0.1", "serves": serves} for serves in (True, False)]
-    listening, connecting = (shlex.join(pairs.command(adapter, place, end, environment)) for end in ends)
+    listening, connecting = (
+        shlex.join(pairs.command(adapter, _PORT + place, environment, address)) for address in ("", "127.0.0.1")
+    )
     return (
         f"{listening} >/dev/null 2>&1 & other=$!; "
         f"for try in $(seq {_TRIES}); do sleep 0.2; {connecting} && exit 0; done; "

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How fast each RDMA adapter of a node writes to the one of the same name of another node: ib_write_bw of perftest.
 
-Both ends take one adapter after the other, each on a port of its own. Before each they wait for each other, and say
-whether they have it, so that one that is dead keeps none of the others from being measured. The node that connects
-tries until the other one listens.
+Both ends take one adapter after the other, on ports of its own. Before each they wait for each other, and say whether
+they have it, so that one that is dead keeps none of the others from being measured. Then both write at the same time,
+as in a training, and each measures what it writes. The end that writes connects, and tries until the other one listens.
 """
 
 from __future__ import annotations
 
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 
 from ...inspection.rdma import rdma_devices
 from ...phase import NodeError
@@ -29,7 +30,7 @@ _NOT_YET = "Unable to init the socket connection"
 _POLL_SECONDS = 0.2
 # Before each adapter, both ends exchange whether they have it.
 _HERE, _NOT_HERE = b"1", b"0"
-# Nodes that share an address use neighbouring ports, so each adapter has a block of them.
+# Nodes that share an address use neighbouring ports, so each adapter has a block of them for each direction.
 _PORTS = 64
 # A reading is the time for one gigabyte.
 BITS = 8e9
@@ -44,7 +45,7 @@ def found(programs: Programs) -> Found:
 
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
-    """Return, on the connecting node, the seconds that each adapter takes to write a gigabyte."""
+    """Return the seconds that each adapter of this node takes to write a gigabyte to the other node."""
     partner, readings = asked["partner"], []
     with met(partner, NAME) as stream:
         for place, adapter in enumerate(asked["units"][NAME]):
@@ -75,30 +76,51 @@ def adapters(chosen: str, active: list[str]) -> list[str]:
     ]
 
 
-def command(adapter: str, place: int, partner: Partner, environment: t.Mapping[str, str]) -> list[str]:
-    """Return the command of one end; RoCE takes the GID that a training takes."""
+def command(adapter: str, port: int, environment: t.Mapping[str, str], address: str = "") -> list[str]:
+    """Return the command that writes to an address, or listens without one; RoCE takes the GID of a training."""
     index = environment.get("NCCL_IB_GID_INDEX", "")
-    port = partner["port"] + _PORTS * (place + 1)
     return [
         *(PROGRAM, "-d", adapter, "-p", str(port), "-D", str(_SECONDS), "-s", "65536", "-F", "--report_gbits"),
         *(("-x", index) if index.isdigit() else ()),
-        *(() if partner["serves"] else (partner["address"],)),
+        *((address,) if address else ()),
     ]
 
 
 def _measured(adapter: str, place: int, partner: Partner, programs: Programs) -> list[Reading]:
-    argv = command(adapter, place, partner, programs.node["env"])
+    """Return the reading of what this end writes, while the other end writes as well."""
+    serves, environment = partner["serves"], programs.node["env"]
+    # The first port of an adapter is for what the connecting node writes, the second for the answer to that.
+    to_serving, to_other = (partner["port"] + _PORTS * (2 * place + number) for number in (1, 2))
+    own, others = (to_other, to_serving) if serves else (to_serving, to_other)
+    address = partner["addresses"][1 if serves else 0]
+    with ThreadPoolExecutor(1) as beside:
+        listening = beside.submit(_listened, adapter, command(adapter, others, environment), programs)
+        reading = _written(adapter, command(adapter, own, environment, address), partner, programs)
+        problem = listening.result()
+    return [_failed(adapter, problem) if problem and not reading.problem else reading]
+
+
+def _listened(adapter: str, argv: list[str], programs: Programs) -> str:
+    """Let the other end write to an adapter, and return why that failed."""
+    try:
+        programs.run(f"{NAME}_{adapter}_listens", argv, PROBES[NAME].more)
+    except (NodeError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def _written(adapter: str, argv: list[str], partner: Partner, programs: Programs) -> Reading:
     deadline = time.monotonic() + PROBES[NAME].more
     while True:
         left = max(deadline - time.monotonic(), _SECONDS + 1)
         try:
             output = programs.run(f"{NAME}_{adapter}", argv, left)
-            return [] if partner["serves"] else [_reading(adapter, [BITS / bits_per_second(output)])]
+            return _reading(adapter, [BITS / bits_per_second(output)])
         except (NodeError, OSError, ValueError) as error:
             if _NOT_YET not in str(error):
-                return [_failed(adapter, str(error))]
+                return _failed(adapter, str(error))
             if time.monotonic() > deadline:
-                return [_failed(adapter, f"{partner['node']} at {partner['address']} does not listen for it")]
+                return _failed(adapter, f"{partner['node']} at {argv[-1]} does not listen for it")
         time.sleep(_POLL_SECONDS)
 
 

@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
     from ..programs import Programs
 
 NAME = "torch_pairs"
-# Data parallelism reduces, and pipeline parallelism sends and receives.
-_WORKS = ("all_reduce", "send_recv")
+# Data parallelism reduces, and pipeline parallelism sends and receives: first from the GPUs of the first node.
+_SENDS = ("send_of_first", "send_of_second")
 
 
 # Sharing the function means that a node is checked once for all probes of PyTorch.
@@ -23,11 +23,13 @@ found = probe.found
 
 
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
-    """Return, on the node that listens, the seconds of an all-reduce of 256 MiB, and of 64 MiB to and fro.
+    """Return the seconds of sending 64 MiB and, on the node that listens, of an all-reduce of 256 MiB.
 
-    The times are the slowest GPU's; each GPU sends to the GPU of the same number.
+    The times are the slowest GPU's; each GPU sends to the GPU of the same number of the other node.
     """
     partner = asked["partner"]
     place = 0 if partner["serves"] else 1
-    lines = together(NAME, _WORKS, Meeting(2, place, partner["address"], partner["port"]), programs)
-    return [] if place else [Reading(f"torch_{work}", "link", slowest_of(lines, work)) for work in _WORKS]
+    meeting = Meeting(2, place, partner["address"], partner["port"])
+    lines = together(NAME, ["all_reduce", *_SENDS], meeting, programs)
+    reduced = [] if place else [Reading("torch_all_reduce", "link", slowest_of(lines, "all_reduce"))]
+    return [*reduced, Reading("torch_send_recv", "link", slowest_of(lines, _SENDS[place]))]

@@ -177,10 +177,9 @@ def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callab
     sizes = (_MUCH, _LITTLE, _SENT, _SENT)
     much, little, sent, arrived = (torch.ones(size[of] // 4, device=device) for size in sizes)
 
-    def to_and_fro() -> None:
-        # Like stages of a pipeline: the first half of the GPUs sends, and gets as much back.
-        for sends in (rank < peer, rank > peer):
-            with_all.send(sent, peer) if sends else with_all.recv(arrived, peer)
+    def between_halves(sends: bool) -> Callable[[], object]:
+        # Like stages of a pipeline: one half of the GPUs sends to the other.
+        return lambda: with_all.send(sent, peer) if sends else with_all.recv(arrived, peer)
 
     def all_to_all(values: t.Any) -> Callable[[], object]:
         parts = values[: len(values) // ranks * ranks]
@@ -192,7 +191,8 @@ def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callab
         "all_reduce_small": lambda: with_all.all_reduce(little),
         "all_to_all": all_to_all(sent),
         "all_to_all_small": all_to_all(little),
-        "send_recv": to_and_fro,
+        "send_of_first": between_halves(rank < peer),
+        "send_of_second": between_halves(rank > peer),
     }
 
 
