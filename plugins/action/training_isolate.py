@@ -197,6 +197,7 @@ class ActionModule(ControllerAction):
                     lambda prober, nodes: settled(prober, nodes, options, show, len(left.suspects)),
                     before=left.suspects,
                     is_stopped=board.stop_is_requested,
+                    least=arguments["least_effect"] / 100,
                 )
         except StoppedError:
             raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None

@@ -15,7 +15,7 @@ description:
   - Tests every node by itself, then pairs of nodes in rounds, with a different partner for each node every time,
     then groups, if the budget has room for them. Suspects are tested again, together with nodes that proved good.
   - Compares nodes with each other, not with a fixed limit. Of 100 isolations of healthy nodes at most one accuses any
-    node.
+    node. What goes one way is measured both ways, and the slow way is named.
   - Holds the nodes as a run does, so no training starts on them meanwhile.
   - Where trainings go by Slurm (variable C(training_launcher)), tests nodes of Slurm, in a step that has an allocation
     of its own, or is in one that there is.
@@ -57,6 +57,13 @@ options:
     description: Rounds of pairs. With V(0), up to 7, which are all pairs of 8 nodes.
     type: int
     default: 0
+  least_effect:
+    description:
+      - Percent by which a bad node or link is slower than the last good one, at least, and less than 1000.
+      - Nodes differ when all is well, and one of them is the last. A node that is nearer to the others than this is
+        good, and the report says that it is the last.
+    type: float
+    default: 3.0
   probes:
     description:
       - Names of the probes to run.
@@ -79,7 +86,7 @@ options:
   port:
     description:
       - Port where a node waits for its partner. Nodes with the same address use the ports after it.
-      - Each RDMA adapter uses one more, 64 ports further each time.
+      - Each RDMA adapter uses two more, 64 ports further each time.
     type: int
     default: 29700
   node_dir:

@@ -21,6 +21,7 @@ from .planned import PlannedTests
 # How many times as slow a rehearsal makes a bad link.
 BAD_LINK = 1.5
 _MOST_SLOWDOWN = 10.0
+_MOST_EFFECT = 1000
 MOST_DAYS = 36500
 # ib_write_bw takes two ports for each adapter, 64 ports further each time; a node has up to 16 adapters.
 _PORTS_OF_ADAPTERS = 64 * 32
@@ -126,6 +127,11 @@ def wrong_options(options: Options) -> list[str]:
     ]
     if arguments["rounds"] < 0:
         wrong.append(f"isolate_rounds is {arguments['rounds']}, but must be 0 or more")
+    if not 0 <= arguments["least_effect"] < _MOST_EFFECT:
+        wrong.append(
+            f"isolate_least_effect is {arguments['least_effect']:g}, but must be between 0 and {_MOST_EFFECT} percent, "
+            "such as 3"
+        )
     if not 0 <= arguments["quarantine_days"] <= MOST_DAYS:
         wrong.append(
             f"isolate_quarantine_days is {arguments['quarantine_days']:g}, but must be between 0 and {MOST_DAYS}"

@@ -53,10 +53,10 @@ def finding_of(suspect: Suspect) -> Reason:
     return _of_unit("slow", suspect, **{**values, "interval": list(suspect["interval"])})
 
 
-def _of_unit(code: str, one: Suspect | Unproved, title: str = "", **values: t.Any) -> Reason:
-    """Return a finding of a node, or of a link, with its probe."""
+def _of_unit(code: str, one: Suspect | Unproved, *cases: str, **values: t.Any) -> Reason:
+    """Return a finding of a node, or of a link, with its probe; the kind of link ends its case."""
     kind = "" if not one["other"] else "one_way" if one.get("one_way") else "link"
-    case = "_".join(filter(None, (title, kind)))
+    case = "_".join(filter(None, (*cases, kind)))
     of = {"other": one["other"]} if one["other"] else {"part": one["part"]}
     return isolation_finding(code, case, one["node"], **of, probe=one["probe"], **values)
 
@@ -74,6 +74,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
         # Slow nodes make larger groups slower, too.
         *([] if suspects else _sizes(isolation)),
         *peaks_of(isolation.get("gpus", {}), isolation["seconds"]),
+        *_fleet(isolation),
         proof_of(isolation),
     ]
 
@@ -116,7 +117,9 @@ def title_of_isolation(isolation: Isolation) -> str:
 
 
 def _unproved(one: Unproved, title: str = "") -> Reason:
-    return _of_unit("unproved", one, title, slower_by=one["slower_by"], proof=one["proof"])
+    values = {"slower_by": one["slower_by"], "proof": one["proof"]}
+    known = "failed" if one["slower_by"] is None else "" if one.get("tested_again", True) else "once"
+    return _of_unit("unproved", one, title, known, **values)
 
 
 def unmeasured_probes(isolation: Isolation) -> list[Reason]:
@@ -152,6 +155,15 @@ def proof_of(isolation: Isolation) -> Reason:
     """Return how much slower a node has to be to be accused, probe by probe: how far to trust that all are good."""
     least = {probe: by for probe, by in isolation["proof"].items() if by is not None}
     return isolation_finding("proof", least=least) if least else isolation_finding("proof", "none")
+
+
+def _fleet(isolation: Isolation) -> list[Reason]:
+    """Return how far good nodes differ in each probe, and which of them is the last."""
+    fleet = isolation.get("fleet", {})
+    if not fleet:
+        return []
+    last = [{"probe": probe, "node": one["last"], "slower_by": one["slower_by"]} for probe, one in fleet.items()]
+    return [isolation_finding("fleet", spread={probe: one["spread"] for probe, one in fleet.items()}, last=last)]
 
 
 def gpus_are_untested(isolation: Isolation) -> bool:

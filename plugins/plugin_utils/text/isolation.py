@@ -9,7 +9,12 @@ from ..contracts import Reason
 from .sentences import Form, sentence
 
 _SLOW = "is {slower_by:slower}{interval:bounds}"
-_UNPROVED = "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof"
+# By what is known of a node or link that was not proved to be bad.
+_UNPROVED = {
+    "": "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof",
+    "once": "took {slower_by:longer}, and isolate_budget left no time for a second test",
+    "failed": "failed once, and isolate_budget left no time for a second test",
+}
 _AT_SCALE = "{nodes} nodes are {slower_by:slower 0} than groups of {than} ({probe})"
 _FAIL_AT_SCALE = "{nodes} nodes fail, and groups of {than} do not ({probe})"
 _WHAT = {
@@ -32,10 +37,12 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "broken": Form("{probe} fails, and again when repeated: {said}"),
     },
     "unproved": {
-        **{case: Form(f"{what} {_UNPROVED}") for case, what in _WHAT.items()},
-        "title": Form(f"{_NOT_PROVED}{_WHAT['']} {_UNPROVED}"),
-        "title_link": Form(f"{_NOT_PROVED}the link {{node}}–{{other}} {_UNPROVED}"),
-        "title_one_way": Form(f"{_NOT_PROVED}the link from {{node}} to {{other}} {_UNPROVED}"),
+        "_".join(filter(None, (title, known, kind))): Form(
+            f"{before}{what.replace('The', 'the') if title else what} {took}"
+        )
+        for title, before in (("", ""), ("title", _NOT_PROVED))
+        for known, took in _UNPROVED.items()
+        for kind, what in _WHAT.items()
     },
     "unmeasured": {
         "nodes": Form("{probe} failed on all nodes: {said}"),
@@ -64,6 +71,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
+    "fleet": {"": Form("Good nodes differ by {spread:percents}; the last of them are {last:last_nodes}")},
     "proof": {
         "": Form("Proof that a node is slower begins at {least:proofs}"),
         "none": Form("No measurement proves here that a node is slower"),

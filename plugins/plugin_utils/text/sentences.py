@@ -43,7 +43,17 @@ from .numbers import (
     things,
     unit_of,
 )
-from .slowness import at_most, bounds, failed_probes, longer, proofs_in_words, sizes_in_words, slower
+from .slowness import (
+    at_most,
+    bounds,
+    failed_probes,
+    last_in_words,
+    longer,
+    percents_in_words,
+    proofs_in_words,
+    sizes_in_words,
+    slower,
+)
 from .words import all_of, counted, every, listed
 
 # Nobody reads more pairs of node and value one by one.
@@ -175,6 +185,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "first": lambda value, what: f"first {what if value == 1 else counted(int(value), what)}",
     "left_out": _left_out,
     "lines": lambda value, _more: " / ".join(_each(value)),
+    "last_nodes": lambda value, _more: last_in_words(value),
     "longer": lambda value, _more: longer(float(value)),
     "margin": lambda value, _more: margin_in_words(value) if value else "against",
     "metric": lambda value, _more: name_of(str(value)),
@@ -188,6 +199,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
     "ports": lambda value, _more: ports_in_words(value),
     "processes": lambda value, _more: processes_in_words(value),
+    "percents": lambda value, _more: percents_in_words(value),
     "proofs": lambda value, _more: proofs_in_words(value),
     "properties": lambda value, _more: properties_in_words(value),
     "quoted": lambda value, _more: shlex.quote(str(value)),

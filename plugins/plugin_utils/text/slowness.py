@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 _MINUS = "\N{MINUS SIGN}"
@@ -50,6 +51,16 @@ def sizes_in_words(sizes: Iterable[Mapping[str, float | None]]) -> str:
 
 def _size(by: float | None) -> str:
     return "failed" if by is None else longer(by) if by > _MOST else f"{100 * by:+.1f} %".replace("-", _MINUS)
+
+
+def percents_in_words(fractions: Mapping[str, float]) -> str:
+    """Return a fraction for each probe in percent, to one digit: ``0.5 % (cpu), 1.2 % (memory)``."""
+    return ", ".join(f"{at_most(by, 1)} ({probe})" for probe, by in fractions.items())
+
+
+def last_in_words(last: Iterable[Mapping[str, t.Any]]) -> str:
+    """Return by how much the last node is slower than usual in each probe: ``gpu07 +1.2 % (cpu)``."""
+    return ", ".join(f"{one['node']} {signed(one['slower_by'])} ({one['probe']})" for one in last)
 
 
 def proofs_in_words(proofs: Mapping[str, float]) -> str:

@@ -20,6 +20,7 @@ RIGHT: dict[str, t.Any] = {
     "name": "",
     "port": 29700,
     "rounds": 0,
+    "least_effect": 3.0,
     "quarantine_days": 0.0,
     "slurm_wait": 30.0,
     "rehearsal": True,
@@ -48,6 +49,7 @@ def test_all_that_is_wrong_is_named_at_once_with_host_and_value() -> None:
     ("name", "values", "right"),
     [
         ("quarantine_days", [36501.0, math.inf, math.nan], 36500.0),
+        ("least_effect", [-0.1, 1000.0, math.nan], 0.0),
         ("slurm_wait", [0.0, -1.0, math.nan], 0.1),
         ("port", [0, 65533], 65532),
     ],

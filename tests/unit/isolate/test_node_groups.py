@@ -103,7 +103,7 @@ def test_groups_in_which_a_node_was_missing_are_of_the_same_size() -> None:
 
 
 def test_healthy_nodes_are_hardly_ever_accused_for_their_groups_and_a_slow_one_is_found() -> None:
-    assert rates(16, 60, 0, 0, 0.0, heavy=True, cost=WITH_GROUPS).false <= 0.02
-    of = rates(16, 20, 0, 0, 0.1, cost=WITH_GROUPS, in_groups=1)
+    assert rates(16, 40, noise="long tails", cost=WITH_GROUPS).false <= 0.025
+    of = rates(16, 20, by=0.2, cost=WITH_GROUPS, in_groups=1)
     assert of.found >= 0.9
-    assert of.false <= 0.05
+    assert of.false == 0
