@@ -85,9 +85,9 @@ _HALF_A_PERCENT, _NOTHING = _normal(0.005), _normal(0.0)
 
 @dataclass(frozen=True)
 class Noise:
-    """How healthy nodes differ, and what each adds in each test.
+    """How healthy nodes differ, and the delay of each in each test.
 
-    ``memory`` is the share of the latter that the next test keeps, ``drift`` what all are slower by in the end.
+    ``memory`` is the share of this delay that the next test keeps, ``drift`` the delay of all nodes in the end.
     """
 
     own: Draw = _HALF_A_PERCENT
@@ -136,7 +136,7 @@ class Fleet:
         self.kept = self.noise.in_test(self.random, len(self.nodes))
 
     def _goes_on(self) -> Values:
-        """Return what each node adds in the next test."""
+        """Return the delay of each node in the next test."""
         self.moment += 1
         memory = self.noise.memory
         new = self.noise.in_test(self.random, len(self.nodes))

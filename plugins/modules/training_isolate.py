@@ -59,7 +59,7 @@ options:
     default: 0
   least_effect:
     description:
-      - Percent by which a bad node or link is slower than the last good one, at least, and less than 1000.
+      - A bad node or link is slower than the last good one by at least this many percent, from 0 to less than 1000.
       - Nodes differ when all is well, and one of them is the last. A node that is nearer to the others than this is
         good, and the report says that it is the last.
     type: float

@@ -160,9 +160,9 @@ class Splits:
                 self.group[number, list(group)] = part
 
     def fit(self, costs: Values, stands_out: Callable[[float, Values], bool]) -> Values:
-        """Return what each node adds to its groups, given the logarithms of costs: a row for each split.
+        """Return the delay that each node adds to its groups, given the logarithms of costs: a row for each split.
 
-        A missing group is NaN. ``stands_out`` tells whether an effect is far enough from those of the other nodes,
+        A missing group is NaN. ``stands_out`` tells whether an effect is far enough from the effects of other nodes,
         measured without it, to be taken out.
         """
         slow: dict[int, float] = {}

@@ -24,7 +24,7 @@ from .robust import Values
 from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of
 
 _REFERENCES = 8
-# Fewer say less about what is usual than the sweep does.
+# Fewer say less about the usual cost than the sweep does.
 _LEAST_REFERENCES = 2
 
 
@@ -106,8 +106,8 @@ class Judged(t.NamedTuple):
 def judged(measured: Sequence[Measured], before: Collection[str] = (), least: float = LEAST_EFFECT) -> Judged:
     """Return who is bad and who may be by everything that was measured.
 
-    Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other. ``least`` is
-    the fraction by which a bad unit is slower than the last good one.
+    Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other. A bad unit
+    is slower than the last good one by at least the fraction ``least``.
     """
     scored = scores_of(measured, least=least)
     again = [one for one in measured if one.stage == "confirmation"]
@@ -251,7 +251,7 @@ def _is_of(one: Measured, unit: Unit, probe: str) -> bool:
 
 
 def _usual_again(score: Score, again: Sequence[Measured], of_probe: Scored) -> float:
-    """Return the usual cost of a probe in the confirmation: that of proven nodes, by themselves or with each other."""
+    """Return the usual cost of a probe in the confirmation: what proven nodes took, alone or with each other."""
     suspects = {node for other in of_probe.scores if other.nearness >= SUSPECTED for node in other.unit.nodes}
     costs = [
         one.cost - sum(of_probe.ends.get(end, 0.0) for end in one.ends)

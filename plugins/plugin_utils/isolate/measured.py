@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from .robust import Ending
 
-# The logarithm of a ratio that nothing measures, short of what a float holds.
+# The logarithm of a ratio that no probe measures, and that a float can represent.
 _MOST = 100.0
 # A sweep tests every node; a confirmation tests those again that it made suspect, against nodes that it did not.
 Stage: t.TypeAlias = t.Literal["sweep", "confirmation"]
@@ -97,7 +97,7 @@ class Score:
 
     @property
     def nearness(self) -> float:
-        """Return what the unit has of what an accusation needs: it begins at 1."""
+        """Return how near the unit is to an accusation, which begins at 1."""
         return min(self.effect / self.spread / self.needed, self.ending.share(self.effect))
 
 

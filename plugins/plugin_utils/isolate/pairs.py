@@ -57,7 +57,7 @@ def confirming_rounds(
     """Return rounds that test each suspect ``count`` times: a node with a different proven one each time, or a link.
 
     Each test is in the first round that has room for it, so who comes first among the suspects is in the first rounds.
-    Up to so many ``references`` of a round are pairs of proven nodes, which show what is usual then.
+    Up to so many ``references`` of a round are pairs of proven nodes, which show the usual cost then.
     """
     rounds: list[list[Pair]] = []
     met: set[Pair] = set()

@@ -262,7 +262,7 @@ class Prober:
             for one in answer["measured"] if answer else ():
                 if one["probe"] not in asked:
                     continue
-                # Each end measures what it sends.
+                # Each end measures its own sending.
                 way = nodes[::-1] if one["probe"] in one_way and node != nodes[0] else nodes
                 reading = (one["probe"], one["part"], way)
                 if one["problem"]:

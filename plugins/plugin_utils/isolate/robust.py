@@ -80,9 +80,9 @@ _LEAST_DISTANCES = 4
 
 
 def ending(values: Values, least: float, rate: float) -> Ending:
-    """Return where the good ones of some values end, fewer than half of which may be bad.
+    """Return where the good ones of some values end. Fewer than half of the values may be bad.
 
-    The gap is at least ``least``, and what a good value exceeds in no more than this ``rate`` of cases. If several gaps
+    The gap is at least ``least``, and no good value exceeds it, but for this ``rate`` of cases. If several gaps
     suffice, the deepest one counts; if none does, the one that is nearest to that.
     """
     count = len(values)

@@ -19,6 +19,8 @@ from .robust import LEAST_SPREAD, Ending, Values, deviations_needed, ending, spr
 LEAST_EFFECT = 0.03
 # In how many of 100 sweeps of healthy nodes anyone may be accused.
 FALSE_ACCUSATIONS = 0.01
+# Real nodes are less regular than a model of them.
+_MARGIN = 0.5
 # A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
 SUSPECTED = 0.6
 _LEAST_UNITS = 3
@@ -46,7 +48,7 @@ class Scored(t.NamedTuple):
 def scores_of(measured: Iterable[Measured], stage: Stage = "sweep", least: float = LEAST_EFFECT) -> dict[str, Scored]:
     """Return the scores of all units by probe; the rate of false accusations is divided among the probes.
 
-    ``least`` is the fraction by which a bad unit is slower than the last good one.
+    A bad unit is slower than the last good one by at least the fraction ``least``.
 
     Probes that are `unmeasured` have none: nobody stands out by what fails everywhere.
     """
@@ -58,7 +60,7 @@ def scores_of(measured: Iterable[Measured], stage: Stage = "sweep", least: float
             by_probe.setdefault(one.probe, []).append(one)
     # A probe of pairs judges nodes and links.
     families = sum(2 if _of(found) == "pairs" else 1 for found in by_probe.values())
-    rate = FALSE_ACCUSATIONS / max(families, 1)
+    rate = _MARGIN * FALSE_ACCUSATIONS / max(families, 1)
     ways = {"nodes": _of_singles, "pairs": _of_pairs, "groups": _of_groups}
     return {probe: ways[_of(found)](probe, found, rate, math.log1p(least)) for probe, found in by_probe.items()}
 
@@ -110,7 +112,7 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float, least: float) 
     meetings = Meetings([(place[one.ends[0]], place[one.ends[1]]) for one in found], len(ends))
     costs = _costs(found)
     fit = meetings.fit(costs)
-    # What all send may as well be taken for what all receive: each is compared with its like.
+    # A delay of all that send looks like a delay of all that receive, so each end is compared with its like.
     of_parts = {
         part: float(np.median([by for by, end in zip(fit.nodes, ends, strict=True) if end.part == part]))
         for part in {end.part for end in ends}

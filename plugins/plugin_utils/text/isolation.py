@@ -9,7 +9,7 @@ from ..contracts import Reason
 from .sentences import Form, sentence
 
 _SLOW = "is {slower_by:slower}{interval:bounds}"
-# By what is known of a node or link that was not proved to be bad.
+# A node or link that was not proved to be bad: slow twice, slow or failed once.
 _UNPROVED = {
     "": "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof",
     "once": "took {slower_by:longer}, and isolate_budget left no time for a second test",

@@ -15,8 +15,8 @@ class Probe(t.NamedTuple):
     ``seconds`` is the most that it takes, and ``more`` is added for each unit, such as an adapter. It is done wherever
     all nodes have its needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
     Python's standard library. One that is ``instead_of`` another is done by default only if the other cannot be done.
-    It may have ``more_readings``. Readings ``one_way`` are of one direction between two nodes: each node measures what
-    it sends. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests GPUs.
+    It may have ``more_readings``. Readings ``one_way`` are of one direction between two nodes: each node measures its
+    own sending. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests GPUs.
     """
 
     name: str

@@ -3,7 +3,7 @@
 
 Both ends take one adapter after the other, on ports of its own. Before each they wait for each other, and say whether
 they have it, so that one that is dead keeps none of the others from being measured. Then both write at the same time,
-as in a training, and each measures what it writes. The end that writes connects, and tries until the other one listens.
+as in a training, and each measures its own writes. The end that writes connects, and tries until the other one listens.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def command(adapter: str, port: int, environment: t.Mapping[str, str], address: 
 
 
 def _measured(adapter: str, place: int, partner: Partner, programs: Programs) -> list[Reading]:
-    """Return the reading of what this end writes, while the other end writes as well."""
+    """Return the reading of this end's writes, while the other end writes as well."""
     serves, environment = partner["serves"], programs.node["env"]
-    # The first port of an adapter is for what the connecting node writes, the second for the answer to that.
+    # The first port of an adapter is for writes of the connecting node, the second for writes of the serving one.
     to_serving, to_other = (partner["port"] + _PORTS * (2 * place + number) for number in (1, 2))
     own, others = (to_other, to_serving) if serves else (to_serving, to_other)
     address = partner["addresses"][1 if serves else 0]
