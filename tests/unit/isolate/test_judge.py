@@ -175,7 +175,7 @@ def test_a_suspect_of_a_run_that_is_slow_only_when_tested_again_needs_as_much_pr
 
 def test_what_few_nodes_cannot_prove_is_reported_without_accusing_anybody() -> None:
     few = NODES[:4]
-    of = Fleet(few, np.random.default_rng(1), {"node2": np.log(1.08)}, {})
+    of = Fleet(few, np.random.default_rng(1), {"node2": np.log(1.15)}, {})
     measured = of.measured(few, plan_tests(few, COST, 60)["pairs"], "sweep")
     measured += of.measured(few, [[("node2", "node0")], [("node2", "node1")]], "confirmation")
     assert suspects_of(measured) == []
