@@ -27,7 +27,7 @@ from .job.rehearsal import rehearsed
 from .job.thresholds import warn_of_impossible, warn_of_nothing_expected
 from .job.workload import named_precision, workload_of
 from .options import PlanOptions
-from .threshold_files import BASELINE, OPTION, TARGET, ThresholdsFile, thresholds_of, warn_of_other_names
+from .threshold_files import BASELINE, CELL, OPTION, TARGET, ThresholdsFile, thresholds_of, warn_of_other_names
 from .trainers.known import TRAINERS
 
 SCHEMA_VERSION = 1
@@ -172,6 +172,7 @@ def _expected(
             **workload,
             BASELINE: own.baseline,
             TARGET: own.target_loss,
+            CELL: thresholds.cell or own.cell,
             "nnodes": job.nnodes,
             "precision": named_precision(job),
         }

@@ -65,7 +65,8 @@ def plan_sweep(
     for cell in cells:
         overrides = {**given, **cell.values} if isinstance(given, dict) else given
         own = {**options, "training_overrides": overrides, "training_run_id": run_id_of(cell.name)}
-        plan = make(text, source, own, nodes, unreadable=unreadable, thresholds=thresholds)
+        file = thresholds._replace(cell=cell.name_in_config) if thresholds else None
+        plan = make(text, source, own, nodes, unreadable=unreadable, thresholds=file)
         planned.append({"name": cell.name, "values": cell.values, "plan": plan})
     if data is None:
         # Without cells there is no plan that reports why the file cannot be read.

@@ -41,7 +41,9 @@ _OF_ALL_GPUS = "tokens_per_sec_total"
 # Every run is judged by this, with or without a threshold.
 _JUDGED_ANYWAY = "loss_decreased"
 _EFFICIENCY, BASELINE = "scaling_efficiency_pct", "scaling_baseline"
-TARGET = "target_loss"
+TARGET, CELL = "target_loss", "cell"
+# CVS takes the cell that has the name of the run, in which these two only say what the thresholds were measured with.
+_LABELS = {"nnodes", "iterations"}
 _EXAMPLE = f'"{BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}
 _PART = re.compile(r"(NN|ST|SL|B)(\d+)")
@@ -60,11 +62,12 @@ _OF_PAIRS = {
 
 
 class ThresholdsFile(t.NamedTuple):
-    """A thresholds file: its name and text, or why it could not be read."""
+    """A thresholds file: its name and text, or why it could not be read, and the name of the run in its sweep."""
 
     source: str
     text: str = ""
     unreadable: str | None = None
+    cell: str = ""
 
 
 def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Findings) -> list[Bound]:
@@ -72,8 +75,9 @@ def thresholds_of(file: ThresholdsFile, facts: Mapping[str, t.Any], findings: Fi
 
     ``facts`` are the sizes of the run that cells are named by: ``micro_batch_size``, ``global_batch_size``,
     ``precision`` (lower case), ``nnodes``, ``iterations``, ``sequence_length``, and ``gpus``; and ``scaling_baseline``,
-    the config's baseline, for a file without one, and ``target_loss``, the loss to reach. It is a fault if no cell
-    matches; but if a file has only one cell, and its name has no sizes, that is used with a warning.
+    the config's baseline, for a file without one, ``target_loss``, the loss to reach, and ``cell``, the name of the run
+    in the config's sweep. It is a fault if no cell matches; but if a file has only one cell, and its name has no sizes,
+    that is used with a warning.
     """
     source = file.source
     if file.unreadable:
@@ -138,6 +142,9 @@ def _cells(data: Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
 
 def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any], findings: Findings) -> str | None:
     said = {name: _said(name) for name in cells}
+    own = str(facts.get(CELL))
+    if own in cells and _is_of_run(own, said[own], source, facts, findings):
+        return own
     differing = {name: _differences(parts, facts) for name, parts in said.items()}
     fitting = [name for name, differences in differing.items() if not differences and (said[name] or not name)]
     if fitting:
@@ -161,6 +168,17 @@ def _cell_for(cells: Mapping[str, t.Any], source: str, facts: Mapping[str, t.Any
         f"It has {listed(cells)}. Name a cell by the sizes of the run.",
     )
     return None
+
+
+def _is_of_run(name: str, said: Mapping[str, str], source: str, facts: Mapping[str, t.Any], findings: Findings) -> bool:
+    """Return whether the cell named like the run does not contradict its sizes, and warn of labels that do."""
+    known = {fact: value for fact, value in said.items() if fact in facts}
+    if _differences({fact: value for fact, value in known.items() if fact not in _LABELS}, facts):
+        return False
+    if differences := _differences(known, facts):
+        message = f"The cell {name} of {source} is used because the run has its name, but {' and '.join(differences)}."
+        findings.warn(OPTION, source, message, "Check that its thresholds suit this run.")
+    return True
 
 
 def _said(name: str) -> dict[str, str]:

@@ -50,6 +50,26 @@ def test_the_sweep_of_the_file_is_a_sweep_here_and_each_run_has_its_cell_of_the_
     assert trained == {"fp8": ("fp8", 256, 12000), "bf16": ("bf16", 128, 9000), "mxfp8": ("mxfp8", 256, 11000)}
 
 
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_run_has_the_cell_with_its_name_whatever_the_name_says_of_steps_and_nodes(hosts: int) -> None:
+    # As in CVS's own mi325x_jaxmaxtext_llama-3.1-405b_distributed: the names say 30 steps, the file 10.
+    config = example(MAXTEXT, {"training/steps": 10})
+    plan = planned(config, nodes(hosts))
+    assert plan["faults"] == []
+    assert [bound["value"] for bound in plan["expected"][:2]] == [700, 13000]
+    warned = [warning["message"] for warning in plan["warnings"] if warning["key"] == "training_thresholds"]
+    assert "iterations is 40 instead of 10" in only(warned)
+    assert ("nnodes is 2 instead of 1" in warned[0]) is (hosts == 1)
+    sweep = swept(config)
+    assert sweep["faults"] == []
+    assert [cell["plan"]["expected"][0]["value"] for cell in sweep["cells"]] == [700, 17000]
+
+
+def test_a_cell_whose_name_says_another_batch_than_the_run_has_is_not_its_cell() -> None:
+    plan = planned(example(MAXTEXT), training_overrides={"per_device_batch_size": 2})
+    assert only(plan["faults"])["key"] == "training_thresholds"
+
+
 def test_mxfp4_is_fp4_with_its_recipe() -> None:
     config = example(MEGATRON, {"sweep/combinations/fp8/precision": "MXFP4", "threshold_json": ""})
     plan = planned(config, training_record_only=True)

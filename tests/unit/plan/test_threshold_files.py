@@ -153,6 +153,13 @@ def test_the_only_cell_of_a_file_is_taken_where_its_name_tells_no_size() -> None
     assert read({"usual": cell, "other": {}})[1].faults[0]["message"] == "No cell of t.json matches this run."
 
 
+def test_a_run_has_the_cell_with_its_name_even_if_that_names_no_size_that_is_known() -> None:
+    cells = {name: {"tokens_per_gpu": {"kind": "min", "value": value}} for name, value in (("usual", 1), ("TP=8", 2))}
+    for name, value in (("usual", 1), ("TP=8", 2)):
+        bounds, findings = read(cells, cell=name)
+        assert ([bound["value"] for bound in bounds], findings.faults, findings.warnings) == ([value], [], [])
+
+
 # Of CVS's 21 cells for MaxText 11 have a GBS that is not the global batch size.
 WHOLE = "NNODES=2,STEPS=30,PRECISION=FP8,BATCH=1,GBS=640,SEQLEN=8192"
 

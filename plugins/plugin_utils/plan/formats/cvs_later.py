@@ -71,13 +71,14 @@ class LaterFormat(Format[LaterFile]):
         return config._replace(data=data, moved={f"{shape.parameters}.{key}": path for key, path in moved.items()})
 
     def thresholds(self, config: LaterFile) -> OwnThresholds:
-        """Return the config's thresholds file, whether it is enforced, and the baseline for scaling."""
+        """Return the config's thresholds file and what it says of thresholds."""
         file = config.data.get("threshold_json")
         enforced = flag_in(config.data, "enforce_thresholds", default=True) is not False
         tops = (config.data, config.data.get("training"))
         baselines, losses = ([value_at(top, name) for top in tops] for name in ("scaling_baseline", "convergence"))
         baseline, target = next(filter(None, baselines), None), next(filter(None, map(_target_loss, losses)), None)
-        return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline, target)
+        cell, _values, _moved = _first_run(self._shape_of(config), config.data)
+        return OwnThresholds(file if isinstance(file, str) else "", enforced, baseline, target, cell)
 
     def handed(
         self, config: LaterFile, options: ConfigOptions, node_count: int, findings: Findings

@@ -32,13 +32,15 @@ class OwnThresholds(t.NamedTuple):
     """A config's own settings for thresholds.
 
     ``file`` is the path of the thresholds file, relative to the config's, or empty; ``enforced`` tells whether they are
-    judged, ``baseline`` is the basis of scaling, as in a thresholds file, and ``target_loss`` the loss to reach.
+    judged, ``baseline`` is the basis of scaling, as in a thresholds file, ``target_loss`` the loss to reach, and
+    ``cell`` the name of the run that is planned of the config's sweep, or nothing.
     """
 
     file: str = ""
     enforced: bool = True
     baseline: t.Any = None
     target_loss: float | None = None
+    cell: str = ""
 
 
 class Sections(t.NamedTuple):

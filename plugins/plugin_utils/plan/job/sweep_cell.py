@@ -20,10 +20,11 @@ MOST_CELLS = 256
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a sweep: its name, and its values by the config keys that they replace."""
+    """One run of a sweep: its name, its values by the config keys that they replace, and its name in the config."""
 
     name: str
     values: dict[str, t.Any]
+    name_in_config: str = ""
 
 
 def cell_names(names: Iterable[str], told: Iterable[t.Any]) -> list[str]:

@@ -73,7 +73,8 @@ def _of_blocks(
             chosen[name] = values_of({key: value for key, value in offered[name].items() if key != "name"})
         else:
             _fault_no_cell(key_path(path, name), offered[name], findings)
-    return [Cell(name, values) for name, values in zip(cell_names(chosen, chosen), chosen.values(), strict=True)]
+    names = cell_names(chosen, chosen)
+    return [Cell(name, values, given) for name, (given, values) in zip(names, chosen.items(), strict=True)]
 
 
 def _by_name(entries: list[t.Any], path: str, findings: Findings) -> dict[str, t.Any]:
