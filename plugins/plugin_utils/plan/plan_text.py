@@ -14,6 +14,7 @@ from ...module_utils.node.interfaces import VARIABLES
 from ..contracts import Finding, NodePlan, Plan
 from ..text.numbers import exact
 from ..text.words import counted, printable
+from .config.kinds import PLACEHOLDER, is_placeholder
 from .job.thresholds import bound_in_words
 from .trainers.known import TRAINERS
 
@@ -66,7 +67,7 @@ def _dry_run(plan: Plan) -> list[str]:
         f"To preview the command on {node['node']} without training, run this there (it installs and prepares the same "
         f"things as the training{files}):"
     )
-    lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ")
+    lines = _wrapped(sentence, 0, 4)
     return ["\n".join([*lines, *(f"  {line}" for line in command.splitlines())])]
 
 
@@ -77,20 +78,41 @@ def _job(plan: Plan) -> str:
 
 
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
-    """Return faults or warnings below a title: each with its place, its value and its remedy."""
-    lines = [title]
-    for finding in findings:
+    """Return faults or warnings below a title: each with its place, its value and its remedy.
+
+    Several keys to fill in are one finding, with a line for each.
+    """
+    lines, others = [title], [finding for finding in findings if not is_placeholder(finding["value"])]
+    to_fill_in = [finding for finding in findings if is_placeholder(finding["value"])]
+    if len(to_fill_in) > 1:
+        lines.append(f"  {len(to_fill_in)} keys still contain {PLACEHOLDER}; replace it in each of them:")
+        rows = (f"{finding['key']}: {finding['remedy']}" for finding in to_fill_in)
+        lines += (f"      {textwrap.shorten(row, _WIDTH - 6, placeholder=' …')}" for row in rows)
+    else:
+        others = list(findings)
+    for finding in others:
         held = "" if finding["value"] is None else f" = {_held(finding['value'])}"
         lines.append(f"  {finding['key']}{held}")
-        sentence = f"{finding['message']} {finding['remedy']}"
-        lines += textwrap.wrap(sentence, _WIDTH, initial_indent="      ", subsequent_indent="      ")
+        lines += _wrapped(f"{finding['message']} {finding['remedy']}", 6, 6)
     return "\n".join(lines)
+
+
+def _wrapped(text: str, first: int, others: int) -> list[str]:
+    """Return a text as lines that break between words; the first line and the others are indented by so much."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=" " * first,
+        subsequent_indent=" " * others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _notes(notes: list[str]) -> str:
     lines = ["note:" if len(notes) == 1 else "notes:"]
     for note in notes:
-        lines += textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+        lines += _wrapped(note, 2, 6)
     return "\n".join(lines)
 
 
@@ -105,15 +127,18 @@ def _summary(plan: Plan) -> str:
 
 
 def _rows_of(values: dict[str, t.Any]) -> str:
-    return "\n".join(f"{name:<10} {value}" for name, value in values.items())
+    return "\n".join(line for name, value in values.items() for line in _wrapped(f"{name:<10} {value}", 0, 11))
 
 
 def _settings(plan: Plan) -> dict[str, t.Any]:
     parameters = plan["parameters"]
     kind = "one job over all nodes" if plan["mode"] == "multi_node" else "one job on each node"
     gpus = counted(parameters["gpus_per_node"], parameters.get("device", "GPU"))
-    context = ("context_parallelism",) if (parameters.get("context_parallelism") or 1) > 1 else ()
-    split = ("tensor_parallelism", "pipeline_parallelism", *context, "data_parallelism")
+    context, experts = parameters.get("context_parallelism") or 1, parameters.get("expert_parallelism") or 1
+    split = ("tensor_parallelism", "pipeline_parallelism", "context_parallelism", "data_parallelism")
+    factors = [name for name in split if name != "context_parallelism" or context > 1]
+    # Where trainers do not count them as a factor of their own, GPUs that share experts are counted as data already.
+    others = [f"expert {experts}"] * (experts > 1) + ["FSDP"] * bool(parameters.get("fsdp"))
     bounds = [bound_in_words(bound) for bound in plan["expected"] if bound["kind"] != "info"]
     rows = {
         "run": plan["run_id"],
@@ -121,7 +146,7 @@ def _settings(plan: Plan) -> dict[str, t.Any]:
         "model": f"{plan['model']} on {plan['gpu']}, {plan['framework']}",
         "nodes": f"{parameters['nnodes']} × {gpus}, {kind}",
         "batch": _known(parameters, ", ", "global_batch_size", "micro_batch_size", "sequence_length"),
-        "parallel": _known(parameters, " × ", *split) + (", FSDP" if parameters.get("fsdp") else ""),
+        "parallel": ", ".join([_known(parameters, " × ", *factors), *others]),
         "precision": parameters["precision"],
         "steps": parameters["iterations"],
         "container": _container(plan),
@@ -208,7 +233,7 @@ def _environment(plan: Plan) -> str:
     command = [word for word in first["argv"] if word not in given_twice]
     twice = ", also as KEY=VALUE arguments" if len(command) < len(first["argv"]) else ""
     sentence = f"{' '.join(command)} in {first['working_dir']}, with this environment{twice}:"
-    lines = textwrap.wrap(sentence, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    lines = _wrapped(sentence, 0, 4)
     for name, value in first["env"].items():
         found = (
             ("   (found on the node: the interface with the route to rank 0)") if (name, value) in _FOUND_THERE else ""

@@ -505,3 +505,12 @@ def test_a_variable_that_takes_the_training_to_the_cpu_is_a_fault(value: str, to
     for section in ("config/env_vars", "config/container_config/env_dict"):
         faults = planned(filled(changes={section: {"JAX_PLATFORMS": value}}))["faults"]
         assert ["makes JAX train on the CPU" in fault["message"] for fault in faults] == [True] * told
+
+
+def test_the_axes_of_experts_and_contexts_are_parameters_where_they_split_a_model() -> None:
+    assert {"context_parallelism", "expert_parallelism"}.isdisjoint(planned(filled())["parameters"])
+    axes = {"ici_fsdp_parallelism": 1, "ici_expert_parallelism": 4, "ici_context_parallelism": 2}
+    plan = planned(filled(changes={f"{BRANCH}/{name}": size for name, size in axes.items()}))
+    assert plan["faults"] == []
+    parameters = plan["parameters"]
+    assert (parameters["context_parallelism"], parameters["expert_parallelism"]) == (2, 4)

@@ -106,3 +106,31 @@ def test_in_short_a_plan_of_64_nodes_is_one_screen() -> None:
     plan = planned(filled(DISTRIBUTED, changes), nodes)
     assert plan["faults"] == []
     assert len(plan_in_short(plan).splitlines()) < 24
+
+
+def test_keys_to_fill_in_are_one_finding_with_a_line_for_each() -> None:
+    names = ("nccl_ib_hca_list", "nccl_socket_ifname", "gloo_socket_ifname", "nccl_debug", "log_dir")
+    config = filled(DISTRIBUTED, {f"config/{name}": "<changeme>" for name in names} | {"config/shm_size": "big"})
+    plan = planned(config)
+    lines = plan_text(plan).splitlines()
+    assert (len(plan["faults"]), lines[1]) == (6, "  5 keys still contain <changeme>; replace it in each of them:")
+    assert [line.split(":")[0].strip() for line in lines[2:7]] == [f"config.{name}" for name in names]
+    assert lines[7] == "  config.shm_size = big"
+    one = plan_text(planned(filled(DISTRIBUTED, {"config/log_dir": "<changeme>"}))).splitlines()
+    assert one[1] == "  config.log_dir = <changeme>"
+
+
+def test_long_lines_wrap_between_words() -> None:
+    plan = planned(filled(DISTRIBUTED))
+    plan["chosen"]["format"]["why"] = "word-with-hyphens " * 20 + "end."
+    lines = plan_text(plan).splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("format "))
+    assert [len(line) <= 118 for line in lines[first : first + 4]] == [True] * 4
+    assert lines[first + 1].startswith("           word-with-hyphens")
+    assert lines[first + 3].endswith("end.")
+
+
+def test_experts_and_parts_of_a_sequence_are_in_the_line_of_how_a_model_is_split() -> None:
+    plan = planned(filled(DISTRIBUTED))
+    plan["parameters"] |= {"context_parallelism": 2, "expert_parallelism": 8, "data_parallelism": 16}
+    assert "parallel   tensor 1 × pipeline 1 × context 2 × data 16, expert 8\n" in plan_text(plan)

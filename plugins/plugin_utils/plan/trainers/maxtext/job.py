@@ -159,6 +159,7 @@ def _job(
             "sequence_length": sizes.sequence_length,
             "tensor_parallelism": sizes.axes["tensor"],
             "pipeline_parallelism": sizes.axes["pipeline"],
+            **_other_axes(sizes),
             "data_parallelism": sizes.axes["data"] * sizes.axes["fsdp"],
             "fsdp": sizes.axes["fsdp"] > 1,
             "iterations": config.training_steps,
@@ -197,6 +198,16 @@ def _job(
         # With the same run_name MaxText resumes from its last checkpoint.
         checkpoints=(parameters.base_output_directory or "") if config.enable_checkpointing else "",
     )
+
+
+def _other_axes(sizes: MaxTextSizes) -> OptionalParameters:
+    """Return the sizes of the axes that few trainings split a model by."""
+    axes: OptionalParameters = {}
+    if sizes.axes["context"] > 1:
+        axes["context_parallelism"] = sizes.axes["context"]
+    if sizes.axes["expert"] > 1:
+        axes["expert_parallelism"] = sizes.axes["expert"]
+    return axes
 
 
 def _kept(reading: BranchReading, sizes: MaxTextSizes) -> Keeping:
