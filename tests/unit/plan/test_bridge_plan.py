@@ -243,6 +243,15 @@ def test_a_section_that_bridge_does_not_have_is_warned_of() -> None:
     assert any("Did you mean train?" in warning["remedy"] for warning in plan["warnings"])
 
 
+def test_a_recipe_that_bridge_does_not_have_is_warned_of_with_the_nearest_one() -> None:
+    def warned(name: str) -> list[str]:
+        found = planned(recipe(name, {"train.train_iters": 10}))["warnings"]
+        return [warning["remedy"] for warning in found if warning["key"] == "recipe"]
+
+    assert "llama3_8b_pretrain_config" in only(warned("lama3_8b_pretrain_config"))
+    assert warned("llama3_8b_pretrain_config") == warned("llama3_8b_pretrain_8gpu_h100_bf16_config") == []
+
+
 def test_no_image_is_a_fault_and_its_remedy_names_one() -> None:
     fault = only(planned(recipe(RECIPE), training_image=None)["faults"])
     assert (fault["key"], "nvcr.io" in fault["remedy"]) == ("training_image", True)

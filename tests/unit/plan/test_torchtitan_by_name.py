@@ -218,6 +218,7 @@ def test_without_an_image_it_trains_on_the_hosts() -> None:
             "overrides.hf_assets_path",
         ),
         ({"steps": 3}, "steps"),
+        ({"overrides/fault_tolerance": {"enable": True, "group_size": 2}}, "overrides.fault_tolerance.group_size"),
     ],
 )
 def test_what_cannot_run_is_a_fault(changes: dict[str, t.Any], key: str) -> None:
@@ -229,12 +230,30 @@ def test_what_cannot_run_is_a_fault(changes: dict[str, t.Any], key: str) -> None
     [
         ({"overrides/hf_assets_path": None, "trainops/torchtitan_root": None}, "overrides.hf_assets_path"),
         ({"overrides/metrics.log_freq": 60}, "overrides.metrics.log_freq"),
+        ({"module": "llma3"}, "module"),
+        ({"config": "llama3_8b_fp7"}, "config"),
+        ({"module": "torchtitan.models.llama3", "config": "llama3_8bb"}, "config"),
+        ({"overrides/fault_tolerance.enable": True}, "overrides.fault_tolerance.enable"),
     ],
 )
 def test_what_can_go_wrong_is_a_warning(changes: dict[str, t.Any], key: str) -> None:
     plan = planned(changes)
     assert plan["faults"] == []
     assert key in [warning["key"] for warning in plan["warnings"]]
+
+
+def test_degrees_that_few_trainings_have_are_parameters_where_they_are_given() -> None:
+    assert {"context_parallelism", "expert_parallelism"}.isdisjoint(planned()["parameters"])
+    degrees = {"parallelism.context_parallel_degree": 2, "parallelism.expert_parallel_degree": 8}
+    parameters = planned({f"overrides/{name}": degree for name, degree in degrees.items()})["parameters"]
+    assert (parameters["context_parallelism"], parameters["expert_parallelism"]) == (2, 8)
+
+
+def test_a_name_that_seems_misspelled_has_the_nearest_one_in_its_warning() -> None:
+    remedies = {warning["key"]: warning["remedy"] for warning in planned({"module": "llma3"})["warnings"]}
+    assert "llama3" in remedies["module"]
+    elsewhere = {"module": "my_titan.models.qwen3", "config": "my_qwen3"}
+    assert {"module", "config"}.isdisjoint(warning["key"] for warning in planned(elsewhere)["warnings"])
 
 
 def test_the_address_of_the_file_is_asked_for() -> None:

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from test_make_plan import ANYTHING, check_promises, paths_of, with_value, without
 from torchtitan_configs import EXAMPLES, FOLDER, LLAMA3, REMOVED, changed, planned, text_of
-from training_configs import ROOT, nodes
+from training_configs import ROOT, nodes, only
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.config.toml_config import written
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
@@ -73,6 +73,8 @@ def test_with_a_pipeline_the_rank_that_knows_the_loss_is_logged_too() -> None:
         ({}, "torchtitan.train"),
         ({"model.name": "flux", "model.flavor": "flux-dev"}, "torchtitan.models.flux.train"),
         ({"model.name": "flux", "model.flavor": "flux-dev", "trainops.module": "my.train"}, "my.train"),
+        ({"model.name": "llama3_ft", "fault_tolerance.enable": True}, "torchtitan.experiments.ft.train"),
+        ({"fault_tolerance.enable": False}, "torchtitan.train"),
     ],
 )
 def test_a_model_that_has_a_module_of_its_own_is_trained_by_that(changes: dict[str, t.Any], module: str) -> None:
@@ -154,6 +156,7 @@ def test_fp8_that_is_asked_for_but_not_trained_in_is_a_warning() -> None:
         ({"training.stepps": 3}, "training.stepps"),
         ({"training.steps": "3"}, "training.steps"),
         ({"model.hf_assets_path": "<changeme>"}, "model.hf_assets_path"),
+        ({"fault_tolerance.enable": True, "fault_tolerance.group_size": 2}, "fault_tolerance.group_size"),
     ],
 )
 def test_what_torchtitan_would_refuse_is_a_fault(changes: dict[str, t.Any], key: str) -> None:
@@ -170,12 +173,40 @@ def test_what_torchtitan_would_refuse_is_a_fault(changes: dict[str, t.Any], key:
         ({"model.hf_assets_path": "assets", "trainops.torchtitan_root": REMOVED}, "model.hf_assets_path"),
         ({"job.config_file": "x.toml"}, "job.config_file"),
         ({"job.custom_config_module": "mine", "mine.key": 1}, "mine"),
+        ({"fault_tolerance.enable": True, "fault_tolerance.group_size": 1}, "fault_tolerance.enable"),
+        ({"model.name": "llma3"}, "model.name"),
+        ({"model.flavor": "8BB"}, "model.flavor"),
     ],
 )
 def test_what_has_no_effect_or_can_go_wrong_is_a_warning(changes: dict[str, t.Any], key: str) -> None:
     plan = planned(changes)
     assert plan["faults"] == []
     assert key in keys_of(plan["warnings"])
+
+
+def test_a_file_for_an_older_torchtitan_is_one_fault_with_the_keys_of_today() -> None:
+    # Keys of llama3_8b.toml of TorchTitan in October 2024.
+    older = {
+        "model.norm_type": "rmsnorm",
+        "training.batch_size": 1,
+        "training.compile": False,
+        "training.tensor_parallel_degree": 1,
+        "experimental.pipeline_parallel_degree": 1,
+        "checkpoint.enable_checkpoint": False,
+        "checkpoint.interval_type": "steps",
+        "float8.enable_float8_linear": False,
+    }
+    fault = only(planned(older)["faults"])
+    now = ("training.local_batch_size", "compile.enable", "parallelism.pipeline_parallel_degree", "checkpoint.enable")
+    assert (fault["key"], [key in fault["remedy"] for key in now]) == ("training_config", [True] * 4)
+    faults = planned({"training.batch_size": 1, "training.stepps": 3})["faults"]
+    assert keys_of(faults) == ["training_config", "training.stepps"]
+
+
+def test_a_lighthouse_that_is_named_and_models_of_ones_own_are_no_warning() -> None:
+    ft = {"fault_tolerance.enable": True, "trainops.container_config.env_dict.TORCHFT_LIGHTHOUSE": "http://10.0.0.1:1"}
+    own = {"model.name": "mine", "experimental.custom_import": "my.models"}
+    assert {"fault_tolerance.enable", "model.name"}.isdisjoint(keys_of(planned({**ft, **own})["warnings"]))
 
 
 def test_checkpoints_that_all_nodes_share_are_where_it_goes_on_from() -> None:

@@ -132,7 +132,9 @@ class TorchTitanConfig(ConfigSection):
     comm: FreeObject | None = optional("Timeouts and traces of the communication; not checked.")
     debug: FreeObject | None = optional("Seed and determinism; not checked.")
     memory_estimation: FreeObject | None = optional("Estimate the memory; not checked.")
-    fault_tolerance: FreeObject | None = optional("Replicas that may fail; not checked.")
+    fault_tolerance: FreeObject | None = optional(
+        "Replicas that may fail, which torchtitan.experiments.ft.train trains; only enable and group_size are checked."
+    )
     experimental: FreeObject | None = optional("Further modules; not checked.")
     trainops: RunConfig = key(
         "How to run: read only by this collection, and left out of what TorchTitan reads.", default_factory=RunConfig

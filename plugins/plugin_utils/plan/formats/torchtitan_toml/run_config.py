@@ -22,7 +22,8 @@ class RunConfig(HubRunSection):
         "Python that has TorchTitan; without it torchrun is looked up in PATH.", example="/opt/venv/bin/python"
     )
     module: Text | None = optional(
-        "Module that is started, by default torchtitan.train; for flux, up to 0.2, torchtitan.models.flux.train.",
+        "Module that is started, by default torchtitan.train; up to 0.2 it is torchtitan.models.flux.train for flux, "
+        "and torchtitan.experiments.ft.train with fault_tolerance.enable.",
         example="torchtitan.experiments.compiler_toolkit.train",
     )
     tokenizer: Text | None = optional(

@@ -10,8 +10,10 @@ from ...config.staged_secrets import check_secrets
 from ...formats.bridge_yaml.reading import RUN
 from ...job.container import check_container
 from ...job.job import check_name
+from ...job.known_names import warn_of_unknown_name
 from ...job.sizes import check_scaling
 from .reading import FLAG, BridgeReading
+from .recipes import RECIPES
 from .scale import BATCH, EXIT, INTERVAL, KINDS, STEPS, UNLOGGED
 
 # Sections of Bridge's ConfigContainer (src/megatron/bridge/training/config.py), and the arguments that replace one as a
@@ -34,6 +36,7 @@ def check_recipe(reading: BridgeReading, image: str | None) -> None:
     elif config.recipe:
         check_name(reading.name.model, "recipe", findings)
         _check_mode(reading)
+        warn_of_unknown_name(config.recipe, RECIPES, "Megatron Bridge of August 2026", "recipe", findings)
     run = config.trainops
     if run:
         check_container(run.container_config, findings, f"{RUN}.container_config", f"; use {RUN}.hf_token_file")

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import typing as t
+from collections.abc import Mapping
+
 from ....text.words import shown
 from ...config.findings import Findings
 from ...job.sizes import check_scaling
-from .launch import check_run
+from .launch import RUN, check_run
 from .precision import CONVERTERS
-from .reading import TorchTitanReading
+from .reading import RunReading, TorchTitanReading
+
+_LIGHTHOUSE = "TORCHFT_LIGHTHOUSE"
 
 
 def check_config(reading: TorchTitanReading) -> None:
@@ -17,6 +22,7 @@ def check_config(reading: TorchTitanReading) -> None:
     check_lines(reading.get("training.steps"), reading.get("metrics.log_freq"), "metrics.log_freq", reading.findings)
     _check_converters(reading)
     _check_checkpoints(reading)
+    check_fault_tolerance(reading, reading.get("fault_tolerance") or {}, "fault_tolerance")
     check_scaling(reading.options.training_scale_batch, reading.mode, None, "TorchTitan's TOML", reading.findings)
     if reading.get("job.config_file"):
         reading.warn("job.config_file", "config_file has no effect: the run has its own copy.", "Leave it out.")
@@ -26,6 +32,30 @@ def check_config(reading: TorchTitanReading) -> None:
             "model.hf_assets_path",
             f"{shown(assets)} is relative, and no folder is set to start in.",
             "Set trainops.torchtitan_root or training_torchtitan_root, or give an absolute path.",
+        )
+
+
+def check_fault_tolerance(reading: RunReading[t.Any], given: Mapping[str, t.Any], place: str) -> None:
+    """Report what a training with TorchFT lacks; ``given`` are the settings of the section at a place.
+
+    Each replica group is a job of its own, and they meet at a lighthouse. Source: torchtitan/experiments/ft/torchft.md.
+    """
+    if given.get("enable") is not True:
+        return
+    groups = given.get("group_size")
+    if isinstance(groups, int) and groups > 1:
+        reading.findings.fault(
+            f"{place}.group_size",
+            groups,
+            f"A run is one replica group, so the other {groups - 1} would be missing.",
+            "Set it to 1, or set enable to false and let FSDP replicate (data_parallel_replicate_degree).",
+        )
+    if _LIGHTHOUSE not in reading.get(RUN).container_config.env_dict:
+        reading.findings.warn(
+            f"{place}.enable",
+            True,
+            f"TorchFT waits for a lighthouse at http://localhost:29510 of each node, because {_LIGHTHOUSE} is not set.",
+            f"Start torchft_lighthouse, and set {RUN}.container_config.env_dict.{_LIGHTHOUSE} to its URL.",
         )
 
 

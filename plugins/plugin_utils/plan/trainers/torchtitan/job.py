@@ -16,6 +16,7 @@ from ...config.toml_config import written
 from ...formats.run_section import typed_file
 from ...formats.torchtitan_toml.config import TorchTitanConfig
 from ...formats.torchtitan_toml.file import TitanFile
+from ...formats.torchtitan_toml.older import without_older_keys
 from ...job.job import Branch, Job, check_name
 from ...job.memory import ALL, INPUT, SELECTIVE, Keeping
 from ...job.ranks import Node
@@ -24,6 +25,7 @@ from ...job.thresholds import expected_in
 from .architecture import architecture_of
 from .checks import check_config, warn_of_model
 from .launch import MODULE, RUN, of_run, torchrun
+from .names import check_model
 from .options import TorchTitanOptions
 from .precision import precision_of
 from .reading import TorchTitanReading
@@ -35,6 +37,8 @@ _OUTPUTS = "{run-folder}/outputs"
 _ASSETS = "model.hf_assets_path"
 # As their own run_train.sh has it.
 _OWN_MODULES = {"flux": "torchtitan.models.flux.train"}
+# torchtitan.train ignores the table fault_tolerance.
+_FAULT_TOLERANT = "torchtitan.experiments.ft.train"
 # By activation_checkpoint.mode.
 _KEPT = {"none": ALL, "selective": SELECTIVE, "memory_budget": SELECTIVE, "full": INPUT}
 
@@ -50,6 +54,7 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
     check_sizes(sizes, reading)
     if not config.model:
         warn_of_model(options.training_model, "Set model.name and model.flavor.", findings)
+        check_model(reading)
         if reading.get("model.name") and reading.get("model.flavor"):
             check_name(_model(reading), "model.flavor", findings)
     master = reading.master_address(f"{RUN}.master_address")
@@ -59,6 +64,7 @@ def plan_job(config: TitanFile, options: TorchTitanOptions, nodes: Sequence[Node
 
 def _typed(values: dict[str, t.Any], options: TorchTitanOptions, findings: Findings) -> TorchTitanConfig:
     job = values.get("job")
+    values = without_older_keys(values, findings)
     has_own_keys = isinstance(job, dict) and bool(job.get("custom_config_module"))
     return typed_file(TorchTitanConfig, values, options, findings, lower_unknown=has_own_keys)
 
@@ -144,6 +150,7 @@ def _command(reading: TorchTitanReading, master: str) -> list[str]:
     config = reading.config
     folder = _outputs(reading)
     outputs = [f"--job.dump_folder={folder}"] if folder == _OUTPUTS else []
-    module = _OWN_MODULES.get(config.model.name, MODULE)
+    is_fault_tolerant = (config.fault_tolerance or {}).get("enable") is True
+    module = _FAULT_TOLERANT if is_fault_tolerant else _OWN_MODULES.get(config.model.name, MODULE)
     start = torchrun(reading, master, module, pipeline=config.parallelism.pipeline_parallel_degree > 1)
     return [*start, f"--job.config_file={{run-folder}}/{_FILE}", *outputs]

@@ -23,13 +23,14 @@ from ...job.job import Branch, Job, check_name
 from ...job.ranks import Node
 from ...job.sizes import Sizes, check_scaling, check_sizes
 from ...job.thresholds import expected_in
-from .checks import check_lines, warn_of_model
+from .checks import check_fault_tolerance, check_lines, warn_of_model
 from .launch import MODULE, RUN, check_run, of_run, torchrun
+from .names import check_config
 from .options import TorchTitanOptions
 from .reading import NamedReading
 from .tokenizer import check_tokenizer, fetching, script_of
 
-_ASSETS, _DUMP = "hf_assets_path", "dump_folder"
+_ASSETS, _DUMP, _FT = "hf_assets_path", "dump_folder", "fault_tolerance."
 _DEGREES = {
     "tensor_parallelism": "parallelism.tensor_parallel_degree",
     "pipeline_parallelism": "parallelism.pipeline_parallel_degree",
@@ -60,8 +61,11 @@ def plan_job(config: TitanRun, options: TorchTitanOptions, nodes: Sequence[Node]
     warn_of_model(options.training_model, "Set config.", findings)
     _check_paths(reading)
     _check_secrets(reading)
+    section = {name.removeprefix(_FT): value for name, value in config.overrides.items() if name.startswith(_FT)}
+    check_fault_tolerance(reading, section, f"overrides.{_FT.removesuffix('.')}")
     if read.config:
         check_name(read.config, "config", findings)
+    check_config(reading)
     master = reading.master_address(f"{RUN}.master_address")
     expected = expected_in(reading, f"{RUN}.result_dict")
     tokens = _tokens_per_step_per_gpu(reading, sizes)
@@ -141,6 +145,10 @@ def _parameters(reading: NamedReading, sizes: Sizes) -> Parameters:
         optional["nic_type"] = run.nic_type
     if interval:
         optional["steps_per_line"] = interval
+    if (sizes.context_parallelism or 1) > 1:
+        optional["context_parallelism"] = sizes.context_parallelism
+    if sizes.expert_parallelism > 1:
+        optional["expert_parallelism"] = sizes.expert_parallelism
     return {
         "nnodes": len(reading.nodes),
         "gpus_per_node": reading.options.training_gpus_per_node,
