@@ -232,7 +232,7 @@ def _environment(plan: Plan) -> str:
     given_twice = {f"{name}={value}" for name, value in first["env"].items()}
     command = [word for word in first["argv"] if word not in given_twice]
     twice = ", also as KEY=VALUE arguments" if len(command) < len(first["argv"]) else ""
-    sentence = f"{' '.join(command)} in {first['working_dir']}, with this environment{twice}:"
+    sentence = f"{shlex.join(command)} in {first['working_dir']}, with this environment{twice}:"
     lines = _wrapped(sentence, 0, 4)
     for name, value in first["env"].items():
         found = (

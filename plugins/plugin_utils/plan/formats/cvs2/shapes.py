@@ -28,6 +28,7 @@ _PRECISIONS: dict[str, dict[str, str]] = {
     "MXFP8": {"precision": "TE_FP8", "fp8_recipe": "mxfp8"},
     "MXFP4": {"precision": "TE_FP4", "fp4_recipe": "mxfp4"},
 }
+CHECKOUT = ("maxtext_branch", "maxtext_root", "maxtext_install_cmd")
 PRECISION_WORDS = {first["precision"]: name for name, first in _PRECISIONS.items() if len(first) == 1}
 
 
@@ -124,6 +125,7 @@ _MAXTEXT = Shape(
         "training.steps": "config.training_steps",
         "training.enable_checkpointing": "config.enable_checkpointing",
         "training.nic_type": "config.nic_type",
+        **{f"training.{name}": f"config.{name}" for name in CHECKOUT},
         "training.xla_flags": "config.xla_flags",
         # CVS sets these two itself, whatever its config says.
         "training.env_vars.NNODES": "",

@@ -62,6 +62,9 @@ class TrainParams(ConfigSection):
     hf_model_id: t.Any = optional("Where CVS fetches the tokenizer from.")
     model_id: t.Any = optional("Name of the model, if another one than model_name of maxtext_config.")
     train_script_paths: AnyList | None = optional("Where CVS looks for MaxText; the image's tag decides that.")
+    maxtext_branch: t.Any = optional("Branch of MaxText that each node checks out before the training.")
+    maxtext_root: t.Any = optional("MaxText's checkout in the container.")
+    maxtext_install_cmd: t.Any = optional("Shell command that is run in the checkout before the training.")
     maxtext_config: FreeObject = key("Keys of MaxText.")
     xla_flags: FreeObject = key("XLA flags, each with its value.", default={})
 

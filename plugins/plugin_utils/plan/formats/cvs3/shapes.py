@@ -15,7 +15,7 @@ from ..cvs1.maxtext.dialect import DIALECT as OF_MAXTEXT
 from ..cvs1.megatron.dialect import DIALECT as OF_MEGATRON
 from ..cvs1.megatron.dialect import PRIMUS
 from ..cvs1.torchtitan.dialect import DIALECT as OF_TORCHTITAN
-from ..cvs2.shapes import PRECISION_WORDS, megatrons_rows, of_titans_model, read_precision, titans_rows
+from ..cvs2.shapes import CHECKOUT, PRECISION_WORDS, megatrons_rows, of_titans_model, read_precision, titans_rows
 from ..cvs_translation import CONTAINER, Shape, value_at
 from .config import MaxTextFile, MegatronFile
 
@@ -129,6 +129,7 @@ _MAXTEXT = Shape(
         "paths.log_dir": "config.log_dir",
         "paths.hf_token_file": "config.hf_token_file",
         "paths.models_dir": "config.data_cache_dir",
+        **{f"train_params.{name}": f"config.{name}" for name in CHECKOUT},
         "train_params.xla_flags": "config.xla_flags",
         "train_params.maxtext_config.steps": "config.training_steps",
         "train_params.maxtext_config.enable_checkpointing": "config.enable_checkpointing",

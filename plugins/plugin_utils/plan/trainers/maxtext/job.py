@@ -18,7 +18,7 @@ from ....text.words import counted, listed
 from ...formats.cvs1.form import CvsForm
 from ...formats.cvs1.maxtext.branch_config import BRANCH, OF_CVS_ONLY, MaxTextModelParameters
 from ...formats.cvs1.maxtext.config import MaxTextConfig
-from ...formats.cvs1.maxtext.images import ENTRY_POINTS, MODULE, ROOT, entry_point_of, is_of_rocm
+from ...formats.cvs1.maxtext.images import ENTRY_POINTS, MODULE, entry_point_of, is_of_rocm
 from ...formats.cvs1.maxtext.keys import ELSEWHERE
 from ...formats.cvs1.maxtext.scripts import added_by_script, completed
 from ...job.container import container_options
@@ -29,6 +29,7 @@ from ...job.sizes import scales_batch
 from ...job.thresholds import expected_in
 from .architecture import architecture_of
 from .branch_checks import MaxTextSizes, check_branch, precision_of
+from .checkout import check_checkout, checking_out, script_of
 from .config_checks import check_config, unused_keys
 from .environment import (
     TIMEOUTS,
@@ -58,6 +59,7 @@ def _job_of(reading: BranchReading, master: str) -> Job | None:
         _note_batch(reading, sizes)
     variables = users_variables(reading)
     check_variables(reading, variables)
+    check_checkout(reading)
     check_same_gpus(reading.nodes, reading.findings)
     port = port_of(reading, variables)
     environment = environment_of(reading, variables, master, port)
@@ -144,6 +146,7 @@ def _job(
 ) -> Job:
     config, parameters, options = reading.config, reading.parameters, reading.options
     is_script = "/" in entry_point or entry_point.endswith(".py")
+    script = script_of(reading)
     output = [] if parameters.base_output_directory else ["base_output_directory={run-folder}/output"]
     device: OptionalParameters = {"device": "TPU chip"} if parameters.hardware == "tpu" else {}
     return Job(
@@ -174,17 +177,24 @@ def _job(
         image=config.container_image,
         environment=environment,
         token_file=config.hf_token_file,
-        command=[
-            options.training_maxtext_python or "python3",
-            *([] if is_script else ["-m"]),
-            entry_point,
-            posixpath.join("{run-folder}", YAML_NAME),
-            *output,
-        ],
+        command=checking_out(
+            reading,
+            [
+                options.training_maxtext_python or "python3",
+                *([] if is_script else ["-m"]),
+                entry_point,
+                posixpath.join("{run-folder}", YAML_NAME),
+                *output,
+            ],
+        ),
         script=entry_point if is_script else "",
-        files={YAML_NAME: yaml.dump(maxtext, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=1000)},
+        files={
+            YAML_NAME: yaml.dump(maxtext, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=1000),
+            **script,
+        },
         # An installed module is found from anywhere.
-        working_dir=options.training_maxtext_root or (ROOT if is_script or is_of_rocm(config.container_image) else "/"),
+        working_dir=options.training_maxtext_root
+        or (config.maxtext_root if is_script or script or is_of_rocm(config.container_image) else "/"),
         log_dir=config.log_dir,
         mounts=config.container_config.volume_dict,
         devices=config.container_config.device_list,

@@ -11,17 +11,24 @@ import typing as t
 
 from pydantic import Field
 
-from ....config.field_types import Environment, Flag, FreeObject, Name, Path, PositiveInteger, Text, Written
+from ....config.field_types import Environment, Flag, FreeObject, Line, Name, Path, PositiveInteger, Text, Written
 from ....config.key_tables import read_tables, with_keys
 from ....config.kinds import OneOf
 from ....config.model import ConfigSection, key, optional
 from .. import config_fields as cvs
+from .images import ROOT
 from .scripts import SCRIPTS
 from .xla_flag_sets import FLAG_SETS
 
 FlagSet = t.Annotated[str, OneOf(tuple(FLAG_SETS))]
 Script = t.Annotated[str, OneOf(tuple(SCRIPTS))]
 
+MaxTextBranch = t.Annotated[
+    str,
+    Written(
+        "([A-Za-z0-9_][A-Za-z0-9_./+-]*)?", "a branch, tag or commit", "a branch, tag or commit, or nothing", free=True
+    ),
+]
 ClusterName = t.Annotated[
     str,
     Written(
@@ -111,6 +118,19 @@ class MaxTextConfig(ConfigSection):
         "count where this file sets none.",
         example="tpu/v5p/128b",
         variable="the keys and flags of that script",
+    )
+    maxtext_branch: MaxTextBranch = key(
+        "Branch, tag or commit of MaxText that each node checks out in its container before the training.",
+        default="",
+        example="release/v26.7",
+        since="later shape",
+    )
+    maxtext_root: Path = key("MaxText's checkout in the container.", default=ROOT, since="later shape")
+    maxtext_install_cmd: Line = key(
+        "Shell command that is run in maxtext_root before the training, for example to install the branch.",
+        default="",
+        example="python3 -m pip install --no-deps -e .",
+        since="later shape",
     )
     hf_token_file: cvs.TokenFile = None
     data_cache_dir: Path = key(
