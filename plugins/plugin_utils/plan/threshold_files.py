@@ -42,7 +42,7 @@ _OF_ALL_GPUS = "tokens_per_sec_total"
 _JUDGED_ANYWAY = "loss_decreased"
 _EFFICIENCY, BASELINE = "scaling_efficiency_pct", "scaling_baseline"
 TARGET, CELL = "target_loss", "cell"
-# CVS takes the cell that has the name of the run, in which these two only say what the thresholds were measured with.
+# CVS takes the cell with the run's name, where these two sizes are only labels.
 _LABELS = {"nnodes", "iterations"}
 _EXAMPLE = f'"{BASELINE}": {{"tokens_per_sec_total": 96000, "num_nodes": 1}}'
 _PARTS = {"NN": "nnodes", "ST": "iterations", "B": "micro_batch_size", "SL": "sequence_length"}

@@ -160,6 +160,16 @@ def test_a_post_trainer_is_started_as_one() -> None:
     assert "posttrain" in argv_of(planned_primus(experiment("megatron", SIZES, module="post_trainer")))
 
 
+def test_sections_that_primus_ignores_are_warned_of_and_an_override_of_that_name_is_an_argument() -> None:
+    # As in llama3_8b_lora_posttrain_packed.yaml and qwen3_30b_a3b_lora_posttrain_packed.yaml of Primus at fd1eeabb.
+    config = experiment("megatron_bridge", {"train_iters": 20, "peft": "lora"}, "llama3_8b.yaml", "post_trainer")
+    config |= {"peft": {"dim": 32, "alpha": 32}, "model": {"moe_router_force_load_balancing": True}}
+    plan = planned_primus(config, training_overrides={"peft": "none"})
+    assert plan["faults"] == []
+    assert {"peft", "model"} <= {warning["key"] for warning in plan["warnings"]}
+    assert plan["nodes"][0]["argv"][-2:] == ["--peft", "none"]
+
+
 def test_without_an_image_the_training_runs_where_primus_is_installed() -> None:
     plan = planned_primus(experiment("megatron", SIZES), training_image="", training_primus_root="/opt/Primus")
     assert plan["container_engine"] == "none"

@@ -71,7 +71,7 @@ class LaterFormat(Format[LaterFile]):
         return config._replace(data=data, moved={f"{shape.parameters}.{key}": path for key, path in moved.items()})
 
     def thresholds(self, config: LaterFile) -> OwnThresholds:
-        """Return the config's thresholds file and what it says of thresholds."""
+        """Return the config's settings for thresholds."""
         file = config.data.get("threshold_json")
         enforced = flag_in(config.data, "enforce_thresholds", default=True) is not False
         tops = (config.data, config.data.get("training"))

@@ -10,7 +10,7 @@ from ..config.findings import Findings
 
 
 def warn_of_unknown_name(name: str, known: Collection[str], owner: str, place: str, findings: Findings) -> None:
-    """Warn of a name that is not among those of a release, ``owner``; a fork or a later release may have it."""
+    """Warn if a release, ``owner``, does not have a name; a fork or a later release may have it."""
     if name in known:
         return
     near = nearest(name, known)

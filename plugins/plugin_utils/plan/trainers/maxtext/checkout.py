@@ -55,7 +55,7 @@ def check_checkout(reading: BranchReading) -> None:
 
 
 def checking_out(reading: BranchReading, command: list[str]) -> list[str]:
-    """Return a command that first checks out and installs the MaxText of the config, if it names one."""
+    """Return a command that first checks out and installs the MaxText that the config asks for, if any."""
     config = reading.config
     if not _given(reading):
         return command

@@ -17,6 +17,8 @@ from .reading import PrimusReading
 from .scale import Scale
 
 _SHOWS_STEPS = ("DEBUG", "INFO", "TRACE")
+# Sections of Bridge that Primus' own *_lora_posttrain_packed.yaml have at the top, where Primus reads neither.
+_IGNORED = ("peft", "model")
 _OPEN = re.compile(r"[\"']*|null|none", re.IGNORECASE)
 
 
@@ -30,6 +32,15 @@ def check_experiment(reading: PrimusReading, scale: Scale, model: str) -> None:
     _check_level(reading)
     _check_last_line(reading, scale)
     _check_output(reading)
+
+
+def without_ignored(values: dict[str, t.Any], module: str, findings: Findings) -> dict[str, t.Any]:
+    """Return a file without the sections that Primus ignores, and warn of each."""
+    for name in filter(values.__contains__, _IGNORED):
+        message = f"{name} has no effect at the top of the file: Primus reads only what modules contains."
+        remedy = f"Leave it out, or set its values in modules.{module}.overrides."
+        findings.warn(name, values[name], message, remedy)
+    return {name: value for name, value in values.items() if name not in _IGNORED}
 
 
 def _check_level(reading: PrimusReading) -> None:

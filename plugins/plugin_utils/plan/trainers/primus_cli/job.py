@@ -32,7 +32,7 @@ from ...job.job import Branch, Job
 from ...job.ranks import Node
 from ...job.sizes import check_scaling
 from ...job.thresholds import expected_in
-from .checks import check_engine, check_experiment, check_no_secrets
+from .checks import check_engine, check_experiment, check_no_secrets, without_ignored
 from .environment import MASTER_PORT, environment_of, note_added
 from .keeping import keeping_of
 from .options import PrimusOptions
@@ -58,7 +58,7 @@ def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], 
     values = resolved(config.values, _variables(config), "", findings)
     reported = {finding["key"] for finding in findings.faults}
     own = Findings()
-    experiment = typed_file(Experiment, values, options, own)
+    experiment = typed_file(Experiment, without_ignored(values, config.module, own), options, own)
     path = f"modules.{config.module}"
     module = values["modules"][config.module]
     given = Keys(overrides_of(module, config.arguments), f"{path}.overrides", own)

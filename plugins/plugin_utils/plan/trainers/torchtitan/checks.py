@@ -36,7 +36,7 @@ def check_config(reading: TorchTitanReading) -> None:
 
 
 def check_fault_tolerance(reading: RunReading[t.Any], given: Mapping[str, t.Any], place: str) -> None:
-    """Report what a training with TorchFT lacks; ``given`` are the settings of the section at a place.
+    """Report missing replica groups, or a missing lighthouse, of a training with TorchFT; ``given`` are the settings of the section at a place.
 
     Each replica group is a job of its own, and they meet at a lighthouse. Source: torchtitan/experiments/ft/torchft.md.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks the names that TorchTitan looks up in its own code: of a model and its flavor, or of a module and its config.
+"""Checks model and flavor, or module and config, which TorchTitan looks up in its own code.
 
 ``names.json`` has the flavors of each model of TorchTitan 0.2.2 (``_supported_models``, ``_supported_experiments`` and
 the models' ``__init__.py``), and the configs of each module that had a config_registry.py from then to August 2026
@@ -46,7 +46,7 @@ def _check(
     release: str,
     findings: Findings,
 ) -> None:
-    """Warn of a name that is not known, or else of a part that it does not have."""
+    """Warn of an unknown model or module, or else of a part that it does not have."""
     if not name or findings.has_fault(places[0]):
         return
     if name not in known:
