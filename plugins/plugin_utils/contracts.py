@@ -240,7 +240,8 @@ class PlannedCell(t.TypedDict):
 class SweepCell(t.TypedDict, total=False):
     """A cell of a sweep and its run, with the result once it is judged.
 
-    ``verdict`` is the run's verdict or NOT RUN; ``reason`` is None for a PASS.
+    ``verdict`` is the run's verdict or NOT RUN; ``reason`` is None for a PASS. ``missed`` lists what kept the run from
+    a PASS, in a few words each.
     """
 
     name: t.Required[str]
@@ -248,15 +249,20 @@ class SweepCell(t.TypedDict, total=False):
     run_id: t.Required[str]
     verdict: str
     reason: str | None
+    missed: list[str]
     metrics: dict[str, float | None]
     mfu: float | None
 
 
 class SweepFile(t.TypedDict):
-    """The cells of a sweep; once it is judged the best of them, and how many have each verdict."""
+    """The cells of a sweep; once it is judged the best of them, and how many have each verdict.
+
+    The cells are runs or, in a ``rehearsal``, rehearsals.
+    """
 
     sweep_id: str
     config_file: str
+    rehearsal: t.NotRequired[bool]
     cells: list[SweepCell]
     best: t.NotRequired[str | None]
     counts: t.NotRequired[dict[str, int]]
@@ -318,13 +324,15 @@ class Following(t.TypedDict):
     """How the controller followed a node.
 
     A run is ``interrupted`` if another command stopped it, ``taken_up`` if an earlier one started it, and ``finished``
-    once its log is here and nothing is left to ask. ``silent_since`` is when a node was heard last (seconds since the
+    once its log is here and nothing is left to ask. It is ``followed`` if a command followed it until it failed, as
+    opposed to one that was killed or left it running. ``silent_since`` is when a node was heard last (seconds since the
     epoch) that does not answer now, else None. ``program`` is the SHA-256 of the program that the node keeps.
     """
 
     interrupted: bool
     taken_up: bool
     finished: bool
+    followed: bool
     silent_since: float | None
     outages: list[Outage]
     program: str | None
@@ -764,6 +772,7 @@ class Summary(Utilization):
     gpu: str
     rehearsal: bool
     retry: Retry | None
+    interrupted: t.NotRequired[bool]
     verdict: Verdict
     reasons: list[Reason]
     notes: list[Reason]

@@ -113,3 +113,33 @@ def test_a_training_that_ended_while_nobody_followed_it_is_judged_by_stop_as_by_
     summary = json.loads((bench.runs / "fault/summary.json").read_text())
     assert [(node["exit_code"], node["last_step"]) for node in summary["nodes"]] == [(0, 15)] * 2, done.output
     add_row("the training ends while nobody follows it; then stop.yml", ended, "the verdict", "unchanged")
+
+
+def test_a_run_that_is_stopped_after_its_controller_has_gone_is_judged_by_all_that_its_logs_say(bench: Bench) -> None:
+    """A GPU fails on a node that then hangs, and nobody follows the run: stop.yml finds it, and attach.yml keeps it."""
+    hosts, config = bench.inventory(node0={}, node1={}), bench.config(training_iterations="400")
+    variables = trainer(bench)
+    script = bench.folder / "megatron/examples/llama/train_llama3.sh"
+    script.write_text(script.read_text().replace("exit 1;", "sleep 1000;"))
+    run = bench.start_as_user(RUN, hosts, config, **variables)
+    wait_until(lambda: trains(bench))
+    run.kill()
+    run.communicate()
+    wait_until(lambda: not bench.controllers())
+    known = status(bench)["last_step"]
+    log = bench.nodes / "fault/node1/train.log"
+    wait_until(lambda: f" iteration {known + 3}/" in log.read_text())
+    draft = bench.folder / "draft"
+    draft.write_text("[ 12.1] amdgpu 0000:05:00.0: amdgpu: RAS: Uncorrectable error detected\n")
+    draft.rename(bench.folder / "last_words")
+    wait_until(lambda: "Uncorrectable" in log.read_text())
+    for playbook in (STOP, ATTACH):
+        done = bench.play(playbook, hosts, config, training_run_id="fault")
+        summary = json.loads((bench.runs / "fault/summary.json").read_text())
+        steps = [line for line in log.read_text().splitlines() if " iteration " in line]
+        assert (summary["verdict"], summary["interrupted"]) == ("ERROR", True), done.output
+        assert {node["state"] for node in summary["nodes"]} == {"stopped"}
+        assert summary["nodes"][1]["last_step"] == len(steps) > known
+        first = summary["first_failure"]
+        assert (first["node"], first["class"]) == ("node1", "gpu_ecc")
+        assert bench.trainings() == []

@@ -169,6 +169,9 @@ def others_in_words(summary: Summary) -> str:
     others = [node for node in summary["nodes"] if failure and node["node"] != failure["node"]]
     if not failure or not others or summary.get("mode") == "single_node":
         return ""
+    if summary.get("interrupted"):
+        # Whoever stopped the run stopped them all.
+        return ""
     if nobody_is_blamed(failure):
         return _silent(summary)
     if never_began(summary):

@@ -81,8 +81,8 @@ class Follower:
     `BadAnswerError`; after the latter the node is not asked again. If the node refuses to start, its `NodeError` is
     raised here too. In a multi-node run, the failure or stop of another node, reported by ``news``, ends the following
     too, after one more answer: this node waits for a peer that will not come back. If the run hangs, that answer shows
-    what each rank is doing. A stop requested on the board ends it as well. Times on the board are seconds since the
-    epoch by the controller's clock.
+    what each rank is doing. A stop requested on the board ends it as well. A training that ``has_ended`` is not
+    started, and its log is read to the end. Times on the board are seconds since the epoch by the controller's clock.
 
     A silent node is said to be so early, and given up late: a restarted sshd or a switch of the management network
     stops no training. It is given up after ``patience.lost``, or once a peer proves that it is gone: a peer that fails,
@@ -97,6 +97,8 @@ class Follower:
         node: str,
         patience: Patience,
         news: News,
+        *,
+        has_ended: bool = False,
     ) -> None:
         self._ask, self._board, self._plan, self._node = ask, board, plan, node
         self._patience, self._news = patience, news
@@ -105,7 +107,8 @@ class Follower:
         self._pace = StepPace()
         self._steps = self._size = self._advances = 0
         self._last_step: int | None = None
-        self._was_running = self._is_started = False
+        self._was_running = False
+        self._is_started = self._has_ended = has_ended
         self._began = self._heard = self._asked_at = time.monotonic()
         self._ran_at = -math.inf
         self._sampled = self._peer_failed_at = -math.inf
@@ -138,7 +141,7 @@ class Follower:
                 status = self._noted(answer)
             if status["status"] != "running" or self._has_diverged(answer):
                 return status
-            if self._board.stop_is_requested():
+            if self._board.stop_is_requested() and not self._has_ended:
                 return self._board.update(self._node, interrupted=True)
             if looks:
                 code = "run_silent" if self._plan["mode"] == "multi_node" else "log_silent"

@@ -8,6 +8,7 @@ problem of the run, and keeps no other node from being asked.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 import typing as t
@@ -82,7 +83,7 @@ class Phases:
             known = {name: answer[name] for name in ("status", "image_id", "hardware", "program") if name in answer}
             # What an earlier try was refused for, or ended with, is over.
             taken_up = answer["status"] != "staged"
-            self.board.update(node, unfit=False, finished=False, taken_up=taken_up, **NOTHING, **known)
+            self.board.update(node, unfit=False, finished=False, followed=False, taken_up=taken_up, **NOTHING, **known)
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)
@@ -163,7 +164,10 @@ class Phases:
                     yield node, given_up, None
 
         # Whoever is followed waits on its node: that is one thread each, however few may be asked at once.
-        _statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)
+        statuses, errors = on_each(list(self.ask), lambda node: followers[node].follow(), len(self.ask), late)
+        for node, status in statuses.items():
+            if status["status"] in UNENDED and not status["following"]["interrupted"]:
+                self.board.update(node, followed=True)
         for node in started:
             # Another command that follows the run has found it running.
             self.board.update(node, taken_up=False)
@@ -240,12 +244,13 @@ class Phases:
                 self._dumped += collect_dump(part, self.board.dump_path(rank), left)
 
     def _end_of(self, node: str) -> Status:
-        """Return how a training ended that nobody followed to its end, and put its log's values on the board."""
+        """Read the log of a stopped training to its end, put its values on the board, and return how it ended."""
 
         def ask(needs: PhaseNeeds) -> Followed:
             return self.ask[node](FOLLOW, **needs)
 
-        return Follower(ask, self.board, self.plan, node, Patience(0, 0, 0), News()).follow()
+        patience = Patience(interval=0, lost=0, stall=math.inf)
+        return Follower(ask, self.board, self.plan, node, patience, News(), has_ended=True).follow()
 
     def _stop(self, node: str, grace_seconds: float, began: float | None) -> Stopped:
         known = self.board.status(node)
@@ -265,10 +270,15 @@ class Phases:
             # A rank whose peer failed or was stopped first ends with its own error, which is a consequence of the stop,
             # too.
             follows = known["following"]["interrupted"] or began is None
-            if began and ended in ("exited", "killed") and not follows:
+            ended_itself = ended in ("exited", "killed")
+            nobody_followed = not known["following"]["followed"]
+            if (ended_itself and not follows) or (nobody_followed and ended != "not_started"):
                 heard = self._end_of(node)
                 ended_at = heard["process"]["ended_at"] or ended_at
-                follows = self.plan["mode"] == "multi_node" and has_failed(heard) and ended_at > began
+                if ended_itself and began and not follows:
+                    follows = self.plan["mode"] == "multi_node" and has_failed(heard) and ended_at > began
+            if nobody_followed and ended == "stopped" and began:
+                changes["interrupted"] = True
             changes |= {"status": "stopped" if follows else ended, "ended_at": ended_at}
         if changes:
             self.board.update(node, **changes)

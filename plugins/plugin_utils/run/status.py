@@ -55,6 +55,7 @@ def status_of(known: Mapping[str, t.Any]) -> Status:
             "interrupted": known.get("interrupted", False),
             "taken_up": known.get("taken_up", False),
             "finished": known.get("finished", False),
+            "followed": known.get("followed", False),
             "silent_since": known.get("silent_since"),
             "outages": some("outages"),
             "program": known.get("program"),

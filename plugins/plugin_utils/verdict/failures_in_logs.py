@@ -46,6 +46,27 @@ _LOSSES = frozenset(
         *("disk_full", "io_error", "checkpoint"),
     )
 )
+# A stop kills what does not end by itself.
+_LOSSES_WITHOUT_A_STOP = _LOSSES - {"killed"}
+
+
+def that_count(statuses: Iterable[Status]) -> list[Status]:
+    """Return the statuses of a run that somebody stopped, without the failures that the stop itself may cause."""
+
+    def losses(failures: Iterable[Failure] | None) -> list[Failure]:
+        return [failure for failure in failures or () if failure["class"] in _LOSSES_WITHOUT_A_STOP]
+
+    return [
+        {
+            **status,
+            "log": {
+                **status["log"],
+                "failures": losses(status["log"]["failures"]),
+                "failures_at_end": losses(status["log"]["failures_at_end"]),
+            },
+        }
+        for status in statuses
+    ]
 
 
 def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
@@ -54,7 +75,8 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
     A failure before the last step was survived, as the later steps show. On a node without steps, a failure counts if
     no sign of training follows it. After somebody stopped the run, only a loss counts: the stop itself causes the rest.
     """
-    for status in seen.statuses if seen.first is None else ():
+    statuses = that_count(seen.statuses) if seen.interrupted else seen.statuses
+    for status in statuses if seen.first is None else ():
         node, failures = status["node"], status["log"]["failures_at_end"] or []
         case = "after_last_step"
         if node not in seen.attempts:
@@ -62,8 +84,6 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
             case = "no_sign_of_life_after"
         for line, failure in {failure["line"]: failure for failure in failures}.items():
             lost = failure["class"] in _LOSSES
-            if seen.interrupted and not lost:
-                continue
             code = "fault_at_end" if lost else "failure_at_end"
             reasons.argue(INCONCLUSIVE, code, node, case=case, line=line, **{"class": failure["class"]})
 

@@ -33,6 +33,7 @@ from .failures_in_logs import (
     nan_before,
     note_survived,
     note_unusual,
+    that_count,
 )
 from .first_cause import first_failure, ranks_per_node, was_interrupted
 from .frame import attempts_of, left_out_of, without_extremes
@@ -156,8 +157,8 @@ def judge(
     note_survived(seen, reasons)
     note_unusual(seen, reasons)
     note_slow_rank(seen, reasons)
-    if not seen.interrupted and reasons.has_failure():
-        in_logs = (statuses, reasons.decisive(), together)
+    if reasons.has_failure():
+        in_logs = (that_count(statuses) if seen.interrupted else statuses, reasons.decisive(), together)
         first = first_of_machine(seen) if first is None else first
         first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
     if by_node:
@@ -175,6 +176,7 @@ def judge(
         "gpu": plan["gpu"],
         "rehearsal": plan.get("rehearsal", False),
         "retry": retry,
+        "interrupted": seen.interrupted,
         "verdict": reasons.verdict(),
         "reasons": reasons.decisive(),
         "notes": reasons.notes(),

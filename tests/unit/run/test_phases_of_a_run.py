@@ -10,7 +10,7 @@ import zlib
 import node_answers
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
@@ -41,6 +41,7 @@ class Cluster:
     def __init__(self, board: Board, given: dict[tuple[str, str], t.Any], mode: str = "multi_node") -> None:
         self.given = given
         self.asked: list[tuple[str, str]] = []
+        self.needs: list[dict[str, t.Any]] = []
         plan: t.Any = {"run_id": "run-5", "mode": mode, "first_step": 1, "nodes": [{"node": node} for node in NODES]}
         self.phases = Phases(plan, board, {node: self._node(node) for node in NODES}, at_once=2)
 
@@ -48,6 +49,7 @@ class Cluster:
         def ask(asked: Phase[t.Any], **needs: t.Any) -> dict[str, t.Any]:
             phase = asked.name
             self.asked.append((node, phase))
+            self.needs.append(needs)
             answer = self.given.get((node, phase), ANSWERS[phase])
             if isinstance(answer, Exception):
                 raise answer
@@ -337,19 +339,73 @@ def test_how_a_training_ended_that_nobody_followed_is_asked_when_it_is_stopped(
     stopped = {("gpu00", "stop"): {"changed": True, "status": "stopped"}}
     cluster = Cluster(board, {**stopped, ("gpu01", "follow"): {**ANSWERS["follow"], **followed}}, mode)
     assert cluster.phases.finish(1.0).problems == []
-    assert cluster.of("follow") == ["gpu01", "gpu02"]
+    assert cluster.of("follow") == NODES
     assert (board.status("gpu01")["status"], board.status("gpu01")["process"]["exit_status"]) == (status, exit_status)
     assert (board.status("gpu00")["status"], board.status("gpu02")["status"]) == ("stopped", "exited")
 
 
-@pytest.mark.parametrize("ended", ["exited", "killed"])
-def test_where_a_node_is_known_to_have_failed_the_others_were_stopped_however_they_ended_meanwhile(board, ended):
+@pytest.mark.parametrize(("followed", "asked"), [(True, []), (False, ["gpu01"])])
+@pytest.mark.parametrize("ended", ["exited", "killed", "stopped"])
+def test_where_a_node_is_known_to_have_failed_the_others_were_stopped_however_they_ended_meanwhile(
+    board, ended, followed, asked
+):
     board.update("gpu00", status="killed")
-    board.update("gpu01", status="running")
+    board.update("gpu01", status="running", followed=followed)
     cluster = Cluster(board, {("gpu01", "stop"): {"changed": False, "status": ended}})
     cluster.phases.finish(1.0)
-    assert cluster.of("follow") == []
+    assert cluster.of("follow") == asked
     assert board.status("gpu01")["status"] == "stopped"
+    assert not board.status("gpu01")["following"]["interrupted"]
+
+
+ECC = {"class": "gpu_ecc", "blame": 10, "echo": False, "line": "an ECC error", "remedy": "drain it", "step": 99}
+ANSWER_OF_STOPPED = node_answers.answer("stopped", ended_at=1010.0, log_bytes=900)
+
+
+def block(*steps: int) -> dict[str, t.Any]:
+    return {"attempt": 1, "steps": list(steps), "steps_total": 400, "metrics": {"loss": [4.0] * len(steps)}}
+
+
+def test_what_a_training_printed_after_its_controller_had_gone_is_read_when_it_is_stopped(board):
+    # Somebody wants those who follow to stop it; nobody does, and its log is longer than one answer.
+    board.request_stop()
+    for node in NODES:
+        board.update(node, status="running", last_step=11, steps_total=400, log_bytes=400)
+    more = [
+        {**ANSWER_OF_STOPPED, "status": "running", "blocks": [block(11, 12)]},
+        {**ANSWER_OF_STOPPED, "blocks": [block(98, 99)], "failures": [ECC], "failures_at_end": [ECC]},
+    ]
+    stop = {(node, "stop"): {"changed": True, "status": "stopped"} for node in NODES}
+    follow = {(node, "follow"): dict(ANSWER_OF_STOPPED) for node in NODES}
+    cluster = Cluster(board, {**stop, **follow, ("gpu01", "follow"): lambda: more.pop(0)})
+    assert cluster.phases.finish(1.0).problems == []
+    status = board.status("gpu01")
+    assert (status["status"], status["following"]["interrupted"]) == ("stopped", True)
+    assert (status["steps"]["last_step"], status["log"]["failures"]) == (99, [ECC])
+    assert not any("start" in needs for needs in cluster.needs)
+
+
+def test_a_node_whose_run_folder_is_gone_is_stopped_all_the_same(board):
+    board.update("gpu01", status="running")
+    gone = RunGoneError(problems=[problem("run_folder_gone", path="/logs/run-5/gpu01")])
+    cluster = Cluster(board, {("gpu01", "stop"): {"changed": True, "status": "stopped"}, ("gpu01", "follow"): gone})
+    assert cluster.phases.finish(1.0).problems == []
+    assert (board.status("gpu01")["status"], board.status("gpu01")["unfit"]) == ("stopped", False)
+
+
+def test_a_node_that_was_followed_until_another_failed_is_not_read_again(board):
+    cluster = Cluster(board, {("gpu00", "follow"): node_answers.answer("killed", changed=True)})
+    running = node_answers.answer("running", changed=True)
+    cluster.given |= {(node, "follow"): running for node in NODES[1:]}
+    cluster.given |= {(node, "stop"): {"changed": True, "status": "stopped"} for node in NODES[1:]}
+    cluster.phases.stage(lambda _node: {})
+    cluster.phases.train(PATIENCE, 1.0)
+    assert [board.status(node)["following"]["followed"] for node in NODES] == [False, True, True]
+    asked = len(cluster.of("follow"))
+    cluster.phases.finish(1.0)
+    assert len(cluster.of("follow")) == asked
+    cluster.phases.stage(lambda _node: {})
+    assert [board.status(node)["following"]["followed"] for node in NODES] == [False] * 3
 
 
 def test_a_log_is_collected_where_the_training_could_not_be_stopped_and_that_is_a_problem(board):

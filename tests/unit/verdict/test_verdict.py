@@ -22,6 +22,7 @@ from training_logs import (
 )
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.failures import others_in_words
 
 
 def test_a_run_passes_when_everything_is_there_and_says_what_that_rests_on(tmp_path):
@@ -398,6 +399,27 @@ def test_what_follows_from_a_stop_by_somebody_is_no_failure_but_a_cause_of_its_o
     assert summary["verdict"] == verdict
     assert (summary["first_failure"] is None) is (verdict == "ERROR")
     assert (("node_stopped", "gpu00") in codes(summary)) is (verdict == "ERROR")
+
+
+ECC = "HIP error: uncorrectable ECC error encountered\n"
+# Two ends of processes that a stop ends.
+AFTER_A_STOP = "Terminated\nrank 1 (local_rank: 1) exitcode: -9 (pid: 4711) of binary: /usr/bin/python3\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "first"),
+    [(AFTER_A_STOP, None), (ECC, ("gpu01", "gpu_ecc")), (ECC + AFTER_A_STOP, ("gpu01", "gpu_ecc"))],
+    ids=["only the stop", "a fault before it", "both"],
+)
+def test_a_run_that_somebody_stopped_names_the_fault_in_its_logs_and_blames_nobody_for_the_stop(log, first, tmp_path):
+    interrupted = {"status": "stopped", "told": {"interrupted": True}}
+    nodes = [Node("gpu00", SILENT, **interrupted), Node("gpu01", lines(range(1, 6)) + log, **interrupted)]
+    summary = judged(nodes, tmp_path)
+    assert (summary["verdict"], summary["interrupted"]) == ("ERROR", True)
+    assert {code for code, node in codes(summary) if code.startswith("f")} == ({"fault_at_end"} if first else set())
+    failure = summary["first_failure"]
+    assert (failure and (failure["node"], failure["class"])) == first
+    assert others_in_words(summary) == ""
 
 
 def test_a_stop_of_one_of_several_jobs_excuses_no_other(tmp_path):
