@@ -8,14 +8,14 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from ..contracts import Finding, Plan, PlannedCell
-from ..text.words import counted, listed, printable
+from ..text.words import counted, key_path, listed, printable, shown
 from .choice import way_for
 from .config.budget import too_long
 from .config.findings import Findings
 from .job.ranks import Node
 from .plan import make_plan, typed_options
 from .plan_text import findings_text
-from .sweep import cells_of
+from .sweep import MATRIX, cells_of
 from .threshold_files import ThresholdsFile
 
 _SHOWN_CELLS = 5
@@ -68,6 +68,8 @@ def plan_sweep(
         file = thresholds._replace(cell=cell.name_in_config) if thresholds else None
         plan = make(text, source, own, nodes, unreadable=unreadable, thresholds=file)
         planned.append({"name": cell.name, "values": cell.values, "plan": plan})
+    if matrix:
+        _refuse_values_without_effect(planned, findings)
     if data is None:
         # Without cells there is no plan that reports why the file cannot be read.
         faults = make(text, source, options, nodes, unreadable=unreadable)["faults"]
@@ -79,6 +81,41 @@ def plan_sweep(
         "faults": [*of_sweep, *_together(planned, "faults")],
         "warnings": [warning for warning in _together(planned, "warnings") if warning["key"] not in blocks],
     }
+
+
+def _refuse_values_without_effect(cells: Sequence[PlannedCell], findings: Findings) -> None:
+    """Report each value of a matrix that leads to the same plan as another one, whatever the other keys' values are."""
+    plans = {_key_of(cell["values"]): _essence_of(cell["plan"]) for cell in cells if not cell["plan"]["faults"]}
+    for key in dict.fromkeys(key for cell in cells for key in cell["values"]):
+        values = list({json.dumps(cell["values"][key], sort_keys=True): cell["values"][key] for cell in cells}.values())
+        for place, value in enumerate(values):
+            same = (other for other in values[:place] if _is_same(key, value, other, cells, plans))
+            if (other := next(same, None)) is not None:
+                message = f"It makes the same plan as {shown(other)}."
+                remedy = "Keep one of the two, or sweep over a key that changes what the nodes run."
+                findings.fault(key_path(MATRIX, key), value, message, remedy)
+
+
+def _is_same(key: str, value: t.Any, other: t.Any, cells: Sequence[PlannedCell], plans: Mapping[str, str]) -> bool:
+    """Return whether two values of a key make the same plans with all values of the other keys."""
+    found = [
+        (plans.get(_key_of(cell["values"])), plans.get(_key_of({**cell["values"], key: other})))
+        for cell in cells
+        if _key_of(cell["values"]) == _key_of({**cell["values"], key: value})
+    ]
+    both = [pair for pair in found if None not in pair]
+    return bool(both) and all(one == two for one, two in both)
+
+
+def _key_of(values: Mapping[str, t.Any]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def _essence_of(plan: Plan) -> str:
+    """Return what a plan makes the nodes do, without the run's name and the values that led to it."""
+    named = ("run_id", "overrides", "warnings")
+    kept = {name: value for name, value in plan.items() if name not in named} | {"nodes": plan["nodes"][:1]}
+    return json.dumps(kept, sort_keys=True).replace(plan["run_id"], "")
 
 
 def _together(cells: Sequence[PlannedCell], kind: t.Literal["faults", "warnings"]) -> list[CellsFinding]:
@@ -98,7 +135,9 @@ def sweep_text(sweep_id: str, sweep: SweepPlan, next_of: Mapping[str, str]) -> s
         blocks.append(_findings("error", sweep["faults"], len(sweep["cells"])))
     else:
         width = max(len(cell["name"]) for cell in sweep["cells"])
-        lines = [f"sweep {sweep_id}: {len(sweep['cells'])} cells of {sweep['cells'][0]['plan']['config_file']}"]
+        first = sweep["cells"][0]["plan"]
+        what = "cells" if not first["rehearsal"] else "cells, each a rehearsal,"
+        lines = [f"sweep {sweep_id}: {len(sweep['cells'])} {what} of {first['config_file']}"]
         lines += [f"  {cell['name']:<{width}}  {next_of[cell['name']]}" for cell in sweep["cells"]]
         blocks.append("\n".join(lines))
     if sweep["warnings"]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from ..contracts import Reason
 from ..run.whole_file import write_whole
 from ..text.comparison import OF_SPEED, comparison_finding, outcome_in_words
-from ..text.words import counted
+from ..text.words import counted, listed
 from .charts import scaling_chart
 from .files import json_text, says
 from .history_row import setting_of
 from .pages import page_of
-from .readable import NOTHING, measured, percent, titled
+from .readable import NOTHING, in_a_sentence, measured, percent, titled
 from .regression import case_of, change_in_words, telling_metric
 
 SIZES: t.Final = (
@@ -134,14 +134,14 @@ def _run_ids(comparison: Mapping[str, t.Any]) -> list[str]:
 
 
 def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
-    """Return a line for each metric, and below them the tests, only once if all are the same."""
+    """Return a line for each metric, and below them each test once."""
     labels = {metric: titled(metric) for metric in comparison}
     width = max(map(len, labels.values()), default=0)
-    tests = {change["test"] for change in comparison.values()}
+    tests: dict[str, list[str]] = {}
     lines = []
     for metric, change in comparison.items():
         by = "" if change["percent"] is None else percent(change["percent"], signed=True)
-        test = f" ({change['test']})" if len(tests) > 1 else ""
+        tests.setdefault(change["test"], []).append(in_a_sentence(labels[metric]))
         before, after, low, high = (
             measured(change[name], metric) if change[name] is not None else NOTHING
             for name in ("before", "after", "low", "high")
@@ -149,6 +149,7 @@ def _metrics(comparison: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
         noise = "" if change["low"] is None else f" (noise {low} to {high})"
         judged = {True: ", better", False: ", worse", None: ""}[change["better"]]
         lines.append(
-            f"  {labels[metric]:<{width}}  {before:>9} → {after:>9}  {by:>8}  {change['outcome']}{judged}{noise}{test}"
+            f"  {labels[metric]:<{width}}  {before:>9} → {after:>9}  {by:>8}  {change['outcome']}{judged}{noise}"
         )
-    return [*lines, f"  Test: {tests.pop()}."] if len(tests) == 1 else lines
+    several = len(tests) > 1
+    return lines + [f"  Test{f' of {listed(of)}' if several else ''}: {test}." for test, of in tests.items()]

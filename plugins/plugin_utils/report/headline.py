@@ -82,9 +82,16 @@ def _label(metric: str) -> str:
     return "" if name == unit_in_words(metric) else f"{name} "
 
 
+def trained_model(summary: Summary) -> str:
+    """Return the model of a run; in a rehearsal that is not the config's model."""
+    return "a toy model" if summary.get("rehearsal") else summary["model"]
+
+
 def fleet(summary: Summary) -> str:
     """Return the hardware of a run, such as ``16 nodes × 8 MI300X``."""
     nodes = len(summary["nodes"])
+    if summary.get("rehearsal"):
+        return f"{counted(nodes, 'node')} on {'its CPU' if nodes == 1 else 'their CPUs'}"
     workload = summary.get("workload")
     gpus, gpu = workload["gpus"] if workload else 0, machine_name(summary["gpu"] or "")
     # If each node trains by itself, the workload describes one node.
@@ -117,7 +124,7 @@ def open_reasons(summary: Summary) -> list[tuple[str, str]]:
 
 def _speed(summary: Summary) -> Headline:
     """Return the achievement of a run that passed."""
-    model = summary["model"]
+    model = trained_model(summary)
     metric, value = _of_speed(summary)
     who = f"{fleet(summary)} trained{' ' + model if model else ''}"
     if not metric:

@@ -146,7 +146,7 @@ def _hardware_row(nodes: Sequence[str], machine: Machine) -> HardwareRow:
         "driver": _joined(gpus["driver"], gpus["driver_version"]) if gpus else None,
         "firmware": ", ".join(f"{name} {version}" for name, version in firmware) or None,
         "nics": _nics(hardware["nics"]),
-        "system": _joined(hardware["os"], f"kernel {hardware['kernel']}" if hardware["kernel"] else None, ", "),
+        "system": _joined(hardware["os"], f"kernel {hardware['kernel']}" if hardware["kernel"] else None, between=", "),
         "cpu": hardware["cpu"],
         "image": machine["image_id"],
     }
@@ -155,14 +155,19 @@ def _hardware_row(nodes: Sequence[str], machine: Machine) -> HardwareRow:
 def _nics(nics: Sequence[Nic]) -> list[str]:
     """Return the RDMA devices in words, with a count for identical ones."""
     kinds = Counter(
-        _joined(_joined(nic["driver"], nic["driver_version"]), f"firmware {nic['firmware']}, {nic['rate']}", ", ")
+        _joined(
+            _joined(nic["driver"], nic["driver_version"]),
+            f"firmware {nic['firmware']}" if nic["firmware"] else None,
+            nic["rate"],
+            between=", ",
+        )
         for nic in nics
     )
-    return [f"{count} × {kind}" for kind, count in kinds.items()]
+    return [f"{count} × {kind or 'unknown'}" for kind, count in kinds.items()]
 
 
-def _joined(first: str | None, second: str | None, between: str = " ") -> str | None:
-    return between.join(part for part in (first, second) if part) or None
+def _joined(*parts: str | None, between: str = " ") -> str | None:
+    return between.join(filter(None, parts)) or None
 
 
 def machine_change_rows(statuses: Sequence[Status]) -> list[HardwareRow]:

@@ -25,7 +25,7 @@ from .failures import (
     remedy_of_all,
 )
 from .files import HELP
-from .headline import fleet, headline, headline_of, open_reasons, steps_told
+from .headline import fleet, headline, headline_of, open_reasons, steps_told, trained_model
 from .history import charts_of
 from .leads import leads_of, notes_of, survived_faults, unusual_lines
 from .node_rows import hardware_rows, ledger_rows, machine_change_rows, unread_kernel_logs, whole_in_words
@@ -163,7 +163,7 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
     parts = [
         summary["run_id"],
         summary["framework"],
-        None if "model" in tells else summary["model"],
+        None if "model" in tells else trained_model(summary),
         None if "fleet" in tells else fleet(summary),
         (workload["precision"] if workload else plan["parameters"].get("precision") or "").upper(),
         None if first or "steps" in tells else step,

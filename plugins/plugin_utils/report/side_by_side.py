@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...module_utils.logs.record import ALL_METRICS
-from ..contracts import Summary
+from ..contracts import Summary, SweepFile
 from ..metrics import IN_SHORT
 from ..run.sweep import read_sweep
+from ..text.words import all_of, counted
 from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words, with_unit
 
 # The metric that ranks the cells.
@@ -22,7 +24,7 @@ def sweep_lines(page: str) -> list[str]:
     """Return a sweep, given by its page, as lines for a terminal: verdicts, cells, the best cell, and the page."""
     sweep = read_sweep(Path(page).parent)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sweep["counts"].items())
-    lines = [f"sweep {sweep['sweep_id']}: {counts}"]
+    lines = [f"{'REHEARSAL ' if sweep.get('rehearsal') else ''}sweep {sweep['sweep_id']}: {counts}"]
     width = max(len(cell["name"]) for cell in sweep["cells"])
     for cell in sweep["cells"]:
         value = cell["metrics"][RANKED_BY]
@@ -31,9 +33,33 @@ def sweep_lines(page: str) -> list[str]:
         lines.append(f"  {cell['verdict']:<12}  {cell['name']:<{width}}  {speed}{mark}".rstrip())
         if cell["reason"]:
             lines.append(f"                {cell['reason']}")
+    if "best" in sweep and sweep["best"] is None:
+        lines.append(f"{found_in_words(sweep)}.")
     if NOT_RUN in sweep["counts"]:
         lines.append(f"Continue with the same command and -e training_sweep_id={sweep['sweep_id']}")
     return [*lines, f"Report: {page}"]
+
+
+def found_in_words(sweep: SweepFile) -> str:
+    """Return the result of a judged sweep without a full stop: its best cell, or what its cells missed."""
+    cells = sweep["cells"]
+    for cell in cells:
+        if cell["name"] == sweep["best"]:
+            return f"Best: {cell['name']} with {with_unit(cell['metrics'][RANKED_BY], RANKED_BY)}"
+    ran = [cell for cell in cells if cell["verdict"] != NOT_RUN]
+    if not ran:
+        return "No cell has run yet"
+    passed = sum(cell["verdict"] == "PASS" for cell in ran)
+    if passed:
+        why = "a rehearsal says nothing about speed" if sweep.get("rehearsal") else "no speed was measured"
+        return f"{_of_all(passed, len(cells))} passed; {why}".capitalize()
+    missed = Counter(name for cell in ran for name in cell["missed"])
+    told = (f"{name} in {_of_all(count, len(ran))}" for name, count in missed.items())
+    return f"No cell has passed: {', '.join(told)}" if missed else "No cell has passed"
+
+
+def _of_all(count: int, total: int) -> str:
+    return in_a_sentence(all_of(total, "cell")) if count == total else f"{count} of {counted(total, 'cell')}"
 
 
 def side_by_side(summaries: Sequence[Summary]) -> list[str]:

@@ -131,7 +131,11 @@ class Sweep:
         kept: list[SweepCell] = [
             {"name": cell["name"], "values": cell["values"], "run_id": cell["plan"]["run_id"]} for cell in planned
         ]
-        write_sweep(self.folder, {"sweep_id": self.sweep_id, "config_file": config_file, "cells": kept})
+        rehearsal = any(cell["plan"]["rehearsal"] for cell in planned)
+        write_sweep(
+            self.folder,
+            {"sweep_id": self.sweep_id, "config_file": config_file, "rehearsal": rehearsal, "cells": kept},
+        )
 
 
 def write_sweep(sweep_dir: str | Path, sweep: SweepFile) -> None:

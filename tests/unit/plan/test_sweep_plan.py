@@ -40,6 +40,20 @@ def test_all_faults_of_all_cells_are_told_each_once_with_its_cells():
     assert text.count("training_gpus_per_node = x") == 1
 
 
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_a_value_that_makes_the_same_plan_as_another_is_a_fault(rehearsal):
+    # Without a container, its shared memory has no size; a batch size of 4 is one, in a rehearsal as well.
+    matrix = {"config.shm_size": ["1G", "2G", "3G"], "micro_batch_size": [2, 4]}
+    faults = swept(matrix, training_rehearsal=rehearsal)["faults"]
+    key = 'training_matrix["config.shm_size"]'
+    assert [(fault["key"], fault["value"], fault["cells"]) for fault in faults] == [(key, "2G", []), (key, "3G", [])]
+
+
+def test_a_value_that_changes_the_plan_of_one_cell_is_no_fault():
+    matrix = {"micro_batch_size": [2, 4], "training_iterations": [7, 8]}
+    assert swept(matrix)["faults"] == []
+
+
 def test_a_config_that_cannot_be_read_is_told_once():
     (fault,) = swept({"a": [1, 2]}, unreadable="No such file or directory")["faults"]
     assert fault["key"] == "training_config"
@@ -55,6 +69,8 @@ def test_the_text_says_of_each_cell_what_is_to_be_done():
         "  micro_batch_size_2  will run",
         "  micro_batch_size_4  has run already, as s-micro_batch_size_4",
     ]
+    rehearsed = swept({"micro_batch_size": [2, 4]}, training_rehearsal=True)
+    assert sweep_text("s", rehearsed, told).splitlines()[0] == "sweep s: 2 cells, each a rehearsal, of config.json"
 
 
 def test_the_blocks_of_a_cvs_config_become_cells_and_no_warning():

@@ -62,6 +62,23 @@ def test_two_runs_are_held_against_the_noise_of_runs_like_the_first(runs):
     assert lines[lines.index(measured) + 1] == f"  Test: {change['test']}."
 
 
+def test_each_test_is_told_once_with_its_metrics_if_there_are_several(runs, tmp_path):
+    leave, compare = runs
+    leave("old", 100.0, loss=(20, 2.0))
+    leave("new", 90.0, 1, loss=(20, 2.5))
+    comparison = compare("old", "new")
+    tests = [change["test"] for change in comparison["comparison"].values()]
+    assert len(tests) > 1
+    assert "\n".join(comparison_lines(comparison)).count(tests[0]) == 2  # with the first sentence
+    first = next(iter(comparison["comparison"]))
+    comparison["comparison"][first] = {**comparison["comparison"][first], "test": "another one"}
+    told = [line for line in comparison_lines(comparison) if line.startswith("  Test of ")]
+    assert [line.rpartition(": ")[2] for line in told] == ["another one.", f"{tests[1]}."]
+    write_comparison(tmp_path / "c", comparison)
+    page = (tmp_path / "c/compare.html").read_text()
+    assert page.count('<p class="soft">Test of ') == 2
+
+
 def test_earlier_runs_of_the_same_name_are_noise_too(runs, tmp_path):
     leave, compare = runs
     for night in range(6):

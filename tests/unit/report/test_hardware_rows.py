@@ -10,6 +10,13 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_rows 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 
+def test_a_network_adapter_says_only_what_is_known_of_it() -> None:
+    adapter = {"name": "mlx5_0", "driver": "mlx5_core", "driver_version": None, "firmware": None, "rate": None}
+    nothing = dict.fromkeys(adapter)
+    (row,) = hardware_rows([status("node0", nics=[adapter, nothing])])
+    assert row["nics"] == ["1 × mlx5_core", "1 × unknown"]
+
+
 def status(node: str, **changes: t.Any) -> Status:
     nic = {"driver": "bnxt_en", "driver_version": "1.10.3", "firmware": "229.2", "rate": "400 Gb/sec"}
     hardware = {

@@ -69,6 +69,12 @@ def test_a_log_without_model_and_gpu_has_a_headline(summary: Run) -> None:
     assert headline(summary | {"model": "", "gpu": ""}).startswith("2 nodes trained")
 
 
+def test_a_rehearsal_is_told_by_what_it_trained_on_and_not_by_the_config(fast: Run) -> None:
+    told = headline(fast | {"rehearsal": True})
+    assert told.startswith("2 nodes on their CPUs trained a toy model at 9,263")
+    assert not any(part in told for part in ("MI300X", "llama3_1_8b"))
+
+
 def test_a_failure_is_told_with_node_rank_and_step_and_what_follows_from_it_is_not_repeated(summary: Run) -> None:
     reasons = [
         reason("node_failed", "gpu1 ended with exit status 1.", row="exit status"),

@@ -356,6 +356,17 @@ def test_a_run_that_never_began_shows_its_cause_and_no_empty_tables(summary: Run
     assert {"thresholds", "statistics"}.isdisjoint(Page(html).rows)
 
 
+@pytest.mark.parametrize(("state", "said"), [("not_started", "was to run"), ("exited", "ran")])
+def test_a_rehearsal_that_never_began_is_not_said_to_have_run(summary: Run, plan: Run, state: str, said: str) -> None:
+    for node in summary["nodes"]:
+        node.update({"state": state} if state == "exited" else {"state": state, "last_step": None, "metrics": {}})
+    started = {} if state == "exited" else {"verdict": "ERROR", "metrics": {}, "started_at": None}
+    html = render(summary | {"rehearsal": True} | started, plan | {"rehearsal": True}, NO_STEPS)
+    (bar,) = re.findall(r'<p class="rehearsal">([^<]*)</p>', html)
+    assert f"the embedded trainer {said} in place of" in bar
+    assert not re.search(r'class="banner.*MI300X.*?</section>', html, re.S)
+
+
 def test_a_run_without_failure_has_no_failure_card(summary: Run, plan: Run) -> None:
     assert 'id="failure"' not in render(summary, plan, NO_STEPS)
 
