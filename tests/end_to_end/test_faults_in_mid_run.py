@@ -18,6 +18,9 @@ from not_run import need, need_root
 from playbook_bench import Bench, wait_until
 from ports import free_port
 
+# With the defaults, a lost node is noticed after a minute, and a hang after half an hour.
+IMPATIENT = {"training_lost_timeout": 5, "training_stall_timeout": 8}
+
 
 def marks_of(fault: Fault) -> tuple[pytest.MarkDecorator, ...]:
     """A failure and an error are part of every test run; tests/unit/run checks the other reasons to look at once."""
@@ -31,12 +34,8 @@ def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault)
     if fault.node1 is kernel_of_its_own:
         need_root("only root can mount files over those of the kernel")
         need("unshare")
-    variables = {
-        **trainer(bench),
-        "training_lost_timeout": 5,
-        "training_stall_timeout": 8,
-        **fault.options,
-    }
+    settings = {**IMPATIENT, **fault.options}
+    variables = {**trainer(bench), **settings}
     config = bench.config(training_iterations=str(fault.steps))
     run = bench.start(
         "megatron_multinode.yml", bench.inventory(node0={}, node1=fault.node1(bench)), config, **variables
@@ -65,7 +64,7 @@ def test_a_fault_is_noticed_named_and_leaves_nothing(bench: Bench, fault: Fault)
     assert not fault.evidence or fault.evidence in summary["first_failure"]["evidence"], summary["first_failure"]
     message = said[0]["message"].replace(str(bench.folder), "…")
     message = f"{fault.evidence}; {message}" if fault.evidence else message
-    add_row(fault.name, noticed, f"{fault.failure}: {message}", summary["verdict"], left)
+    add_row(fault.name, noticed, f"{fault.failure}: {message}", summary["verdict"], left, settings)
 
 
 # The fault itself: a node is away for so long.

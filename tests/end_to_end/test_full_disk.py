@@ -81,7 +81,8 @@ def torn(disk: Path) -> list[str]:
 def test_a_healthy_training_goes_on_and_is_followed_again(
     bench: Bench, disk: Path, state, spoil, repair, reason, need
 ) -> None:
-    variables = {**trainer(bench), "training_retries": 1}
+    settings = {"training_retries": 1}
+    variables = {**trainer(bench), **settings}
     config = bench.config(training_iterations="120")
     run = bench.start("megatron_multinode.yml", bench.inventory(node0={}, node1={}), config, **variables)
     wait_until(lambda: trains(bench))
@@ -114,7 +115,7 @@ def test_a_healthy_training_goes_on_and_is_followed_again(
     assert [node["exit_code"] for node in summary["nodes"]] == [0, 0]
     assert torn(disk) == []
     said = f"{reason}. Nothing was stopped, and the command to follow the run"
-    add_row(f"the controller's disk is {state}", noticed, said, "unchanged", "the training")
+    add_row(f"the controller's disk is {state}", noticed, said, "unchanged", "the training", settings)
 
 
 def test_a_run_that_has_no_room_to_begin_touches_no_node(bench: Bench, disk: Path) -> None:
