@@ -388,12 +388,16 @@ class Trainer(t.TypedDict):
 
 
 class Machine(t.TypedDict):
-    """A node's hardware, the image that it started, the changes on it, and the traffic of its RDMA ports."""
+    """A node's hardware, the image that it started, the changes on it, and the traffic of its RDMA ports.
+
+    ``traffic_step`` is the last step in its log at the time; None if there was none.
+    """
 
     hardware: Hardware | None
     image_id: str | None
     changes: MachineChanges | None
     traffic: dict[str, Traffic]
+    traffic_step: int | None
 
 
 class Hang(t.TypedDict):

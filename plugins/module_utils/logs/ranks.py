@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ranks and processes that wrote a log, as far as it shows them. No two nodes of a job have one in common."""
+"""The ranks and processes that wrote a log, as far as it shows them. No two nodes of a job have one in common.
+
+Only the size of NCCL's widest communicator, `WIDEST`, may be the same on several nodes.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from .find import Piece
@@ -10,6 +14,11 @@ from .text import line_end, line_start
 
 _MOST_LINES = 64
 ANOTHER_HOST = "NCCL process of another host "
+
+# How many nodes and ranks it has: "comm 0x55d0c0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0" (since NCCL 2.19).
+WIDEST = "NCCL widest communicator "
+_WIDTH = re.compile(rb" nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks ")
+_MOST_COMMUNICATORS, _WIDTH_BYTES = 4096, 32
 
 _PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
 # From Primus, from Lightning's distributed.py, and from NCCL, which prints the rank in a communicator (since 2.18 with
@@ -36,7 +45,22 @@ def add_ranks(known: list[str], piece: Piece) -> list[str]:
         match = _first(piece, needle, pattern)
         if match:
             found.append(kind + b" of ".join(match.groups()).decode("ascii"))
-    return found + _of_another_host(found, piece)
+    found += _of_another_host(found, piece)
+    widest = max(filter(None, (widest_communicator(known), _widest(piece))), default=None)
+    others = [line for line in found if not line.startswith(WIDEST)]
+    return [*others, "%s%d nodes %d ranks" % (WIDEST, *widest)] if widest else others
+
+
+def widest_communicator(known: list[str]) -> tuple[int, int] | None:
+    """Return how many nodes and ranks NCCL's widest communicator has by the facts of a log; None if it does not say."""
+    words = _said(known, WIDEST).split()
+    return (int(words[0]), int(words[2])) if words else None
+
+
+def _widest(piece: Piece) -> tuple[int, int] | None:
+    places = itertools.islice(piece.positions((b" nNodes ",)), _MOST_COMMUNICATORS)
+    found = (_WIDTH.search(piece.text, max(0, place - _WIDTH_BYTES), place + _WIDTH_BYTES) for place in places)
+    return max(((int(match[2]), int(match[1])) for match in found if match), default=None)
 
 
 def _first(piece: Piece, needle: bytes, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:

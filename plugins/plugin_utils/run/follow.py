@@ -321,6 +321,8 @@ class Follower:
                 "metrics": last["metrics"],
                 "last_step_at": time.time(),
             }
+        if "traffic" in answer:
+            of_last_step["traffic_step"] = of_last_step.get("last_step", known["steps"]["last_step"])
         board.append_readings(node, time.time(), answer.get("readings", []))
         return board.update(
             node,

@@ -48,13 +48,36 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
         parts += [f"!! {silence}"] if silence else []
     if len(running) < len(statuses):
         parts.append(_of_running(statuses, len(running)))
-    return "  ".join([*parts, *_of_failed(statuses), *_of_silent_nodes(running, now)])
+    found = [*_of_network(plan, statuses), *_of_failed(statuses), *_of_silent_nodes(running, now)]
+    return "  ".join([*parts, *found])
 
 
 def _of_running(statuses: list[Status], running: int) -> str:
     if all(status["status"] == "exited" and not has_failed(status) for status in statuses):
         return all_of(len(statuses), "node").lower() + " done"
     return f"{running} of {counted(len(statuses), 'node')} running"
+
+
+def _of_network(plan: Plan, statuses: list[Status]) -> list[str]:
+    """Return which nodes do not use the RDMA that the plan requires, by NCCL's own lines or by their idle ports."""
+    if not any(status["trainer"]["transports"] or status["machine"]["traffic_step"] for status in statuses):
+        return []
+    # As for `_folded`.
+    from ..plan.job.rdma import TCP, requires_rdma, sent_by_device  # noqa: PLC0415
+
+    if not requires_rdma(plan):
+        return []
+    over_tcp = [status["node"] for status in statuses if TCP in status["trainer"]["transports"]]
+    parts_of = {node["node"]: node for node in plan["nodes"]}
+    idle = []
+    for status in statuses:
+        machine, node = status["machine"], status["node"]
+        # The counters may lag behind the first step.
+        if not status["trainer"]["transports"] and (machine["traffic_step"] or 0) > plan["first_step"]:
+            sent = sent_by_device(parts_of[node], machine["traffic"])
+            idle += [node] if sent and not any(sent.values()) else []
+    parts = [f"!! TCP, not RDMA, on {_folded(over_tcp)}"] if over_tcp else []
+    return [*parts, *([f"!! no RDMA traffic on {_folded(idle)}"] if idle else [])]
 
 
 def _of_failed(statuses: list[Status]) -> list[str]:

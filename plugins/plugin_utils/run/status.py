@@ -96,6 +96,7 @@ def status_of(known: Mapping[str, t.Any]) -> Status:
             "image_id": known.get("image_id"),
             "changes": known.get("machine_changes"),
             "traffic": by_name("traffic"),
+            "traffic_step": known.get("traffic_step"),
         },
         "hang": {
             "ranks": some("ranks_seen"),

@@ -328,7 +328,7 @@ _SUCH_TRAFFIC = (
     "its RDMA devices ({devices:list}) sent {total:bytes} of the {least:bytes} that this training has to send at least."
 )
 _RDMA_UNKNOWN = "Nothing shows whether RDMA was used: no RDMA device of the plan has counters, and "
-_SEVERAL_PRINT = "{nodes:count node} print steps, but in one job only the last rank does"
+_SEVERAL_PRINT = "{nodes:count node} print steps, but in one job only one rank does"
 # Verbs for the value of a metric on a node.
 _DID = {
     "": "reported {bound[metric]:metric} of {value}",
@@ -583,7 +583,15 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
             "trained alone."
         ),
     },
-    "alone_suspected": {"": Form(f"{_SEVERAL_PRINT}: they may have trained alone.")},
+    "alone_suspected": {
+        "": Form(f"{_SEVERAL_PRINT}: they may have trained alone."),
+        "nccl": Form(
+            "{node} may have trained alone: NCCL connects it with no other node, in communicators of up to "
+            "{world_size:count rank}; the job has {ranks}.",
+            many="{node} may have trained alone: NCCL connects none of them with another node, in communicators of up "
+            "to {world_size:count rank}; the job has {ranks}.",
+        ),
+    },
     "impossible": {
         "memory": Form("{node} reports {value} of its GPU memory in use, which is impossible."),
         "zero_rate": Form("{node} reports 0{metric:unit} in at least 1 of 20 steps: these trained nothing."),

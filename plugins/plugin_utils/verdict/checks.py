@@ -154,7 +154,7 @@ CHECKS = (
         "alone_suspected",
         "workload",
         (INCONCLUSIVE,),
-        "the nodes that print steps",
+        "the nodes that print steps, and NCCL's communicators",
         "MASTER_ADDR=localhost on each node",
     ),
     Check(

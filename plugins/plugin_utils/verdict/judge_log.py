@@ -12,7 +12,7 @@ import numpy as np
 
 from ...module_utils.logs.clock import NO_YEAR, seconds_of
 from ...module_utils.logs.grammar import EVERY_RANK
-from ...module_utils.logs.ranks import ANOTHER_HOST
+from ...module_utils.logs.ranks import ANOTHER_HOST, WIDEST
 from ..contracts import Status, Trainer
 from .reasons import INCONCLUSIVE, Reasons
 
@@ -95,6 +95,8 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
         _judge_same_checkpoint(seen.statuses, reasons)
         for status in seen.statuses:
             for ranks in status["trainer"]["ranks"]:
+                if ranks.startswith(WIDEST):
+                    continue
                 _note_owner(owner, ranks, status["node"], ranks, reasons)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from ...module_utils.logs.grammar import LAST_RANK
+from ...module_utils.logs.grammar import EVERY_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
-from ...module_utils.node.accelerators import trains_on_cpus
+from ...module_utils.logs.ranks import widest_communicator
 from ..contracts import Plan, Status, Workload
-from ..plan.job.rdma import DeviceNames, asks_for_rdma, device_names, devices_of, level_that_hides_the_network
+from ..plan.job.rdma import TCP, level_that_hides_the_network, requires_rdma, sent_by_device
 from ..plan.job.workload import least_bytes_sent
 from .judge_log import communicators
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
@@ -20,10 +20,8 @@ from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 if t.TYPE_CHECKING:
     import pandas as pd
 
-    from ...module_utils.node.contracts import Traffic
     from ..contracts import Statistics
 
-_TCP = "NET/Socket"
 # Trainers print TFLOP/s for the ranks that they see, so a node that trains alone prints the true value times the number
 # of nodes. Their ways of counting FLOPs differ by less than this factor.
 _SURELY_MORE = 1.6
@@ -40,10 +38,10 @@ def judge_transport(
     traffic that the training needs, and NCCL's lines in the log. TCP in a node's log fails the run; a node without
     either source leaves the verdict open.
     """
-    if not is_asked(plan):
+    if not requires_rdma(plan):
         return
     networks_of = {status["node"]: found for status in statuses if (found := status["trainer"]["transports"])}
-    over_tcp = [node for node, networks in networks_of.items() if _TCP in networks]
+    over_tcp = [node for node, networks in networks_of.items() if TCP in networks]
     for node in over_tcp:
         reasons.argue(FAIL, "tcp_transport", node, transports=networks_of[node])
     if over_tcp:
@@ -108,14 +106,6 @@ def _judge_unproven(
         reasons.argue(INCONCLUSIVE, "transport_unknown", case=case, level=level)
 
 
-def is_asked(plan: Plan) -> bool:
-    """Return whether a run has to show that it used RDMA.
-
-    A training that was planned for CPUs need not.
-    """
-    return asks_for_rdma(plan["mode"], plan["nodes"]) and not trains_on_cpus(plan)
-
-
 @dataclass(frozen=True)
 class RdmaTraffic:
     """The bytes that a node's planned RDMA devices sent during a run, and the least that they had to send.
@@ -153,19 +143,9 @@ def rdma_traffic(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.D
     if not sent_of or not steps:
         return {}
     least = least_bytes_sent(plan.get("workload"), plan["parameters"], len(plan["nodes"]), steps)
-    wanted = {node["node"]: devices_of(node) for node in plan["nodes"]}
-    by_device = {node: _by_device(sent, wanted.get(node, device_names(None))) for node, sent in sent_of.items()}
+    parts = {node["node"]: node for node in plan["nodes"]}
+    by_device = {node: sent_by_device(parts[node], traffic) for node, traffic in sent_of.items() if node in parts}
     return {node: RdmaTraffic(sent, least) for node, sent in by_device.items() if sent}
-
-
-def _by_device(traffic: Mapping[str, Traffic], wanted: DeviceNames) -> dict[str, int]:
-    """Return the bytes that the wanted devices sent, given the traffic by port."""
-    sent: dict[str, int] = {}
-    for port, moved in traffic.items():
-        device = port.partition("/")[0]
-        if wanted.select(device):
-            sent[device] = sent.get(device, 0) + moved["sent"]
-    return sent
 
 
 def _too_little(moved: RdmaTraffic) -> dict[str, t.Any]:
@@ -195,7 +175,9 @@ def judge_world(
         _judge_communicator(status, ranks, reasons)
     if sizes and not wrong:
         reasons.argue(PASS, "world", ranks=ranks, world_size=sizes)
-    elif not sizes and grammar_of(grammar_name(plan)).printed_by == LAST_RANK and len(by_node) > 1:
+    elif not sizes and _judge_width(statuses, ranks, reasons):
+        return
+    elif not sizes and grammar_of(grammar_name(plan)).printed_by != EVERY_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:
         reasons.remark("world_unknown")
@@ -206,6 +188,20 @@ def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
     for size, _name in communicators(status["trainer"]):
         if size > ranks:
             reasons.argue(FAIL, "world_size", status["node"], case="nccl", world_size=size, ranks=ranks)
+
+
+def _judge_width(statuses: list[Status], ranks: int, reasons: Reasons) -> bool:
+    """Note nodes that NCCL connects with no other node, and return whether there are any.
+
+    A smaller communicator alone shows nothing: those of tensor parallelism are inside a node as well.
+    """
+    widest = {
+        status["node"]: found for status in statuses if (found := widest_communicator(status["trainer"]["ranks"]))
+    }
+    alone = {node: of_all for node, (nodes, of_all) in widest.items() if nodes == 1 and of_all < ranks}
+    for node, of_all in alone.items():
+        reasons.argue(INCONCLUSIVE, "alone_suspected", node, case="nccl", world_size=of_all, ranks=ranks)
+    return bool(alone)
 
 
 def _judge_several_that_print(

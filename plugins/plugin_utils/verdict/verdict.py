@@ -14,6 +14,7 @@ from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import ALL_METRICS
 from ...module_utils.node.accelerators import trains_on_cpus
 from ..contracts import NodeSummary, Plan, Status, Summary
+from ..plan.job.rdma import requires_rdma
 from ..run.retry import beginning_of
 from .evidence import (
     is_complete,
@@ -42,7 +43,7 @@ from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
 from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
-from .judge_network import is_asked, judge_transport, judge_world, rdma_traffic
+from .judge_network import judge_transport, judge_world, rdma_traffic
 from .judge_steps import judge_finite, judge_samples, judge_skipped
 from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
@@ -132,7 +133,7 @@ def judge(
         times=times_spent(attempts, bars=grammar.bars),
         first=first,
         interrupted=first is None and was_interrupted(statuses),
-        asks_for_rdma=is_asked(plan),
+        asks_for_rdma=requires_rdma(plan),
         traffic=rdma_traffic(plan, statuses, attempts),
         accelerators=accelerators or {},
     )

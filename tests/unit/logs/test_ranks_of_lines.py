@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.ranks import add_ranks
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.ranks import add_ranks, widest_communicator
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,21 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.ranks import
 )
 def test_a_rank_is_told_by_what_names_the_rank_of_the_job(text, ranks):
     assert add_ranks([], Piece(text.encode())) == ranks
+
+
+def width(nodes: int, ranks: int) -> bytes:
+    line = "gpu00:7:9 [0] NCCL INFO comm 0x55d0c0 rank 0 nRanks %d nNodes %d localRanks 8 localRank 0 MNNVL 0\n"
+    return (line % (ranks, nodes)).encode()
+
+
+def test_the_widest_communicator_is_kept_whatever_the_order() -> None:
+    known = add_ranks([], Piece(b"x\n"))
+    assert widest_communicator(known) is None
+    known = add_ranks(known, Piece(width(1, 2) + width(1, 8)))
+    assert widest_communicator(known) == (1, 8)
+    known = add_ranks(known, Piece(width(2, 2) + width(1, 8)))
+    assert widest_communicator(add_ranks(known, Piece(width(1, 8)))) == (2, 2)
+
+
+def test_a_line_that_is_torn_tells_no_width() -> None:
+    assert widest_communicator(add_ranks([], Piece(b"comm 0x5 rank 0 nRanks 16 nNodes 2"))) is None

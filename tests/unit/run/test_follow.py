@@ -411,6 +411,16 @@ def test_what_the_rdma_ports_moved_is_kept_as_it_was_last_heard(board):
     assert status["machine"]["traffic"] == last
 
 
+def test_it_stands_on_the_board_at_which_step_the_counters_were_read(board):
+    follow(Node(answer(traffic={}), answer(blocks=[block([1, 2])]), answer(traffic={}), ENDED), board)
+    assert board.status("gpu00")["machine"]["traffic_step"] == 2
+
+
+def test_counters_that_were_read_before_the_steps_are_of_no_step(board):
+    follow(Node(answer(traffic={}), {**ENDED, "blocks": [block([1, 2])]}), board)
+    assert board.status("gpu00")["machine"]["traffic_step"] is None
+
+
 def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
     counts, followed = [], 0.0
     for days in (1, 7):

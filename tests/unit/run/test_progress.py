@@ -95,6 +95,46 @@ def test_one_line_tells_where_a_run_is(statuses, line):
     assert line_of(PLAN, *statuses).startswith(line)
 
 
+RDMA = PLAN | {
+    "mode": "multi_node",
+    "gpu": "mi300x",
+    "nodes": [{"node": node, "env": {"NCCL_IB_HCA": "bnxt_re0,bnxt_re1"}} for node in ("gpu00", "gpu01")],
+}
+
+
+def counted(step: int | None, **sent: int) -> dict:
+    traffic = {f"{device}/1": {"sent": size, "received": 0} for device, size in sent.items()}
+    return {"traffic": traffic, "traffic_step": step}
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({"transports": ["NET/Socket"]}, "!! TCP, not RDMA, on gpu[00-01]"),
+        ({"transports": ["NET/IB", "NET/Socket"]}, "!! TCP, not RDMA, on gpu[00-01]"),
+        ({"transports": ["NET/IB"]}, ""),
+        (counted(2, bnxt_re0=0, bnxt_re1=0), "!! no RDMA traffic on gpu[00-01]"),
+        (counted(2, bnxt_re0=0, bnxt_re1=1), ""),
+        # Read before the steps.
+        (counted(None, bnxt_re0=0, bnxt_re1=0), ""),
+        (counted(1, bnxt_re0=0, bnxt_re1=0), ""),
+        # Nothing is known of the plan's own devices.
+        (counted(2, bnxt_re7=0), ""),
+        ({"transports": ["NET/IB"], **counted(2, bnxt_re0=0)}, ""),
+    ],
+)
+def test_nodes_that_do_not_use_the_rdma_of_the_plan_are_named_while_they_train(found, says):
+    line = line_of(RDMA, running(**at(2, loss=4.0), **found), running("gpu01", **found))
+    assert line == f"step   2/200  loss 4.000{'  ' if says else ''}{says}"
+    for plan in (RDMA | {"gpu": "cpu"}, RDMA | {"rehearsal": True}, RDMA | {"mode": "single_node"}):
+        assert "RDMA" not in line_of(plan, running(**at(2), **found), running("gpu01", **found))
+
+
+def test_the_network_is_named_before_the_first_step():
+    line = line_of(RDMA, running(started_at=NOW - 75, transports=["NET/Socket"]), running("gpu01"))
+    assert line == "no step yet after 1:15  !! TCP, not RDMA, on gpu00"
+
+
 def test_a_line_of_a_long_run_fits_a_terminal():
     plan = PLAN | {"run_id": "20261127-105749-llama3_1_405b-mi300x", "parameters": {"iterations": 50_000}}
     status = running(**at(49, step_time_ms=999.9, tokens_per_sec_per_gpu=12786.9, loss=11.27123))

@@ -36,7 +36,7 @@ ITSELF = "The log of gpu01 contradicts itself: "
 NO_COUNTERS = "Nothing shows whether RDMA was used: no RDMA device of the plan has counters, and "
 TRAFFIC = {"devices": ["mlx5_0", "mlx5_1"], "total": 5_000_000_000, "least": 8_000_000_000}
 TOO_LITTLE = "its RDMA devices (mlx5_0, mlx5_1) sent 5.00 GB of the 8.00 GB that this training has to send at least."
-OF_TWO = "2 nodes print steps, but in one job only the last rank does"
+OF_TWO = "2 nodes print steps, but in one job only one rank does"
 FOUND = {"found": 1234.5, "planned": 2000.0}
 
 # Code, case, values, sentence; every case of the catalogue is among them.
@@ -441,6 +441,13 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
         f"{OF_TWO}, and their TFLOP/s match about 8 of the 16 ranks: they trained alone.",
     ),
     ("alone_suspected", "", {"nodes": ["gpu00", "gpu01"]}, f"{OF_TWO}: they may have trained alone."),
+    (
+        "alone_suspected",
+        "nccl",
+        {"world_size": 8, "ranks": 16},
+        "gpu01 may have trained alone: NCCL connects it with no other node, in communicators of up to 8 ranks; the job "
+        "has 16.",
+    ),
     (
         "impossible",
         "memory",

@@ -212,6 +212,37 @@ def test_several_nodes_that_print_the_steps_of_megatron_may_have_trained_alone(t
     assert (summary["verdict"], [one["code"] for one in summary["reasons"]]) == ("INCONCLUSIVE", ["alone_suspected"])
 
 
+def of_width(nodes: int, ranks: int) -> str:
+    return (
+        f"gpu:7:9 [0] NCCL INFO comm 0x55d0c0 rank 0 nRanks {ranks} nNodes {nodes} localRanks 1 localRank 0 MNNVL 0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "codes"),
+    [
+        (of_width(1, 1), of_width(1, 1), ["alone_suspected", "alone_suspected"]),
+        (of_width(1, 1) + of_width(2, 2), of_width(1, 1) + of_width(2, 2), []),
+        (of_width(1, 2), of_width(1, 2), []),
+        ("", "", []),
+    ],
+    ids=["two jobs", "a small communicator first", "both on one machine", "no line"],
+)
+def test_nodes_that_nccl_connects_with_no_other_may_have_trained_alone(
+    tmp_path: Path, one: str, other: str, codes: list[str]
+) -> None:
+    summary = judged([Node("gpu00", one + SILENT), Node("gpu01", other + ALL)], tmp_path, workload=WORKLOAD)
+    found = [reason["code"] for reason in summary["reasons"] if reason["code"].startswith(("alone", "same", "other"))]
+    assert found == codes
+    assert summary["verdict"] == ("INCONCLUSIVE" if codes else "PASS")
+
+
+def test_the_trainers_own_number_of_ranks_goes_before_nccls(tmp_path: Path) -> None:
+    world = "using world size: 2, data-parallel size: 2, tensor-model-parallel size: 1\n"
+    nodes = [Node("gpu00", world + of_width(1, 1) + SILENT), Node("gpu01", of_width(1, 1) + ALL)]
+    assert judged(nodes, tmp_path, workload=WORKLOAD)["verdict"] == "PASS"
+
+
 def test_their_tflops_give_them_away(tmp_path: Path) -> None:
     """One node alone prints 819.2 TFLOP/s: it does all 8192 tokens of 10 GFLOP in 100 ms; with two, each prints
     409.6."""

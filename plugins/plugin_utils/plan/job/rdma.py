@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...contracts import NodePlan
+from ....module_utils.node.accelerators import trains_on_cpus
+from ...contracts import NodePlan, Plan
 from ...text.words import counted, listed, misspelled
 from ..config.findings import Findings
 from .job import Job
+
+if t.TYPE_CHECKING:
+    from ....module_utils.node.contracts import Traffic
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,10 @@ def number_of_nccl(value: t.Any) -> int:
     return -number if sign == "-" else number
 
 
+# NCCL's name of plain TCP.
+TCP: t.Final = "NET/Socket"
+
+
 def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
     """Return whether a plan in this mode, with these nodes, should use RDMA."""
     if mode != "multi_node" or len(nodes) < 2:
@@ -79,6 +87,11 @@ def asks_for_rdma(mode: str, nodes: Sequence[NodePlan]) -> bool:
         return False
     named = str(environment.get("NCCL_NET", "")).casefold() in _RDMA_NETWORKS
     return named or any(environment.get(name) for name in _RDMA_VARIABLES)
+
+
+def requires_rdma(plan: Plan) -> bool:
+    """Return whether a run has to use RDMA. A training that was planned for CPUs need not."""
+    return asks_for_rdma(plan["mode"], plan["nodes"]) and not trains_on_cpus(plan)
 
 
 def level_that_hides_the_network(nodes: Sequence[NodePlan]) -> str | None:
@@ -117,6 +130,16 @@ def device_names(value: str | None) -> DeviceNames:
 def devices_of(node: NodePlan) -> DeviceNames:
     """Return the RDMA devices that the plan of a node names."""
     return device_names(node.get("env", {}).get(DEVICES))
+
+
+def sent_by_device(node: NodePlan, traffic: Mapping[str, Traffic]) -> dict[str, int]:
+    """Return the bytes that each RDMA device sent that the plan of a node names; ``traffic`` is by port."""
+    wanted, sent = devices_of(node), dict[str, int]()
+    for port, moved in traffic.items():
+        device = port.partition("/")[0]
+        if wanted.select(device):
+            sent[device] = sent.get(device, 0) + moved["sent"]
+    return sent
 
 
 _NUMBER_AT_END = re.compile(r"[0-9]+$")
