@@ -709,12 +709,16 @@ versions have the message alone.
 
 
 class FirstFailure(Echo):  # pylint: disable=inherit-non-class
-    """Why a run failed, and on which node; see `verdict.first_cause.first_failure`."""
+    """Why a run failed, and on which node; see `verdict.first_cause.first_failure`.
+
+    ``named`` is missing in summaries of earlier versions.
+    """
 
     node_rank: int | None
     origin: t.Literal["node", "unknown"]
     evidence: list[str]
     rank: int | None
+    named: dict[str, str]
     remedy: str
     exit_code: int | None
     echoes: list[Echo]

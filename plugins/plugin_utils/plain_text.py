@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes a node's text safe to keep and show: without terminal controls and invisible characters."""
+"""Makes a node's text safe to keep and show: without terminal controls, invisible characters and tokens."""
 
 from __future__ import annotations
 
 import codecs
 import re
+
+from ..module_utils.logs.tokens import without_tokens
 
 _LINE_CHARACTERS = 16 << 10
 # A line that goes on for longer is taken apart.
@@ -27,14 +29,15 @@ _REPLACEMENT = "\ufffd"
 
 
 def plain_text(text: str) -> str:
-    """Return a text without control characters and escape sequences; a carriage return becomes a newline.
+    """Return a text without control characters, escape sequences and tokens; a carriage return becomes a newline.
 
     U+FFFD replaces each character that would reorder the others, or be invisible.
     """
     if _CONTROLS.search(text):
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         text = _CONTROLS.sub("", _SEQUENCES.sub("", text))
-    return text if text.isascii() else _INVISIBLE.sub(_REPLACEMENT, text)
+    # Last, so that nothing invisible takes a token apart.
+    return without_tokens(text if text.isascii() else _INVISIBLE.sub(_REPLACEMENT, text))
 
 
 def one_line(text: str) -> str:

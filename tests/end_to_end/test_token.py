@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
+from ansible_commands import finished
 from playbook_bench import BIN, ROOT, Bench
 from test_runner_job import Job, answers, wait_until
 
@@ -156,3 +158,40 @@ def test_a_token_of_the_config_that_is_no_text_is_named(bench: Bench, config: di
     done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), of_file, **config)
     assert done.status != 0
     assert f"{path} cannot be read: it is not UTF-8 text." in " ".join(done.output.split())
+
+
+PRINTS_IT = """\
+export "$@"
+echo "login with $PRINTED, HF_TOKEN=$PRINTED"
+for step in 1 2 3; do
+  echo " iteration $step/ 8 | elapsed time per iteration (ms): 200.0 | lm loss: 4.0E+00 |"
+  sleep 0.2
+done
+echo "RuntimeError: CUDA error: out of memory, as $PRINTED was used" >&2
+exit 1
+"""
+
+
+def test_a_token_that_the_training_prints_stays_in_the_log_of_the_node(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_facts(bench, monkeypatch)
+    monkeypatch.setenv("PRINTED", TOKEN)
+    root = bench.megatron(PRINTS_IT)
+    asked = {"training_dialects": ["junit", "openmetrics"], "training_megatron_root": root, "training_run_id": "token"}
+    done = bench.play("megatron_multinode.yml", bench.inventory(**TWO), bench.config(), "-vvvv", **asked)
+    assert done.summary["first_failure"]["class"] == "out_of_memory", done.output[-4000:]
+    assert "as hf_(hidden) was used" in done.summary["first_failure"]["message"]
+    assert ["login with hf_(hidden), HF_TOKEN=hf_(hidden)" in log for log in logs(bench)] == [True, True]
+    # Without the run's own folder, its logs on the nodes are judged as those of any other run.
+    existing = {"training_logs": str(bench.nodes / "token"), "training_output_dir": str(bench.folder / "judged")}
+    again = finished(
+        ["ansible-playbook", str(ROOT / "playbooks/report.yml"), "-vvvv", "-e", json.dumps(existing)],
+        bench.environment(),
+    )
+    assert "out_of_memory" in again.stdout, again.stdout[-4000:]
+    assert TOKEN not in done.output + again.stdout
+    for folder in (bench.runs, bench.folder / "judged", bench.folder / "facts"):
+        written = [path for path in folder.rglob("*") if path.is_file()]
+        assert written
+        assert [path for path in written if TOKEN.encode() in path.read_bytes()] == []

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from .failure_classes import CLASSES, FIRST_ECHO
 from .severity import INFO, WARNING, Severity, severity_of
+from .tokens import without_tokens
 
 LINE_CHARACTERS = 400
 
@@ -69,12 +70,13 @@ class Signature(t.NamedTuple):
 
     def failure_in(self, line: bytes, rank: int | None = None, exit_code: int | None = None) -> Failure:
         """Return the failure that a line shows, see ``find_failures``."""
+        words = line[: 4 * LINE_CHARACTERS].decode("utf-8", "replace").split()
         return {
             "class": self.failure,
             "blame": self.blame,
             "echo": self.echo,
             "remedy": self.remedy,
-            "line": " ".join(line[: 4 * LINE_CHARACTERS].decode("utf-8", "replace").split())[:LINE_CHARACTERS],
+            "line": without_tokens(" ".join(words))[:LINE_CHARACTERS],
             "rank": rank,
             "exit_code": exit_code,
             "severity": severity_of(line),

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from ..contracts import LedgerRow, Plan, Status, Summary
 from ..metrics import FIGURES, IN_SHORT, LABELS, PLOTTED
 from ..run.blame import nobody_is_blamed
+from ..text.failures import named_in_words
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
 from .failures import (
@@ -114,6 +115,7 @@ def render(
         unusual=unusual_lines(summary),
         failure_title=failure_title,
         decisive=decisive,
+        named=named_in_words(failure.get("named", {})) if failure and not nobody else "",
         message_told=not failure or bool(causes) or is_shown_by(decisive, failure),
         nobody_is_blamed=nobody,
         others=others_in_words(summary),

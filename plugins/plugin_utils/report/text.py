@@ -14,6 +14,7 @@ from urllib.parse import quote
 from ..contracts import FirstFailure, Summary
 from ..run.blame import nobody_is_blamed
 from ..run.sweep import summary_of
+from ..text.failures import named_in_words
 from .essence import essence
 from .failures import causes_of_no_start, echoes_of, messages_of, never_began, others_in_words, remedy_of_all
 from .files import HELP, HISTORY, PAGE, SUMMARY
@@ -86,6 +87,7 @@ def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
     if not causes_of_no_start(summary) and not is_shown_by(shown, failure):
         lines.insert(0, f"  {failure['message']}")
+    lines += [f"  {named}"] if (named := named_in_words(failure.get("named", {}))) else []
     lines.append(f"  What to do: {failure['remedy']}")
     others = others_in_words(summary)
     lines += [f"  {others}"] if others else []

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 
 from .problems import SENTENCES, UNREACHABLE, UNREACHABLE_OTHERWISE
 from .sentences import filled
+from .words import listed
 
 _HOLDS = "{who} holds the others up: {evidence}."
 _HOLD = "{who} hold the others up: {evidence}."
 _HUNG = "The training hung: {said}."
 _CHECK_RANK = "Check that rank and its node first."
+_READ_ITS_LOG = "Read the log of that node and its kernel log: its process ended, or its network did."
 _READ_LOG = "Read the last lines of its log."
 _UNUSABLE = "Find out what alters its answers: its Python, its shell's output, or a user with root."
 _REMOVED = "Find out what removed it, such as a clean-up job, and put log_dir where nothing is cleaned up."
@@ -102,8 +104,9 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
     "peer_died": {
         "went_away": End(
             "Rank {rank} on {node} went away: the log of {told_by} says so ({line}).",
-            "Read the log of that node and its kernel log: its process ended, or its network did.",
-        )
+            _READ_ITS_LOG,
+        ),
+        "named": End("{node} went away: the log of {told_by} says so ({line}).", _READ_ITS_LOG),
     },
     "watchdog": {"held_up": End(_HOLDS, _CHECK_RANK), "held_up_by_several": End(_HOLD, _CHECK_RANK)},
     "exit_status": {
@@ -129,3 +132,8 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
 def end_in_words(failure_class: str, case: str, values: Mapping[str, t.Any]) -> str:
     """Return the sentence for an end."""
     return filled(ENDS[failure_class][case].text, values)
+
+
+def named_in_words(named: Mapping[str, str]) -> str:
+    """Return which nodes a line of a log means, as a sentence; empty if it names none otherwise than the inventory."""
+    return f"In that line, {listed([f'{name} is {host}' for name, host in named.items()])}." if named else ""

@@ -33,6 +33,7 @@ from ..text.problems import remedy_of
 from .hung_ranks import Lagging, lagging, unresponsive
 from .machine_events import broken_links, broken_links_in_words
 from .missing_ranks import Late, missing_ranks
+from .named_nodes import NodeNames
 from .node_end import end_of_node, held_up, said_of_node, with_sentence
 
 _FIRST_OF_NETWORK = 50
@@ -46,23 +47,24 @@ def first_failure(
     unfinished: Collection[str] = (),
     together: bool = True,
     goal: int | None = None,
-    addresses: Mapping[str, str] | None = None,
+    names: NodeNames | None = None,
     ranks_per_node: int = 1,
 ) -> FirstFailure | None:
     """Return the first failure of a run, or None if no node failed.
 
     A failure that a log shows has its ``line``; how a node ended has a ``case`` and ``values``, see `text.failures`.
     ``message`` is that line or sentence. ``evidence`` are lines. ``rank`` is the rank that the line blames, or that
-    printed it, or None. ``exit_code`` is the node's exit status, or None. ``echoes`` are failures of other nodes that
-    only follow from this one; separate jobs (not ``together``) have none. The ``unfinished`` nodes ended with exit
-    status 0 before the last step, which is the ``goal``. ``addresses`` maps the nodes' addresses to their names. Logs
-    count ``ranks_per_node``: a log that shows which rank went away blames that rank's node, not its own.
+    printed it, or None; ``named`` has what the line calls other nodes, each with its host. ``exit_code`` is the node's
+    exit status, or None. ``echoes`` are failures of other nodes that only follow from this one; separate jobs (not
+    ``together``) have none. The ``unfinished`` nodes ended with exit status 0 before the last step, which is the
+    ``goal``. Logs count ``ranks_per_node``, and call nodes by their ``names``: a log that shows which rank or node went
+    away blames that node, not its own.
     """
-    statuses = list(statuses)
+    statuses, names = list(statuses), names or NodeNames()
     hangs = any(status["status"] == "stalled" for status in statuses)
     seen = {status["node"]: status["hang"] for status in statuses if together}
     recorded = missing_ranks(seen)
-    silent, report = unresponsive(seen.values(), addresses or {})
+    silent, report = unresponsive(seen.values(), names)
     last = (recorded.late or lagging(statuses, goal) or recorded.silent or silent) if together and hangs else None
     causes = [cause for status in statuses if (cause := _cause(status, status["node"] in unfinished, last))]
     for cause in causes:
@@ -81,10 +83,10 @@ def first_failure(
     if first["class"] == "watchdog" and recorded.late:
         first = {**first, **_watched(recorded.late, statuses)}
         others = [other for other in causes if other["node"] != first["node"]]
-    # Nodes that report others are alive.
-    tell = {cause["node"] for cause in causes if together and cause["class"] == "peer_died"}
-    if first["node"] in tell and (gone := _gone(first, statuses, ranks_per_node)) and gone["node"] not in tell:
-        others = [first, *(other for other in others if other["node"] != gone["node"])]
+    place = _Place(names, ranks_per_node, statuses)
+    named = place.named_in(first) if together else {}
+    if together and (gone := _gone(first, causes, place)):
+        others = [other for other in causes if other["node"] != gone["node"]]
         first = {**first, **gone}
     return {
         **echo_of(first),
@@ -92,6 +94,7 @@ def first_failure(
         "origin": "unknown" if together and first["class"] == "stalled" and not last else "node",
         "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],
+        "named": named,
         "remedy": first["remedy"],
         "exit_code": first["exit_code"],
         "echoes": [echo_of(other) for other in others if together],
@@ -104,22 +107,71 @@ def ranks_per_node(plan: Plan) -> int:
     return 1 if one_process else plan["parameters"].get("gpus_per_node") or 1
 
 
-def _gone(failure: Mapping[str, t.Any], statuses: Iterable[Status], ranks_per_node: int) -> dict[str, t.Any] | None:
-    """Return the failure of the node whose rank went away according to another node; None if unknown."""
-    if failure["rank"] is None:
-        return None
-    place = failure["rank"] // max(1, ranks_per_node)
-    status = next((status for status in statuses if status["node_rank"] == place), None)
-    if status is None or status["node"] == failure["node"] or ended_well(status):
-        return None
-    values = {"node": status["node"], "rank": failure["rank"], "told_by": failure["node"], "line": failure["line"]}
+class _Place(t.NamedTuple):
+    """How to find the node that a log means, by its names or by the ranks of each node."""
+
+    names: NodeNames
+    ranks_per_node: int
+    statuses: list[Status]
+
+    def of_rank(self, rank: int | None) -> Status | None:
+        """Return the status of the node that has a rank."""
+        place = None if rank is None else rank // max(1, self.ranks_per_node)
+        return next((one for one in self.statuses if place is not None and one["node_rank"] == place), None)
+
+    def named_in(self, failure: Mapping[str, t.Any]) -> dict[str, str]:
+        """Return the other nodes that a failure's line names otherwise than the inventory does, by what it says."""
+        said = self.names.in_line(failure["line"] or "")
+        return {name: host for name, host in said.items() if host not in (name, failure["node"])}
+
+    def of_peer(self, failure: Mapping[str, t.Any]) -> tuple[Status, str | None] | None:
+        """Return the other node that a failure's line means, and the name that it has there; None for none or several.
+
+        The name is None if the line says which rank it was.
+        """
+        of_rank = self.of_rank(failure["rank"])
+        if of_rank:
+            return None if of_rank["node"] == failure["node"] else (of_rank, None)
+        found = {host: name for name, host in self.names.in_line(failure["line"] or "").items()}
+        found.pop(failure["node"], None)
+        named = [(one, found[one["node"]]) for one in self.statuses if one["node"] in found]
+        return named[0] if len(named) == 1 else None
+
+
+def _gone(
+    failure: Mapping[str, t.Any], causes: Collection[Mapping[str, t.Any]], place: _Place
+) -> dict[str, t.Any] | None:
+    """Return the failure of the node that went away according to others; None if unknown.
+
+    A node that reports another one is alive, and the one that it reports is nearer to the cause.
+    """
+    tell = {cause["node"]: cause for cause in causes if cause["class"] == "peer_died"}
+    told = set[str]()
+    while failure["node"] in tell and failure["node"] not in told:
+        told.add(failure["node"])
+        found = place.of_peer(failure)
+        if found is None or ended_well(found[0]):
+            return None
+        status, name = found
+        if status["node"] not in tell:
+            return _went_away(failure, status, name)
+        failure = tell[status["node"]]
+    return None
+
+
+def _went_away(failure: Mapping[str, t.Any], status: Status, name: str | None) -> dict[str, t.Any]:
+    case = "named" if name else "went_away"
+    which = {"name": name} if name else {"rank": failure["rank"]}
+    values = {"node": status["node"], **which, "told_by": failure["node"], "line": failure["line"]}
     return {
         "node": status["node"],
-        "node_rank": place,
+        "node_rank": status["node_rank"],
         "line": None,
+        "rank": None if name else failure["rank"],
+        "evidence": failure["evidence"],
         "exit_code": status["process"]["exit_status"],
-        "remedy": ENDS["peer_died"]["went_away"].remedy,
-        **with_sentence("peer_died", "went_away", values),
+        "remedy": ENDS["peer_died"][case].remedy,
+        **with_sentence("peer_died", case, values),
     }
 
 
@@ -141,6 +193,7 @@ def _unfit(statuses: list[Status]) -> FirstFailure | None:
         "origin": "node",
         "evidence": [],
         "rank": None,
+        "named": {},
         "remedy": remedy_of(first["problems"]),
         "exit_code": None,
         "echoes": [_not_ready(other) for other in others],

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from ...module_utils.node.contracts import RankSeen
 from ..contracts import Hang, Status
 from .missing_ranks import Late
+from .named_nodes import NodeNames
 
 # proc(5); a process that sleeps (S), runs (R) or idles in the kernel (I) may be waiting for a peer.
 _HALTED = {"T": "is stopped by a signal", "t": "is stopped by a debugger", "Z": "has ended"}
@@ -118,10 +119,10 @@ _PROCESS = re.compile(r"Process \d+ on node (\S+) managing GPUs? ([\d, ]+)")
 _PREFIX = "NCCL RAS: "
 
 
-def unresponsive(hangs: Iterable[Hang], nodes: Mapping[str, str]) -> tuple[Late | None, list[str]]:
+def unresponsive(hangs: Iterable[Hang], names: NodeNames) -> tuple[Late | None, list[str]]:
     """Return the process that does not answer, if all that do not are on one node, and the report as evidence.
 
-    ``nodes`` are the names of nodes by their addresses; other addresses are ignored.
+    The report calls nodes by their ``names``; others are ignored.
     """
     report = next((hang["ras"] for hang in hangs if hang["ras"]), [])
     found: dict[str, set[str]] = {}
@@ -131,7 +132,7 @@ def unresponsive(hangs: Iterable[Hang], nodes: Mapping[str, str]) -> tuple[Late 
         if _OTHER_TITLE.fullmatch(line):
             below = line in _TITLES
         elif below and process:
-            found.setdefault(nodes.get(process[1], ""), set()).update(re.findall(r"\d+", process[2]))
+            found.setdefault(names.host(process[1]) or "", set()).update(re.findall(r"\d+", process[2]))
     lines = [f"{_PREFIX}{line.strip()}" for line in report]
     if len(found) != 1 or "" in found:
         return None, lines

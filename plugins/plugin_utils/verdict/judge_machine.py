@@ -98,6 +98,7 @@ def first_of_machine(seen: Seen) -> FirstFailure | None:
         "origin": "node",
         "evidence": [other["message"] for other in ordered if other["node"] == first["node"]],
         "rank": None,
+        "named": {},
         "remedy": f"Drain the node, and repair it: {'; '.join(meanings) or first['message']}.",
         "exit_code": status["process"]["exit_status"],
         "echoes": list(others.values()),

@@ -48,6 +48,7 @@ from .judge_steps import judge_finite, judge_samples, judge_skipped
 from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
 from .ledger import ledger_of
+from .named_nodes import NodeNames
 from .reasons import Reasons
 from .seen import Seen, last_step_of, reached_by
 from .statistics import MODEL_FLOPS, of_nodes, of_run, samples_of, utilization_of, with_whole_run
@@ -107,13 +108,12 @@ def judge(
     grammar = grammar_of(grammar_name(plan))
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
-    addresses = {node.get("address", ""): node["node"] for node in plan["nodes"]}
     first = first_failure(
         statuses,
         reached.unfinished,
         together=together,
         goal=reached.goal,
-        addresses=addresses,
+        names=NodeNames(plan["nodes"], statuses),
         ranks_per_node=ranks_per_node(plan),
     )
     by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)

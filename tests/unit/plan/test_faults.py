@@ -37,8 +37,8 @@ def test_a_word_that_nobody_reads_is_cut_in_the_sentences_only() -> None:
 
 def test_a_secret_is_kept_out_of_value_and_message() -> None:
     findings = Findings()
-    findings.fault("config.env_dict.HF_TOKEN", "abc", "hf_0123456789 is wrong.", "Leave it out.")
-    assert (findings.faults[0]["value"], findings.faults[0]["message"]) == ("(hidden)", "(hidden) is wrong.")
+    findings.fault("config.env_dict.HF_TOKEN", "abc", "hf_0123456789abcdef is wrong.", "Leave it out.")
+    assert (findings.faults[0]["value"], findings.faults[0]["message"]) == ("(hidden)", "hf_(hidden) is wrong.")
 
 
 def test_a_value_that_is_no_number_of_json_is_told_as_text() -> None:

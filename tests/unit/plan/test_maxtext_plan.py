@@ -360,9 +360,9 @@ def test_processes_that_would_not_find_each_other(changes: dict[str, str], mode:
 
 
 def test_a_secret_is_refused_and_never_shown() -> None:
-    plan = planned(filled(changes={"config/env_vars": {"HF_TOKEN": "hf_abcdefghijkl"}}))
+    plan = planned(filled(changes={"config/env_vars": {"HF_TOKEN": "hf_abcdefghijkl0123"}}))
     assert keys(plan["faults"]) == ["config.env_vars.HF_TOKEN"]
-    assert "hf_abcdefghijkl" not in str(plan)
+    assert "hf_abcdefghijkl0123" not in str(plan)
 
 
 @pytest.mark.parametrize(

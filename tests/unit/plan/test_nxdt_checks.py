@@ -173,7 +173,7 @@ FAULTS: list[tuple[str, dict[str, t.Any], str, str]] = [
         )
         for name in ("COMPILE", "TRAIN_ITERS")
     ),
-    (HF, {"compiler_cache_url": "hf_abcdefghijkl"}, "compiler_cache_url", "looks like a secret"),
+    (HF, {"compiler_cache_url": "hf_abcdefghijkl0123"}, "compiler_cache_url", "looks like a secret"),
 ]
 
 WARNINGS: list[tuple[str, dict[str, t.Any], str, str]] = [

@@ -190,7 +190,7 @@ def test_an_engine_needs_an_image() -> None:
         ({"train_iters": "50"}, "train_iters"),
         ({"stderr_sink_level": "ERROR"}, "stderr_sink_level"),
         ({"wandb_api_key": "abc"}, "wandb_api_key"),
-        ({"note": "hf_abcdefghijkl"}, "note"),
+        ({"note": "hf_abcdefghijkl0123"}, "note"),
     ],
 )
 def test_what_keeps_it_from_training_is_a_fault(overrides: dict[str, t.Any], key: str) -> None:

@@ -32,7 +32,7 @@ def test_values_are_hidden_by_name_and_by_look_at_any_depth() -> None:
     value = {"HF_TOKEN": "abc", "a": [f"x {TOKEN}", {"password": 1}], "n": 5, "key": None}
     assert without_secrets(value) == {
         "HF_TOKEN": HIDDEN,
-        "a": [f"x {HIDDEN}", {"password": HIDDEN}],
+        "a": [f"x hf_{HIDDEN}", {"password": HIDDEN}],
         "n": 5,
         "key": None,
     }
@@ -40,7 +40,7 @@ def test_values_are_hidden_by_name_and_by_look_at_any_depth() -> None:
 
 def test_a_line_that_may_hold_a_secret_is_not_shown() -> None:
     assert line_without_secrets('"HF_TOKEN": "abc') == HIDDEN
-    assert line_without_secrets(f'"note": "{TOKEN}') == f'"note": "{HIDDEN}'
+    assert line_without_secrets(f'"note": "{TOKEN}') == f'"note": "hf_{HIDDEN}'
     assert line_without_secrets('"nnodes": 4,,') == '"nnodes": 4,,'
 
 

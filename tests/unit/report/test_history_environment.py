@@ -59,10 +59,10 @@ def test_runs_of_another_number_of_nodes_are_compared_in_what_their_nodes_share(
 
 
 def test_secrets_are_masked_by_their_name_and_by_their_look():
-    environment = given(plan_of("a", env={"HF_TOKEN": "hf_abcdefghijkl", "OTHER": "see hf_abcdefghijkl"}))
+    environment = given(plan_of("a", env={"HF_TOKEN": "hf_abcdefghijkl0123", "OTHER": "see hf_abcdefghijkl0123"}))
     assert environment["HF_TOKEN"] == "(hidden)"
-    assert environment["OTHER"] == "see (hidden)"
-    assert "hf_abcdefghijkl" not in str(environment)
+    assert environment["OTHER"] == "see hf_(hidden)"
+    assert "hf_abcdefghijkl0123" not in str(environment)
 
 
 def test_an_argument_that_says_what_a_variable_says_is_told_once():

@@ -61,6 +61,13 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str, str], ...] = (
         "Rank 9 on n1 went away: the log of n0 says so (task:9 is gone).",
         "kernel log",
     ),
+    (
+        "peer_died",
+        "named",
+        {"node": "n1", "name": "10.0.0.1", "told_by": "n0", "line": "closed by 10.0.0.1"},
+        "n1 went away: the log of n0 says so (closed by 10.0.0.1).",
+        "kernel log",
+    ),
     ("exit_status", "", {"exit_status": 3}, "The training ended with exit status 3.", "last lines"),
     (
         "exit_status",

@@ -10,8 +10,11 @@ import pytest
 from training_logs import Node, judged
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.hung_ranks import unresponsive
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.named_nodes import NodeNames
 
-NODES = {"172.16.64.210": "gpu0", "172.16.64.213": "gpu1"}
+ADDRESSES = ["172.16.64.210", "172.16.64.213"]
+PLANNED: t.Any = [{"node": f"gpu{place}", "address": address} for place, address in enumerate(ADDRESSES)]
+NODES = NodeNames(PLANNED)
 PROCESS = "  Process 3487984 on node 172.16.64.213 managing GPU 5"
 OF_COMMUNICATOR = [
     "#0-0 (cf264af53edbe986) INCOMPLETE",
@@ -61,7 +64,7 @@ def test_the_verdict_of_a_hang_names_it_and_shows_the_report(tmp_path: Path) -> 
             Node("gpu0", status="stalled", told={**told, "ras": report}),
             Node("gpu1", status="stalled", told=told),
         ]
-        return judged(nodes, tmp_path, addresses=list(NODES))["first_failure"]
+        return judged(nodes, tmp_path, addresses=ADDRESSES)["first_failure"]
 
     first = first_of(STOPPED)
     assert (first["node"], first["rank"]) == ("gpu1", None)

@@ -6,11 +6,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-HIDDEN = "(hidden)"
+from ....module_utils.logs.tokens import HIDDEN, without_tokens
+
 _WORDS = re.compile(r"[a-z0-9]+")
 _SECRET_WORDS = {"apikey", "key", "passphrase", "passwd", "password", "pwd", "secret", "token"}
-# Tokens of Hugging Face: https://huggingface.co/docs/hub/security-tokens
-_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{8,}")
 
 
 def is_secret_name(name: str) -> bool:
@@ -27,10 +26,10 @@ def without_secrets(value: t.Any, name: str = "") -> t.Any:
         return {key: without_secrets(inner, key) for key, inner in value.items()}
     if isinstance(value, list):
         return [without_secrets(inner) for inner in value]
-    return _TOKEN.sub(HIDDEN, value) if isinstance(value, str) else value
+    return without_tokens(value) if isinstance(value, str) else value
 
 
 def line_without_secrets(line: str) -> str:
     """Return a line of an unreadable file, or only a note if it may contain a secret."""
     names = re.findall(r"\w+", line)
-    return HIDDEN if any(is_secret_name(name) for name in names) else _TOKEN.sub(HIDDEN, line)
+    return HIDDEN if any(is_secret_name(name) for name in names) else without_tokens(line)

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ...contracts import FirstFailure, JudgedBound, NodeSummary, Reason, Summary
+from ...text.failures import named_in_words
 from ..failures import findings_of
 from ..readable import with_unit
 from ..thresholds import required
@@ -120,6 +121,7 @@ def _details(summary: Summary) -> str:
     failure = summary["first_failure"]
     if failure:
         lines += [f"First failure: {failure['node']}, {failure['class']}: {failure['message']}", *failure["evidence"]]
+        lines += filter(None, [named_in_words(failure.get("named", {}))])
         lines.append(f"What to do: {failure['remedy']}")
     return "\n".join(lines)
 
