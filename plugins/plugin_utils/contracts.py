@@ -316,6 +316,7 @@ class Process(t.TypedDict):
     oom_killed: bool
     booted: bool
     engine_problem: str | None
+    container_removed: bool
     full_disk: str | None
     ended_by: EndedBy | None
 
@@ -708,6 +709,10 @@ versions have the message alone.
 """
 
 
+# The cause of a failure: a node, an unknown one in a hang, or the run, if all of its nodes failed alike.
+Origin = t.Literal["node", "unknown", "run"]
+
+
 class FirstFailure(Echo):  # pylint: disable=inherit-non-class
     """Why a run failed, and on which node; see `verdict.first_cause.first_failure`.
 
@@ -715,7 +720,7 @@ class FirstFailure(Echo):  # pylint: disable=inherit-non-class
     """
 
     node_rank: int | None
-    origin: t.Literal["node", "unknown"]
+    origin: Origin
     evidence: list[str]
     rank: int | None
     named: dict[str, str]

@@ -158,7 +158,8 @@ class ContainerEngine:
     def outcome(self, node: Place, handle: Handle) -> Outcome:
         """Return the container's exit status and whether the kernel killed it because memory ran out.
 
-        If the engine does not answer, the result is the launch script's record, and ``engine_problem``.
+        If the engine does not answer, the result is the launch script's record, and ``engine_problem``. The same goes
+        for a removed container, with ``container_removed`` if the script recorded no end.
         """
         # The process is gone before the engine has taken note of it, so the engine is waited for.
         try:
@@ -167,7 +168,8 @@ class ContainerEngine:
         except EngineError as error:
             return {**recorded_outcome(node), "engine_problem": str(error)}
         if container is None:
-            return {**recorded_outcome(node), "engine_problem": f"{self.name} no longer knows the container"}
+            recorded = recorded_outcome(node)
+            return recorded if recorded["exit_status"] is not None else {**recorded, "container_removed": True}
         state = container["State"]
         return {"exit_status": state["ExitCode"], "oom_killed": bool(state.get("OOMKilled"))}
 

@@ -196,6 +196,7 @@ class Outcome(t.TypedDict):
     exit_status: int | None
     oom_killed: bool
     engine_problem: t.NotRequired[str]
+    container_removed: t.NotRequired[bool]
 
 
 class Traffic(t.TypedDict):
@@ -236,6 +237,7 @@ class State(t.TypedDict):
     exit_status: t.NotRequired[int | None]
     oom_killed: t.NotRequired[bool]
     engine_problem: t.NotRequired[str]
+    container_removed: t.NotRequired[bool]
     booted: t.NotRequired[bool]
     full_disk: t.NotRequired[str | None]
     ran_seconds: t.NotRequired[float | None]

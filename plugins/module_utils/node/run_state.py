@@ -4,8 +4,9 @@
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
 ``stopped`` (by us). Times are seconds since the epoch by the node's clock. If the run ended without our stop,
 ``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
-ended, ``full_disk`` the folder of the log where nothing more could be written, ``ran_seconds`` how long it ran by the
-node's monotonic clock, and ``traffic`` how much its RDMA ports had moved by then (`rdma_traffic`).
+ended, ``container_removed`` whether the container was gone, ``full_disk`` the folder of the log where nothing more could
+be written, ``ran_seconds`` how long it ran by the node's monotonic clock, and ``traffic`` how much its RDMA ports had
+moved by then (`rdma_traffic`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ STATE_NAME = "state.json"
 _FULL_BYTES = 64 << 10
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # The rest of the state if a training ended without our stop.
-CIRCUMSTANCES = ("booted", "engine_problem", "full_disk", "ran_seconds")
+CIRCUMSTANCES = ("booted", "engine_problem", "container_removed", "full_disk", "ran_seconds")
 # A shell adds this to the number of the signal that ended a process.
 _SIGNALLED = 128
 _STATUSES = ("staged", "running", "exited", "killed", "stopped")

@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..contracts import NodeSummary, Reason, Summary
-from ..run.blame import nobody_is_blamed
+from ..run.blame import nobody_is_blamed, origin_of
 from ..run.status import none_began
 from ..text.catalogue import VERDICT
 from ..text.folding import Told, common, told
@@ -37,6 +37,7 @@ _TITLES = {
     "child_failed": "Training process failed",
     "compile": "Compilation failed",
     "container": "Container error",
+    "container_removed": "Container removed",
     "coordinator_died": "Coordinator died",
     "data": "Data error",
     "data_cache": "Data cache error",
@@ -173,7 +174,7 @@ def others_in_words(summary: Summary) -> str:
         # Whoever stopped the run stopped them all.
         return ""
     if nobody_is_blamed(failure):
-        return _silent(summary)
+        return _silent(summary) if origin_of(failure) == "unknown" else ""
     if never_began(summary):
         return _could_have_started(summary)
     echoes: dict[str, list[str]] = {}

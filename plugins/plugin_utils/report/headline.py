@@ -7,9 +7,9 @@ import typing as t
 
 from ..contracts import FirstFailure, NodeSummary, Reason, Summary
 from ..metrics import IN_SHORT, ROWS
-from ..run.blame import nobody_is_blamed
+from ..run.blame import origin_of
 from ..text.nodes import folded
-from ..text.words import counted
+from ..text.words import counted, every
 from .failures import causes_of_no_start, failure_title, reasons_of
 from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, unit_in_words, with_unit
 from .thresholds import margin, missed_bounds, required
@@ -169,11 +169,13 @@ def _not_passed(summary: Summary) -> set[str]:
 def _failed(summary: Summary, failure: FirstFailure) -> str:
     node = next((one for one in summary["nodes"] if one["node"] == failure["node"]), None)
     step = _step_of(summary, node)
-    if nobody_is_blamed(failure):
+    if origin_of(failure) == "unknown":
         return f"Training hung {step}".rstrip() + "; no log shows which rank blocks the others"
     title = failure_title(failure["class"])
     if failure["class"] == "exit_status" and failure.get("exit_code"):
         title += f" with exit status {failure['exit_code']}"
+    if origin_of(failure) == "run":
+        return f"{title} on {every(len(summary['nodes']))} nodes, {step or 'before the first step'}"
     rank = f", rank {failure['rank']}" if failure.get("rank") is not None else ""
     before = "before the first step" if node else ""
     return f"{title} on {failure['node']}{rank}, {step or before}".rstrip(", ")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..contracts import LedgerRow, Plan, Status, Summary
 from ..metrics import FIGURES, IN_SHORT, LABELS, PLOTTED
-from ..run.blame import nobody_is_blamed
+from ..run.blame import nobody_is_blamed, origin_of
 from ..text.failures import named_in_words
 from .charts import nodes_chart
 from .deviations import COLOURS, heat_map
@@ -92,7 +92,8 @@ def render(
     of_history = charts_of(history) if history else {}
     nodes, failure = plan["nodes"], summary["first_failure"]
     nobody = failure is not None and nobody_is_blamed(failure)
-    decisive = decisive_lines(failure) if failure and not nobody else []
+    hung = failure is not None and origin_of(failure) == "unknown"
+    decisive = decisive_lines(failure) if failure and not hung else []
     heat = next(filter(None, (heat_map(steps, metric) for metric in _COMPARED)), None) if plots else None
     # In the order of the heat map, which also begins with nodes that are slow now and then.
     first = [*(heat.nodes if heat else ()), *deviation_of, *(node["node"] for node in summary["nodes"])]
@@ -115,9 +116,10 @@ def render(
         unusual=unusual_lines(summary),
         failure_title=failure_title,
         decisive=decisive,
-        named=named_in_words(failure.get("named", {})) if failure and not nobody else "",
+        named=named_in_words(failure.get("named", {})) if failure and not hung else "",
         message_told=not failure or bool(causes) or is_shown_by(decisive, failure),
         nobody_is_blamed=nobody,
+        hung=hung,
         others=others_in_words(summary),
         echoes=echoes_of(failure["echoes"] if failure and began and not nobody else (), "class", "message"),
         began=began,

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ..contracts import FirstFailure, Summary
-from ..run.blame import nobody_is_blamed
+from ..run.blame import nobody_is_blamed, origin_of
 from ..run.sweep import summary_of
 from ..text.failures import named_in_words
 from .essence import essence
@@ -82,8 +82,8 @@ def _numbers(summary: Summary) -> list[str]:
 
 def _failure(summary: Summary, failure: FirstFailure, *, verbose: bool) -> list[str]:
     evidence = failure["evidence"]
-    blamed = not nobody_is_blamed(failure)
-    shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if blamed else []
+    blamed, is_known = not nobody_is_blamed(failure), origin_of(failure) != "unknown"
+    shown = evidence[-_ALL_LINES:] if verbose else decisive_lines(failure) if is_known else []
     lines = [f"  | {textwrap.shorten(line, _WIDTH)}" for line in shown]
     if not causes_of_no_start(summary) and not is_shown_by(shown, failure):
         lines.insert(0, f"  {failure['message']}")

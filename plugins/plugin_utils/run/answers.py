@@ -309,6 +309,7 @@ class Followed(_Done, _Seen):
     oom_killed: bool
     booted: t.NotRequired[bool]
     engine_problem: t.NotRequired[Line | None]
+    container_removed: t.NotRequired[bool]
     full_disk: t.NotRequired[Line | None]
     ran_seconds: t.NotRequired[Time]
     log_problem: t.NotRequired[Line | None]

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Collection, Mapping
 
 from ...module_utils.node.phase import NodeError
-from ..contracts import Echo, FirstFailure, JudgedBound, Summary
+from ..contracts import Echo, FirstFailure, JudgedBound, Origin, Summary
 from .board import Board
 from .node_errors import NodeLostError
 from .retry import second_faults
@@ -33,12 +33,17 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
     }
 
 
-def nobody_is_blamed(failure: FirstFailure) -> bool:
-    """Return whether a run hung without a sign of which node blocks the others; the failure's node is then arbitrary.
+def origin_of(failure: FirstFailure) -> Origin:
+    """Return the origin of a failure. Earlier versions did not record it: a hang that they judged has none."""
+    return failure.get("origin", "unknown" if failure["class"] == "stalled" else "node")
 
-    Earlier versions did not record the origin, so a hang that they judged blames nobody.
+
+def nobody_is_blamed(failure: FirstFailure) -> bool:
+    """Return whether no single node is at fault; the failure's node is then arbitrary.
+
+    Either a run hung without a sign of which node blocks the others, or all nodes failed alike.
     """
-    return failure.get("origin", "unknown" if failure["class"] == "stalled" else "node") == "unknown"
+    return origin_of(failure) != "node"
 
 
 def blame_of_run(board: Board, summary: Summary, hosts: Collection[str]) -> dict[str, Blame]:
@@ -60,7 +65,7 @@ def blame_of_verdict(
     that cannot follow from it count. A node that was stopped or not started waited for others, unless it ``refused`` to
     start: if some nodes refused, they are at fault; if all did, the run is. If no node failed, a slow one is at fault
     if the run would have met every threshold at the pace of the others. A hang without a known origin is nobody's
-    fault.
+    fault, nor is an error that all nodes have alike.
     """
     if summary["verdict"] not in ("FAIL", "ERROR"):
         return {}

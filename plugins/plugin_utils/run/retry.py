@@ -17,7 +17,16 @@ if t.TYPE_CHECKING:
 # happens on any node.
 NODE_FAULTS = frozenset(
     {
-        *("not_ready", "unreachable", "bad_answer", "rebooted", "node_failure", "engine_stopped", "killed"),
+        *(
+            "not_ready",
+            "unreachable",
+            "bad_answer",
+            "rebooted",
+            "node_failure",
+            "engine_stopped",
+            "container_removed",
+            "killed",
+        ),
         *("disk_full", "io_error", "memlock"),
         *("gpu_hang", "gpu_memory_fault", "gpu_ecc", "gpu_error", "no_gpu", "driver_mismatch", "neuron"),
         *("rdma_devices", "rdma_abi_mismatch"),

@@ -48,6 +48,7 @@ def status_of(known: Mapping[str, t.Any]) -> Status:
             "oom_killed": known.get("oom_killed", False),
             "booted": known.get("booted", False),
             "engine_problem": known.get("engine_problem"),
+            "container_removed": known.get("container_removed", False),
             "full_disk": known.get("full_disk"),
             "ended_by": known.get("ended_by"),
         },

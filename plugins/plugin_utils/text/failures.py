@@ -56,6 +56,12 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
             "Find out why the engine stopped (systemctl status, journalctl --unit of docker or podman), and start it.",
         )
     },
+    "container_removed": {
+        "": End(
+            "The container was removed while it was training.",
+            "Find out who or what removed it (docker events, a clean-up job with docker prune or rm).",
+        )
+    },
     "host_memory": {
         "": End(
             "The kernel killed a training process because memory ran out.",
@@ -106,7 +112,7 @@ ENDS: t.Final[Mapping[str, Mapping[str, End]]] = {
             "Rank {rank} on {node} went away: the log of {told_by} says so ({line}).",
             _READ_ITS_LOG,
         ),
-        "named": End("{node} went away: the log of {told_by} says so ({line}).", _READ_ITS_LOG),
+        "named": End("{node} went away, according to {told_by}: {line}", _READ_ITS_LOG),
     },
     "watchdog": {"held_up": End(_HOLDS, _CHECK_RANK), "held_up_by_several": End(_HOLD, _CHECK_RANK)},
     "exit_status": {
@@ -135,5 +141,5 @@ def end_in_words(failure_class: str, case: str, values: Mapping[str, t.Any]) -> 
 
 
 def named_in_words(named: Mapping[str, str]) -> str:
-    """Return which nodes a line of a log means, as a sentence; empty if it names none otherwise than the inventory."""
+    """Return the inventory hosts behind the addresses of a log line as a sentence; empty without any."""
     return f"In that line, {listed([f'{name} is {host}' for name, host in named.items()])}." if named else ""

@@ -20,15 +20,17 @@ failed, and other nodes may end before it. If somebody interrupted the run, the 
 from __future__ import annotations
 
 import math
+import re
 import typing as t
 from collections.abc import Collection, Iterable, Mapping
 
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
-from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Plan, Status
+from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Origin, Plan, Status
 from ..run.status import ended_well, has_failed
 from ..text.failures import ENDS
+from ..text.nodes import alike, nameless
 from ..text.problems import remedy_of
 from .hung_ranks import Lagging, lagging, unresponsive
 from .machine_events import broken_links, broken_links_in_words
@@ -40,6 +42,8 @@ _FIRST_OF_NETWORK = 50
 # Echoes that come from another node. The others, of launchers and launch scripts, come from a process of this one.
 _OF_A_PEER = frozenset({"watchdog", "peer_died", "coordinator_died"})
 _HANGS = frozenset({"stalled", "watchdog"})
+# Ranks, times and sizes of a part.
+_DIGITS = re.compile(r"\d+")
 
 
 def first_failure(
@@ -54,11 +58,11 @@ def first_failure(
 
     A failure that a log shows has its ``line``; how a node ended has a ``case`` and ``values``, see `text.failures`.
     ``message`` is that line or sentence. ``evidence`` are lines. ``rank`` is the rank that the line blames, or that
-    printed it, or None; ``named`` has what the line calls other nodes, each with its host. ``exit_code`` is the node's
-    exit status, or None. ``echoes`` are failures of other nodes that only follow from this one; separate jobs (not
-    ``together``) have none. The ``unfinished`` nodes ended with exit status 0 before the last step, which is the
-    ``goal``. Logs count ``ranks_per_node``, and call nodes by their ``names``: a log that shows which rank or node went
-    away blames that node, not its own.
+    printed it, or None; ``named`` maps host names and addresses in the line to inventory hosts. ``exit_code`` is the
+    node's exit status, or None. ``echoes`` are failures of other nodes that only follow from this one; separate jobs
+    (not ``together``) have none. The ``unfinished`` nodes ended with exit status 0 before the last step, which is the
+    ``goal``. Logs count ``ranks_per_node``, and ``names`` finds nodes in lines: if a log shows which rank or node went
+    away, that node is to blame.
     """
     statuses, names = list(statuses), names or NodeNames()
     hangs = any(status["status"] == "stalled" for status in statuses)
@@ -91,7 +95,7 @@ def first_failure(
     return {
         **echo_of(first),
         "node_rank": first["node_rank"],
-        "origin": "unknown" if together and first["class"] == "stalled" and not last else "node",
+        "origin": _origin(first, causes, statuses, last) if together else "node",
         "evidence": [*first["evidence"], *([] if first["own"] else broken_links_in_words(statuses))],
         "rank": first["rank"],
         "named": named,
@@ -107,8 +111,22 @@ def ranks_per_node(plan: Plan) -> int:
     return 1 if one_process else plan["parameters"].get("gpus_per_node") or 1
 
 
+def _origin(
+    first: Mapping[str, t.Any],
+    causes: Collection[Mapping[str, t.Any]],
+    statuses: Collection[Status],
+    last: Lagging | Late | None,
+) -> Origin:
+    """Return whether a node is at fault; it is the run if each node's log has the same error of its own."""
+    if first["class"] == "stalled" and not last:
+        return "unknown"
+    said = {(cause["class"], _DIGITS.sub("0", alike(nameless(cause["line"] or "", cause["node"])))) for cause in causes}
+    same = len(said) == 1 and all(cause["own"] and cause["line"] for cause in causes)
+    return "run" if same and len(causes) == len(statuses) > 1 else "node"
+
+
 class _Place(t.NamedTuple):
-    """How to find the node that a log means, by its names or by the ranks of each node."""
+    """Finds the node that a log line means, by host name, address or rank."""
 
     names: NodeNames
     ranks_per_node: int
@@ -120,14 +138,14 @@ class _Place(t.NamedTuple):
         return next((one for one in self.statuses if place is not None and one["node_rank"] == place), None)
 
     def named_in(self, failure: Mapping[str, t.Any]) -> dict[str, str]:
-        """Return the other nodes that a failure's line names otherwise than the inventory does, by what it says."""
+        """Return the addresses and host names of other nodes in a failure's line, each with its inventory host."""
         said = self.names.in_line(failure["line"] or "")
         return {name: host for name, host in said.items() if host not in (name, failure["node"])}
 
     def of_peer(self, failure: Mapping[str, t.Any]) -> tuple[Status, str | None] | None:
-        """Return the other node that a failure's line means, and the name that it has there; None for none or several.
+        """Return the other node in a failure's line, and its name there; None for no node or several.
 
-        The name is None if the line says which rank it was.
+        Without a name, the line gives the rank.
         """
         of_rank = self.of_rank(failure["rank"])
         if of_rank:

@@ -122,7 +122,7 @@ _PREFIX = "NCCL RAS: "
 def unresponsive(hangs: Iterable[Hang], names: NodeNames) -> tuple[Late | None, list[str]]:
     """Return the process that does not answer, if all that do not are on one node, and the report as evidence.
 
-    The report calls nodes by their ``names``; others are ignored.
+    ``names`` finds the nodes in the report; unknown ones are ignored.
     """
     report = next((hang["ras"] for hang in hangs if hang["ras"]), [])
     found: dict[str, set[str]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which nodes of a run a line of a log names, by host name or by address."""
+"""Finds the nodes of a run in a log line, by host name or by address."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..contracts import NodePlan, Status
 # A name with its port, as in gpu017<4711> of NCCL, [10.0.0.17]:4711 of Gloo, and ipv4:10.0.0.17:4711 of gRPC.
 _NAME = re.compile(r"(?<![\w.-])(?P<name>[A-Za-z0-9_][\w.-]{0,252})(?P<port>(?=<\d)|(?=\]?:\d{2,5}\b))?")
 _IPV6 = re.compile(r"\[(?P<name>[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{2,40})\]")
-# What a log says of the process that wrote it, as in process gpu017:4711; see `module_utils.logs.ranks`.
+# The process that wrote a log, such as process gpu017:4711; see `module_utils.logs.ranks`.
 _PROCESS = re.compile(r"process (?P<name>[^:]+):\d+")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
 class NodeNames:
-    """The names of a run's nodes, each with the inventory host that it means.
+    """The inventory host behind each host name and address of a run.
 
-    A node's names are its host, its address, and the name that its own log gives it; of a name with a domain, also its
-    first part. A name that several nodes share means none of them.
+    A node is found by its inventory name, its address and the host name in its own log, with or without the domain. If
+    several nodes share one of these, it means none of them.
     """
 
     def __init__(self, nodes: Iterable[NodePlan] = (), statuses: Iterable[Status] = ()) -> None:
-        """Collect the names from the plan, and from what each node's log says of its own processes."""
+        """Collect them from the plan, and from NCCL's lines about the processes of each node."""
         found: dict[str, set[str]] = {}
         given = [(node["node"], name) for node in nodes for name in (node["node"], node.get("address", ""))]
         given += [
@@ -42,13 +42,13 @@ class NodeNames:
         }
 
     def host(self, name: str) -> str | None:
-        """Return the inventory host that a name or address means, None if it is not known."""
+        """Return the inventory host with a host name or address; None if it is unknown."""
         return next((self._hosts[form] for form in _forms(name) if form in self._hosts), None)
 
     def in_line(self, line: str) -> dict[str, str]:
-        """Return the names in a line, each with its inventory host, in their order.
+        """Return the host names and addresses in a line, in their order, each with its inventory host.
 
-        A word of letters or of digits alone is a name only if a port follows it.
+        A word of letters or of digits alone counts only if a port follows it.
         """
         found = {}
         for match in sorted([*_NAME.finditer(line), *_IPV6.finditer(line)], key=lambda match: match.start()):
@@ -60,7 +60,7 @@ class NodeNames:
 
 
 def _forms(name: str) -> list[str]:
-    """Return the forms of a name by which it is looked up."""
+    """Return the forms of a name, the whole one first."""
     try:
         return [str(ipaddress.ip_address(name))]
     except ValueError:

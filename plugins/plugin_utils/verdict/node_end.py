@@ -59,6 +59,8 @@ def _how_ended(status: Status, last: Lagging | Late | None) -> tuple[str, int, s
         failure_class, blame, values = "disk_full", _KILLED, {"path": process["full_disk"]}
     elif process["engine_problem"]:
         failure_class, blame, values = "engine_stopped", _KILLED, {"said": _plain(process["engine_problem"])}
+    elif process["container_removed"]:
+        failure_class, blame = "container_removed", _KILLED
     elif process["oom_killed"]:
         failure_class, blame = "host_memory", _BY_THE_MACHINE
     elif state == "killed" or process["exit_status"] == _EXIT_STATUS_OF_SIGKILL:

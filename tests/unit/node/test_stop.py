@@ -113,6 +113,25 @@ def test_a_daemon_whose_socket_is_gone_is_told_and_not_a_container_that_it_does_
     assert answer["exit_status"] == 3
 
 
+@pytest.mark.parametrize("recorded", [None, 3])
+def test_a_removed_container_is_no_engine_that_stopped(
+    recorded: int | None, training: MakeTraining, docker: t.Callable[[str], None]
+) -> None:
+    run = training("exit 3")
+    run.begin()
+    end = Path(run.node["run_folder"], "exit_status")
+    wait_until(lambda: end.exists() and not processes_with(run.mark))
+    if recorded is None:
+        end.unlink()
+    path = Path(run.node["run_folder"], "state.json")
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps({**state, "engine": "docker", "handle": {**state["handle"], "container": "c0"}}))
+    docker("echo 'Error response from daemon: No such container: c0' >&2; exit 1")
+    answer = run.follow()
+    assert answer["exit_status"] == recorded
+    assert ("engine_problem" in answer, answer.get("container_removed", False)) == (False, recorded is None)
+
+
 _LABELS = {"trainops.run_id": "run-1", "trainops.node": "any"}
 _STATE = {"Running": True, "Status": "running"}
 CONTAINER = json.dumps(

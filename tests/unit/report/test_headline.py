@@ -87,6 +87,13 @@ def test_a_failure_is_told_with_node_rank_and_step_and_what_follows_from_it_is_n
     assert open_reasons(failed) == [("A loss is NaN.", "not_finite")]
 
 
+def test_a_failure_of_all_nodes_alike_names_none_of_them(summary: Run) -> None:
+    failed = summary | {"verdict": "FAIL", "first_failure": FAILURE | {"origin": "run"}}
+    assert "on both nodes" in headline(failed)
+    assert FAILURE["node"] not in headline(failed)
+    assert others_in_words(failed) == ""
+
+
 def test_a_node_that_prints_no_steps_failed_at_that_of_its_job(summary: Run) -> None:
     first, second = summary["nodes"]
     second["last_step"] = None

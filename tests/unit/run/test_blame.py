@@ -54,6 +54,7 @@ OWN = {"node": "node2", "class": "gpu_ecc", "message": "a bit"}
         ),
         (summary("ERROR", [], FIRST | {"node": "of Slurm"}), True, {}),
         (summary("FAIL", [], FIRST | {"class": "stalled", "origin": "unknown", "message": "It hung."}), True, {}),
+        (summary("FAIL", [of_node("node_failed", "node0")], FIRST | {"class": "sizes", "origin": "run"}), True, {}),
         (
             summary("FAIL", [], FIRST | {"class": "stalled", "origin": "node", "message": "It is rank 8."}),
             True,

@@ -17,7 +17,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.run.retry import 
     without,
 )
 
-OF_THE_END = {"not_ready", "bad_answer", "unreachable", "rebooted", "engine_stopped"}
+OF_THE_END = {"not_ready", "bad_answer", "unreachable", "rebooted", "engine_stopped", "container_removed"}
 
 
 def summary(failure: str, message: str = "it broke", *echoes: tuple[str, str]) -> t.Any:

@@ -239,6 +239,34 @@ def test_a_node_that_ended_well_did_not_go_away_whatever_another_one_tells(tmp_p
     assert (first["node"], first["class"]) == ("a", "peer_died")
 
 
+REFUSED = "[rank{}]: pretrain_gpt.py: error: unrecognized arguments: --num-layer\n"
+
+
+def test_an_error_that_all_nodes_have_alike_is_of_the_run(tmp_path):
+    alike = [failed("a", REFUSED.format(0), 10), failed("b", REFUSED.format(8), 11), stopped("c", REFUSED.format(17))]
+    assert first_of(alike, tmp_path)["origin"] == "run"
+    assert first_of(alike, tmp_path, together=False)["origin"] == "node"
+    assert first_of(alike[:1], tmp_path)["origin"] == "node"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        stopped("b", ""),
+        failed("b", "", 11),
+        failed("b", OUT_OF_MEMORY, 11),
+        failed("b", REFUSED.replace("layer", "head").format(8), 11),
+    ],
+)
+def test_an_error_that_another_node_does_not_have_stays_with_its_node(other: Node, tmp_path):
+    first = first_of([failed("a", REFUSED.format(0), 10), other], tmp_path)
+    assert first["origin"] == "node"
+
+
+def test_nodes_that_lost_each_other_alike_do_not_make_it_the_run(tmp_path):
+    assert first_of([failed("a", LOST_PEER, 10), failed("b", LOST_PEER, 11)], tmp_path)["origin"] == "node"
+
+
 def test_a_node_that_we_stopped_is_no_culprit_for_texts_that_follow_from_the_stop(tmp_path):
     nodes = [stopped("a", NCCL_ERROR + WATCHDOG + LOST_PEER + elastic(-15)), failed("b", LOST_PEER, 10)]
     assert first_of(nodes, tmp_path)["node"] == "b"
@@ -310,6 +338,13 @@ TEST_ENDS = [
         "engine_stopped",
         "",
         {"said": "docker wait failed: no daemon"},
+        ["x"],
+    ),
+    (
+        Node("a", "x\n", status="killed", told={"container_removed": True}),
+        "container_removed",
+        "",
+        {},
         ["x"],
     ),
     (
