@@ -4,9 +4,9 @@
 ``status`` is ``staged``, ``running``, ``exited`` (with ``exit_status``), ``killed`` (gone without an exit status) or
 ``stopped`` (by us). Times are seconds since the epoch by the node's clock. If the run ended without our stop,
 ``booted`` says whether the machine booted meanwhile, ``engine_problem`` why the container engine cannot say how it
-ended, ``container_removed`` whether the container was gone, ``full_disk`` the folder of the log where nothing more could
-be written, ``ran_seconds`` how long it ran by the node's monotonic clock, and ``traffic`` how much its RDMA ports had
-moved by then (`rdma_traffic`).
+ended, ``container_removed`` whether the container was gone, ``full_disk`` the folder of the log where nothing more
+could be written, ``ran_seconds`` how long it ran by the node's monotonic clock, and ``traffic`` how much its RDMA ports
+had moved by then (`rdma_traffic`).
 """
 
 from __future__ import annotations
