@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 import typing as t
 import zlib
 from collections import deque
@@ -66,9 +67,9 @@ def read_log(
     faster.
 
     Only complete lines are read; the last one waits for its end unless the call is ``final``. An attempt begins where
-    the step number goes back, where the log shows a new process (not NxDT), and where the log was replaced. A step that
-    is printed twice in a row does not begin a new attempt: within a call it is one row, with the later values; in two
-    calls it is a row in each.
+    the step number goes back, where the log shows a new process (not NxDT), and where the log was replaced, but not
+    where it was truncated. A step that is printed twice in a row does not begin a new attempt: within a call it is one
+    row, with the later values; in two calls it is a row in each.
 
     If the log has no token rate, it is computed: from sequences/s of the whole job (NxDT's ``throughput``) and
     ``tokens_per_sequence_per_gpu`` (tokens), which is sequence length / devices of the job, or else from the step time
@@ -122,8 +123,7 @@ def _read(
     which_failures: str,
 ) -> News:
     if _fingerprint(log, cursor["offset"]) != cursor["fingerprint"]:
-        # A log that takes the place of another is another attempt, unless the other one had no step yet.
-        cursor = new_cursor(cursor["attempt"] + (cursor["step"] is not None))
+        cursor = _other_log(cursor, is_shorter=log.seek(0, os.SEEK_END) < cursor["offset"])
     begin = cursor["offset"]
     with_steps: deque[_WithSteps] = deque(maxlen=STEPS_TO_SURVIVE)
     steps_at = [(begin, cursor["step"])]
@@ -160,6 +160,19 @@ def _read(
     if which_failures != "none":
         failures = _failures_between(log, grammar, begin, end, steps_at)
     return _news(cursor, rows, failures, survived, summary)
+
+
+def _other_log(before: Cursor, *, is_shorter: bool) -> Cursor:
+    """Return the cursor at the beginning of a log that is not the one that was read before.
+
+    One that is shorter was truncated: the same training goes on if its steps do. Any other log is another attempt,
+    unless the one before had no step.
+    """
+    if not is_shorter:
+        return new_cursor(before["attempt"] + (before["step"] is not None))
+    cursor = new_cursor(before["attempt"])
+    cursor.update({"step": before["step"], "steps_seen": before["steps_seen"], "steps_total": before["steps_total"]})
+    return cursor
 
 
 def _failures_between(

@@ -105,7 +105,7 @@ class Follower:
         self._cursor: Cursor | dict[str, t.Any] = {}
         self._failures = OpenFailures()
         self._pace = StepPace()
-        self._steps = self._size = self._advances = 0
+        self._steps = self._size = self._read = self._advances = 0
         self._last_step: int | None = None
         self._was_running = False
         self._is_started = self._has_ended = has_ended
@@ -121,7 +121,7 @@ class Follower:
     def follow(self) -> Status:
         """Start the training if it is not, and return the last status of the node."""
         while True:
-            looks = self._news.hangs
+            looks = self._news.hangs and not self._has_ended
             try:
                 answer = self._asked(looks)
             except NodeError as error:
@@ -143,7 +143,7 @@ class Follower:
                 return status
             if self._board.stop_is_requested() and not self._has_ended:
                 return self._board.update(self._node, interrupted=True)
-            if looks:
+            if looks and not self._has_ended:
                 code = "run_silent" if self._plan["mode"] == "multi_node" else "log_silent"
                 silence = said_of(problem(code, seconds=self._heard - self._news.grown))
                 return self._given_up("stalled", silence, time.time())
@@ -250,17 +250,20 @@ class Follower:
             self._board.update(self._node, **said_of(problem("steps_not_kept", most=_MOST_STEPS)))
         interrupted = self._was_running and answer["status"] == "stopped"
         self._was_running = answer["status"] == "running"
+        self._has_ended = self._has_ended or answer["has_ended"]
         failures = self._failures.add(answer["failures"], answer["survived"])
         status = self._put_on_board(answer, failures, interrupted)
+        # A log that is longer than one answer is read for a while after it has grown.
+        size, read = status["log"]["bytes"], answer["cursor"]["offset"]
         self._news.note(
             failed=has_failed(status) or status["status"] == "stopped" or self._proves_a_loss(failures),
-            grown=self._heard if status["log"]["bytes"] != self._size else None,
+            grown=self._heard if (size, read) != (self._size, self._read) else None,
             advanced=status["steps"]["last_step"] != self._last_step,
         )
-        self._size, self._last_step = status["log"]["bytes"], status["steps"]["last_step"]
+        self._size, self._read, self._last_step = size, read, status["steps"]["last_step"]
         self._pace.add(answer["blocks"])
         pausing = answer.get("pausing", False)
-        known = self._asked_at if self._was_running else math.inf
+        known = math.inf if self._has_ended else self._asked_at
         self._news.note_pace(self._node, self._pace.limit(self._patience.stall, pausing), pausing, known)
         return status
 

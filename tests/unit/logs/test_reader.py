@@ -281,9 +281,19 @@ def test_a_log_that_was_cut_off_is_read_anew(log: Path) -> None:
     cursor = read_log(str(log), "megatron")["cursor"]
     log.write_bytes(b"")
     cursor = read_log(str(log), "megatron", cursor)["cursor"]
-    assert (cursor["offset"], cursor["attempt"], cursor["step"]) == (0, 2, None)
+    assert (cursor["offset"], cursor["attempt"], cursor["step"]) == (0, 1, 2)
     append(log, iteration(1))
     assert steps(read_log(str(log), "megatron", cursor)) == [(2, 1)]
+
+
+def test_a_training_whose_log_was_truncated_goes_on_and_did_not_restart(log: Path) -> None:
+    log.write_bytes(iteration(1) + iteration(2))
+    cursor = read_log(str(log), "megatron")["cursor"]
+    log.write_bytes(iteration(3))
+    answer = read_log(str(log), "megatron", cursor)
+    assert steps(answer) == [(1, 3)]
+    append(log, iteration(4))
+    assert steps(read_log(str(log), "megatron", answer["cursor"])) == [(1, 4)]
 
 
 def test_a_log_replaced_before_its_first_step_is_still_the_first_attempt(log: Path) -> None:

@@ -355,6 +355,26 @@ def test_a_log_that_no_longer_grows_is_a_stall(board):
     assert board.status("gpu00")["hang"]["ranks"] == seen
 
 
+def test_a_log_that_is_still_being_read_is_no_stall(board):
+    def behind(offset: int) -> dict[str, t.Any]:
+        return answer(log_bytes=99, cursor={"offset": offset, "step": None, "memory": {}})
+
+    node = Node(*map(behind, (10, 20, 30, 40)), ENDED)
+    status = follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))
+    assert status["status"] == "exited"
+    node = Node(*map(behind, (10, 20, 20, 20)))
+    assert follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))["status"] == "stalled"
+
+
+def test_a_node_that_has_ended_does_not_hang_while_its_log_is_read(board):
+    news = News()
+    news.note(failed=True, hangs=True)
+    rest = answer(has_ended=True, log_bytes=99)
+    node = Node(rest, rest, ENDED)
+    assert follow(node, board, news=news)["status"] == "exited"
+    assert [request.get("look_at_ranks") for request in node.asked] == [True, None, None]
+
+
 def test_what_the_flight_recorder_of_a_failed_training_says_is_on_the_board(board):
     recorded = [{"rank": 0, "file": "/logs/nccl_trace_rank_0", "groups": []}]
     follow(Node(answer(status="exited", has_ended=True, exit_status=1, recorded=recorded)), board)
