@@ -10,7 +10,7 @@ HIDDEN = "(hidden)"
 
 
 class Form(t.NamedTuple):
-    """How a token looks: the text that it begins with, and what follows, whose group ``secret`` is hidden.
+    """The form of a token: its first characters, and the pattern of the rest. Its group ``secret`` is hidden.
 
     ``sample`` is a text with such a token.
     """
