@@ -11,7 +11,8 @@ from ..run.blame import origin_of
 from ..text.nodes import folded
 from ..text.words import counted, every
 from .failures import causes_of_no_start, failure_title, reasons_of
-from .readable import in_a_sentence, is_nothing, machine_name, measured, percent, unit_in_words, with_unit
+from .leads import slowness
+from .readable import in_a_sentence, is_nothing, machine_name, measured, unit_in_words, with_unit
 from .thresholds import margin, missed_bounds, required
 
 # If a node failed, these rows of the ledger fail as well: it did not end well, and no step followed.
@@ -138,19 +139,23 @@ def _speed(summary: Summary) -> Headline:
 
 
 def _qualification(summary: Summary) -> Headline:
-    """Return how many self-contained nodes passed, which failed and why, and which are slow."""
+    """Return how many self-contained nodes passed, which failed and why, and which are slow, whether they passed."""
     missed = {bound["node"] for bound in missed_bounds(summary) if bound["node"]}
-    bad = _not_passed(summary)
-    slow = {one["node"]: one["slower"] for one in summary["stragglers"]["nodes"] if one["node"] not in bad - missed}
-    failed = bad - set(slow)
-    parts = [f"{len(summary['nodes']) - len(failed) - len(slow)} of {counted(len(summary['nodes']), 'node')} passed"]
+    bad, nodes = _not_passed(summary), len(summary["nodes"])
+    slow = summary["stragglers"]["nodes"]
+    too_slow = [one for one in slow if one["node"] in missed]
+    failed = (_blamed(summary, "FAIL", "ERROR") | missed) - {one["node"] for one in too_slow}
+    parts = [f"{nodes - len(bad)} of {counted(nodes, 'node')} passed" if bad else f"{counted(nodes, 'node')} passed"]
     if failed:
         failure = summary["first_failure"]
         why = f", {in_a_sentence(failure_title(failure['class']))}" if failure and len(failed) == 1 else ""
         parts.append(f"{len(failed)} failed ({folded(failed)}{why})")
-    if slow:
-        named = ", ".join(f"{node}, {percent(100 * by)} slower" for node, by in slow.items())
-        parts.append(f"{len(slow)} slow ({named})")
+    if too_slow:
+        parts.append(f"{len(too_slow)} failed because {slowness(too_slow)}")
+    if undecided := bad - failed - missed:
+        parts.append(f"{len(undecided)} {'is' if len(undecided) == 1 else 'are'} inconclusive ({folded(undecided)})")
+    if passed_slowly := [one for one in slow if one["node"] not in bad]:
+        return Headline("; ".join([", ".join(parts), slowness(passed_slowly)]))
     metric, value = _of_speed(summary)
     if not metric or bad:
         return Headline(", ".join(parts))
@@ -160,10 +165,13 @@ def _qualification(summary: Summary) -> Headline:
 
 
 def _not_passed(summary: Summary) -> set[str]:
-    reasons = (reason for reason in summary["reasons"] if reason.get("verdict") != "PASS")
-    return {reason["node"] for reason in reasons if reason.get("node")} | {
-        bound["node"] for bound in missed_bounds(summary) if bound["node"]
-    }
+    missed = {bound["node"] for bound in missed_bounds(summary) if bound["node"]}
+    return _blamed(summary, "FAIL", "ERROR", "INCONCLUSIVE") | missed
+
+
+def _blamed(summary: Summary, *verdicts: str) -> set[str]:
+    """Return the nodes with a reason for one of these verdicts."""
+    return {reason["node"] for reason in summary["reasons"] if reason.get("node") and reason.get("verdict") in verdicts}
 
 
 def _failed(summary: Summary, failure: FirstFailure) -> str:

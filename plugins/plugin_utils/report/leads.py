@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ..contracts import Proposal, Stragglers, Summary
+from ..contracts import Proposal, Straggler, Stragglers, Summary
 from ..metrics import SPEEDS
 from ..text.nodes import folded
 from ..text.words import counted
@@ -154,6 +154,15 @@ def _slow(summary: Summary) -> Lead:
     named = [f"{one['node']} {_by(one)}" for one in others[:_MOST_NAMED]]
     named += [f"and {len(others) - _MOST_NAMED} more"] if others[_MOST_NAMED:] else []
     return Lead("slow", strong, f"{', '.join([rest, *named])}.")
+
+
+def slowness(slow: Sequence[Straggler]) -> str:
+    """Return which nodes are slow and by how much, for the middle of a sentence; slowest first."""
+    worst = slow[0]
+    if len(slow) == 1:
+        return f"{worst['node']} is {_by(worst)} than the median"
+    nodes = folded(one["node"] for one in slow)
+    return f"{nodes} are slower than the median, {worst['node']} the slowest ({_by(worst)})"
 
 
 def _cost_of_slow_nodes(found: Stragglers) -> float | None:

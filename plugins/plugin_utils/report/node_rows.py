@@ -10,16 +10,19 @@ from collections.abc import Mapping, Sequence
 
 from ...module_utils.node.contracts import Hardware, MachineChanges, Nic
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
-from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Machine, Status, Verdict
+from ..contracts import LedgerEntry, LedgerOfNode, LedgerRow, Machine, Status, Summary, Verdict
 from ..text.catalogue import PROOFS, VERDICT
 from ..text.folding import frozen, ranges, without_numbers
 from ..text.nodes import folded, named, nameless
 from ..text.sentences import Form, filled, form_that_says, of_many
 from ..text.words import all_of, counted
 from ..verdict.reasons import GRAVITY
+from .thresholds import missed_bounds
 
 # The most groups of nodes to show; further groups are only counted.
 _SHOWN = 6
+# Without a step this row fails, but there is nothing to look at either.
+_STEPS: LedgerRow = "steps"
 
 
 class Group(t.NamedTuple):
@@ -90,17 +93,23 @@ def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Seque
     return filled(of_many(form) if nodes[1:] else form.one, {**ranges(values), "node": folded(nodes)})
 
 
-def whole_in_words(ledger: Sequence[LedgerOfNode]) -> str:
-    """Return one line: how many checks passed on how many nodes, and which did not."""
-    rows = ledger_rows(ledger)
+def whole_in_words(summary: Summary) -> str:
+    """Return one line: how many checks passed on how many nodes, and which failed or lack evidence."""
+    rows, nodes = ledger_rows(summary["ledger"]), summary["nodes"]
     passed = [row for row in rows if row.verdict == "PASS"]
-    on = f"on {all_of(len(ledger), 'node').lower()}"
+    on = f"on {all_of(len(summary['ledger']), 'node').lower()}"
     if len(passed) == len(rows):
-        return f"All {len(rows)} checks passed {on}"
-    if not any(row.passed for row in rows):
-        return f"No check passed {on}"
-    lacking = ", ".join(row.row for row in rows if row.verdict != "PASS")
-    return f"{len(passed)} of {len(rows)} checks passed {on}; not {lacking}"
+        missed = len({bound["metric"] for bound in missed_bounds(summary)})
+        but = f", but {counted(missed, 'threshold')} {'was' if missed == 1 else 'were'} missed" if missed else ""
+        return f"All {len(rows)} checks passed {on}{but}"
+    failed = [row.row for row in rows if row.verdict in ("FAIL", "ERROR")]
+    if all(node.get("last_step") is None for node in nodes):
+        empty = len(rows) - len(passed) - len([row for row in failed if row != _STEPS])
+        return f"The run ended before its first step: {empty} of {len(rows)} checks have nothing to look at"
+    undecided = [row.row for row in rows if row.verdict == "INCONCLUSIVE"]
+    parts = [f"{len(passed)} of {len(rows)} checks passed {on}"]
+    parts += [f"{how}: {', '.join(names)}" for how, names in (("failed", failed), ("open", undecided)) if names]
+    return "; ".join(parts)
 
 
 def ledger_lines(ledger: Sequence[LedgerOfNode]) -> list[str]:

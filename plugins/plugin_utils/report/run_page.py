@@ -126,7 +126,7 @@ def render(
         remedy=remedy_of_all(summary),
         help=HELP if summary["verdict"] != "PASS" else "",
         ledger=ledger_rows(summary["ledger"], _known_of_ends(summary)) if began else [],
-        ledger_whole=whole_in_words(summary["ledger"]),
+        ledger_whole=whole_in_words(summary),
         thresholds=thresholds,
         tiles=tiles_of(summary, history),
         stragglers=stragglers,
@@ -228,8 +228,7 @@ def _bounds(thresholds: Sequence[Mapping[str, t.Any]]) -> dict[str, Bound]:
     bounds: dict[str, Bound] = {}
     for row in thresholds:
         if row["least"] is not None or row["greatest"] is not None:
-            margin = f" ({row['margin']})" if row["margin"] else ""
-            bounds.setdefault(row["metric"], Bound(row["least"], row["greatest"], f"{row['bound']}{margin}"))
+            bounds.setdefault(row["metric"], Bound(row["least"], row["greatest"], row["bound"]))
     return bounds
 
 

@@ -59,7 +59,7 @@ def verdict_lines(page: str, *, verbose: bool = False) -> list[Line]:
     if verbose:
         lines += map(Line, _more(summary))
     elif summary["ledger"] and not never_began(summary):
-        lines.append(Line(f"  {whole_in_words(summary['ledger'])}."))
+        lines.append(Line(f"  {whole_in_words(summary)}."))
     if summary["verdict"] != "PASS":
         lines.append(Line(f"Help: {HELP}"))
     return [*lines, Line(f"Report: {page}")]

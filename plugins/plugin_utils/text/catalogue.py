@@ -83,12 +83,12 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     },
     "exit_status_unknown": {
         "": Form(
-            "It is unknown how the training on {nodes[0]} ended: its log lacks the exit status. Set "
-            "training_exit_status if you know it."
+            "{nodes[0]} logged no exit status of the training. If you know it, add it, for example "
+            "-e training_exit_status=0."
         ),
         "several": Form(
-            "It is unknown how the training on {nodes:count node} ended: their logs lack the exit status. Set "
-            "training_exit_status if you know it."
+            "{nodes:count node} logged no exit status of the training. If you know it, add it, for example "
+            "-e training_exit_status=0."
         ),
     },
     "no_end_seen": {
@@ -146,11 +146,12 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
     },
     "nodes_unknown": {
         "": Form(
-            "The logs of {nodes} nodes were found; others may have taken part. Set training_nodes, or pass "
-            "training_config."
+            "The logs of {nodes} nodes were found. If that is the whole job, add -e training_nodes={nodes}; otherwise, "
+            "add the other nodes' logs."
         ),
         "one_node": Form(
-            "The log of 1 node was found; others may have taken part. Set training_nodes, or pass training_config."
+            "The log of 1 node was found. If that is the whole job, add -e training_nodes=1; otherwise, add the other "
+            "nodes' logs."
         ),
     },
     "logs_missing": {
@@ -181,7 +182,10 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         ),
     },
     "no_thresholds": {
-        "": Form("There is no threshold to judge by. Name the training config, or set training_record_only=true.")
+        "": Form(
+            "There is no threshold to judge by. Add -e training_config=FILE, or, to only record the run, "
+            "-e training_record_only=true."
+        )
     },
     # Row "sign of life".
     "no_sign_of_life": {

@@ -127,12 +127,13 @@ def test_a_missed_threshold_is_the_headline_and_stands_there_once(summary: Run) 
 @pytest.mark.parametrize(
     ("failed", "slow", "parts"),
     [
-        ([], [], ["2 of 2 nodes passed", "10,123 ms"]),
+        ([], [], ["2 nodes passed", "10,123 ms"]),
         (["node-001"], [], ["1 of 2 nodes passed", "node-001"]),
         (["node-000", "node-001"], [], ["node-[000-001] failed"]),
-        ([], [("node-000", 0.08)], ["1 of 2 nodes passed", "1 slow (node-000, 8.0 % slower)"]),
+        ([], [("node-000", 0.08)], ["2 nodes passed", "node-000 is 8.0 % slower"]),
+        ([], [("node-001", 0.2), ("node-000", 0.08)], ["2 nodes passed", "node-[000-001]", "node-001", "20.0 %"]),
         (["node-000"], [("node-000", 0.08)], ["1 of 2 nodes passed", "1 failed (node-000"]),
-        (["node-000"], [("node-001", 0.08)], ["0 of 2 nodes passed", "1 failed (node-000", "1 slow (node-001"]),
+        (["node-000"], [("node-001", 0.08)], ["1 of 2 nodes passed", "1 failed (node-000", "node-001 is 8.0 % slower"]),
     ],
 )
 def test_of_nodes_that_train_by_themselves_it_is_told_how_many_passed(
@@ -142,6 +143,23 @@ def test_of_nodes_that_train_by_themselves_it_is_told_how_many_passed(
     summary["stragglers"]["nodes"] = [{"node": node, "value": 1.0, "slower": by} for node, by in slow]
     told = headline(summary | {"mode": "single_node", "verdict": "FAIL" if failed else "PASS", "reasons": reasons})
     assert all(part in told for part in parts), told
+
+
+def test_of_nodes_that_train_by_themselves_one_without_proof_has_not_failed(summary: Run) -> None:
+    open_one = reason("no_end_seen", "node-001 has no end.", "INCONCLUSIVE", node="node-001")
+    told = headline(summary | {"mode": "single_node", "verdict": "INCONCLUSIVE", "reasons": [open_one]})
+    assert told.startswith("1 of 2 nodes passed")
+    assert "failed" not in told
+    assert "(node-001)" in told
+
+
+def test_of_nodes_that_train_by_themselves_one_that_is_too_slow_for_the_threshold_has_not_passed(summary: Run) -> None:
+    summary["thresholds"][0] |= {"met": False, "node": "node-001", "measured": 12_000.0, "greatest": 11_000.0}
+    summary["stragglers"]["nodes"] = [{"node": "node-001", "value": 12_000.0, "slower": 0.2}]
+    told = headline(summary | {"mode": "single_node", "verdict": "FAIL", "reasons": []})
+    assert told.startswith("1 of 2 nodes passed")
+    assert told.count("node-001") == 1
+    assert "20.0 %" in told
 
 
 def test_a_node_that_meets_a_threshold_which_another_has_no_value_for_has_passed(fast: Run) -> None:

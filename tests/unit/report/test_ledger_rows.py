@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import typing as t
 
+from judged_runs import bound
+
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.node_rows import (
     ledger_lines,
     ledger_rows,
@@ -96,10 +98,29 @@ def test_what_is_known_of_a_node_takes_the_place_of_no_evidence() -> None:
     assert [group.evidence for group in row.groups] == ["stopped because gpu7 failed", "NET/IB"]
 
 
-def test_one_line_says_how_many_checks_passed_and_which_did_not() -> None:
-    assert "2 checks" in whole_in_words(ledger(gpu0=("PASS", "NET/IB")))
-    mixed = whole_in_words(ledger(gpu0=("FAIL", "NET/Socket")))
-    assert "1 of 2" in mixed
-    assert "network" in mixed
-    never = [{"node": "gpu0", "node_rank": 0, "rows": {"loss": {"verdict": "INCONCLUSIVE", "evidence": "no evidence"}}}]
-    assert "loss" not in whole_in_words(never)
+def judged(rows: list[dict[str, t.Any]], step: int | None = 9, **changes: t.Any) -> dict[str, t.Any]:
+    nodes = [{"node": row["node"], "last_step": step} for row in rows]
+    return {"ledger": rows, "nodes": nodes, "thresholds": [], "thresholds_judged": True, **changes}
+
+
+def test_one_line_says_how_many_checks_passed_and_which_failed_or_are_open() -> None:
+    assert "2 checks" in whole_in_words(judged(ledger(gpu0=("PASS", "NET/IB"))))
+    mixed = whole_in_words(judged(ledger(gpu0=("FAIL", "NET/Socket"), gpu1=("INCONCLUSIVE", "no evidence"))))
+    assert mixed.startswith("1 of 2 checks passed on both nodes")
+    assert mixed.endswith("failed: network")
+    assert whole_in_words(judged(ledger(gpu0=("INCONCLUSIVE", "no evidence")))).endswith("open: network")
+
+
+def test_beside_a_missed_threshold_all_checks_do_not_look_like_a_pass() -> None:
+    whole = ledger(gpu0=("PASS", "NET/IB"))
+    missed = bound("step_time_ms", "max", 10_000.0, 9_000.0, met=False)
+    assert "1 threshold" in whole_in_words(judged(whole, thresholds=[missed]))
+    assert "threshold" not in whole_in_words(judged(whole, thresholds=[missed], thresholds_judged=False))
+
+
+def test_of_a_run_without_a_step_it_is_told_how_many_checks_have_nothing_to_look_at() -> None:
+    verdicts = {"exit status": "FAIL", "log": "PASS", "steps": "FAIL", "loss": "INCONCLUSIVE", "time": "INCONCLUSIVE"}
+    rows = {row: {"verdict": verdict, "evidence": verdict} for row, verdict in verdicts.items()}
+    told = whole_in_words(judged([{"node": "gpu0", "node_rank": 0, "rows": rows}], step=None))
+    assert "3 of 5" in told
+    assert not any(row in told for row in ("exit status", "loss", "time"))

@@ -195,15 +195,13 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "exit_status_unknown",
         "",
         {"nodes": ["gpu01"]},
-        "It is unknown how the training on gpu01 ended: its log lacks the exit status. Set "
-        "training_exit_status if you know it.",
+        "gpu01 logged no exit status of the training. If you know it, add it, for example -e training_exit_status=0.",
     ),
     (
         "exit_status_unknown",
         "several",
         {"nodes": ["gpu01", "gpu02"]},
-        "It is unknown how the training on 2 nodes ended: their logs lack the exit status. Set "
-        "training_exit_status if you know it.",
+        "2 nodes logged no exit status of the training. If you know it, add it, for example -e training_exit_status=0.",
     ),
     (
         "no_end_seen",
@@ -310,13 +308,15 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "nodes_unknown",
         "",
         {"nodes": 2},
-        "The logs of 2 nodes were found; others may have taken part. Set training_nodes, or pass training_config.",
+        "The logs of 2 nodes were found. If that is the whole job, add -e training_nodes=2; otherwise, add the other "
+        "nodes' logs.",
     ),
     (
         "nodes_unknown",
         "one_node",
         {"nodes": 1},
-        "The log of 1 node was found; others may have taken part. Set training_nodes, or pass training_config.",
+        "The log of 1 node was found. If that is the whole job, add -e training_nodes=1; otherwise, add the other "
+        "nodes' logs.",
     ),
     ("logs_missing", "", {"nodes": 2, "meant": 4}, "The logs of 2 nodes were found, but 4 should have taken part."),
     (
@@ -372,7 +372,8 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "no_thresholds",
         "",
         {},
-        "There is no threshold to judge by. Name the training config, or set training_record_only=true.",
+        "There is no threshold to judge by. Add -e training_config=FILE, or, to only record the run, "
+        "-e training_record_only=true.",
     ),
     ("no_sign_of_life", "", {}, "The log of gpu01 has none of the lines that a rank prints once it is training."),
     (
