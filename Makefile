@@ -96,6 +96,9 @@ docs: generated pictures $(VENV)/docs ## build the site, docs/_build/html/index.
 pictures: $(VENV)/run ## retake the pictures of reports in docs/ if the page has changed (needs chromium)
 	$(BIN)/python tools/pictures.py
 
+pandas-page: $(VENV)/dev ## run the Python of docs/howto_pandas.md, and write its output and plots into docs/
+	$(BIN)/python tools/pandas_page.py
+
 execution-environment: $(VENV)/dev ## write the build context of the AWX job image to .execution-environment
 	rm -f trainops-cluster-*.tar.gz
 	$(BIN)/ansible-galaxy collection build --force

@@ -7,6 +7,7 @@ import json
 import math
 import random
 import sys
+import tempfile
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +19,14 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending impor
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.reader import read_log, tail
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
-from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import PAGE
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.files import PAGE, RECORDS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import columns_of, records_frame
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.warm_up import AUTO, parse_warm_up, warm_up_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import NodePlan
 
 _CONFIG = ROOT / "examples/megatron/mi3xx_megatron_llama_distributed.json"
 _STARTED_AT = 1_795_000_000.0
@@ -29,12 +35,39 @@ _OF_SEEN = ("world_size", "settings", "signs", "ranks", "conflicts", "starts", "
 
 
 class Run(t.NamedTuple):
-    """A run of this many nodes; one may hang its GPU at a step, and one may take this much longer for each step."""
+    """A run of this many nodes; one may hang its GPU at a step, and one may take this much longer for each step.
+
+    ``slow_from`` is the first step that takes longer, ``pauses`` the steps between two pauses and their seconds, and
+    ``stops_learning`` the last step where the loss falls. ``day`` counts from the first run, and ``tokens`` counts the
+    tokens of a step on each GPU.
+    """
 
     name: str
     nodes: int
     hangs: tuple[str, int] | None = None
     slow: tuple[str, float] | None = None
+    slow_from: int = 1
+    pauses: tuple[int, float] | None = None
+    stops_learning: int = _STEPS
+    day: int = 0
+    milliseconds: float = _MILLISECONDS
+    tokens: int = _TOKENS
+
+
+def write_records(run: Run, folder: Path) -> None:
+    """Write the folder of a run with its ``records.csv``, and no report."""
+    nodes, columns = [], {}
+    for rank in range(run.nodes):
+        name = f"mi300x-{rank:03}"
+        with tempfile.NamedTemporaryFile("w", suffix=".log", encoding="utf-8") as log:
+            log.write(_log(run, rank, name))
+            log.flush()
+            news = read_log(log.name, "megatron", final=True, tokens_per_step_per_gpu=run.tokens, failures="open")
+        nodes.append(t.cast("NodePlan", {"node": name, "node_rank": rank}))
+        columns[name] = columns_of(news["rows"].blocks())
+    records = records_frame(run.name, nodes, columns, warm_up_of(parse_warm_up(AUTO), columns).steps)
+    (folder / run.name).mkdir(parents=True)
+    records.to_csv(folder / run.name / RECORDS, index=False, na_rep="NaN")
 
 
 def page_of(run: Run, folder: Path) -> Path:
@@ -110,17 +143,20 @@ def _log(run: Run, rank: int, name: str) -> str:
     for step in range(1, last + 1):
         warming = 1.0 if step > _WARM_UP else 4.0 if step == 1 else 1.5
         noise = common.gauss(0, 0.006) + own.gauss(0, 0.002)
-        milliseconds = _MILLISECONDS * warming * (slower + noise)
+        milliseconds = run.milliseconds * warming * ((slower if step >= run.slow_from else 1) + noise)
         clock += milliseconds / 1000
-        loss = 7 + 4 * math.exp(-4 * step / _STEPS) + common.gauss(0, 0.01)
+        loss = 7 + 4 * math.exp(-4 * min(step, run.stops_learning) / _STEPS) + common.gauss(0, 0.01)
         lines.append(
-            f" [{_stamp(clock)}] iteration {step:8d}/{_STEPS:8d} | consumed samples: {8 * run.nodes * step:12d} |"
+            f" [{_stamp(clock + 86_400 * run.day)}] iteration {step:8d}/{_STEPS:8d} |"
+            f" consumed samples: {8 * run.nodes * step:12d} |"
             f" elapsed time per iteration (ms): {milliseconds:.1f} | throughput per GPU (TFLOP/s/GPU):"
             f" {198_500 / milliseconds:.1f} | mem usages: 0.{7000 + own.randrange(100)} | learning rate: 1.000000E-04 |"
             f" global batch size: {8 * run.nodes:5d} | lm loss: {loss:.6E} | loss scale: 1.0 |"
             f" grad norm: {1 + own.random() / 10:.3f} | number of skipped iterations:   0 |"
             " number of nan iterations:   0 |"
         )
+        if run.pauses and step % run.pauses[0] == 0:
+            clock += run.pauses[1]
     if run.hangs and run.hangs[0] == name:
         lines.append("HW Exception by GPU node-4 (Agent handle: 0x55d0c0) reason :GPU Hang")
     elif not run.hangs:
