@@ -775,7 +775,7 @@ class Proposal(t.TypedDict):
 
 
 class Summary(Utilization):
-    """What a run came to; docs/summary.md describes each field."""
+    """What a run came to; docs/summary_fields.md describes each field."""
 
     schema_version: int
     run_id: str

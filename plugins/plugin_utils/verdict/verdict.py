@@ -100,7 +100,7 @@ def judge(
 
     ``statuses`` are the nodes' statuses in rank order; ``steps`` and ``records`` are the frames of `frame`. More than
     ``straggler_deviations`` median absolute deviations make a node a straggler. ``accelerators`` are the samples of the
-    accelerators, by node. docs/summary.md describes each field.
+    accelerators, by node. docs/summary_fields.md describes each field.
     """
     statuses = without_extremes(statuses)
     attempts, earlier = attempts_of(steps)

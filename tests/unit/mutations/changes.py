@@ -1,6 +1,6 @@
 """Mutations change the logs of a good run: they are pure functions of the logs, by kind.
 
-None of ``MUTATIONS`` may pass. Mutations in ``MISSED`` do: they are definite as well, and docs/summary.md lists each.
+None of ``MUTATIONS`` may pass. Mutations in ``MISSED`` do: they are definite as well, and docs/judging.md lists each.
 Mutations in ``NO_TRACE`` are not definite: a good run can leave the same logs, and each says why.
 """
 

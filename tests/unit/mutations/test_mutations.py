@@ -31,7 +31,7 @@ from of_model import CONFIGURATION
 from one_rule import ONE_RULE
 from two_ways import WAYS, Known
 
-SUMMARY = Path(__file__).resolve().parents[3] / "docs/summary.md"
+SUMMARY = Path(__file__).resolve().parents[3] / "docs/judging.md"
 FEW = 24
 ALL = bool(os.environ.get("TRAINOPS_ALL_MUTATIONS"))
 BY_NAME = {str(mutation): mutation for mutation in MUTATIONS}
