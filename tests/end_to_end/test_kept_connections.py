@@ -336,7 +336,7 @@ def test_an_interval_of_the_user_s_own_comes_first(ssh):
     ssh.connection("-o ServerAliveInterval=7").exec_command("cat", in_data=b"given")
     line = ssh.log.read_text().splitlines()[-1]
     intervals = [word for word in line.split() if word.startswith("ServerAliveInterval=")]
-    assert intervals == ["ServerAliveInterval=7", "ServerAliveInterval=5"]
+    assert intervals == ["ServerAliveInterval=7", "ServerAliveInterval=3"]
     assert ssh.connection("-o ServerAliveInterval=7").exec_command("cat", in_data=b"given")[1] == b"given"
 
 

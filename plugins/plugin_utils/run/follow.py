@@ -20,7 +20,7 @@ from ...module_utils.node.run_state import CIRCUMSTANCES
 from ..contracts import Outage, Plan, Status
 from .answers import END, SEEN, BadAnswerError, Cursor, Followed
 from .news import News
-from .node_errors import NodeEndedError, NodeLostError, Said, lost, said_by, said_of
+from .node_errors import NodeEndedError, NodeLostError, Said, said_by, said_of
 from .open_failures import OpenFailures
 from .silence import StepPace
 from .status import has_failed
@@ -120,6 +120,13 @@ class Follower:
 
     def follow(self) -> Status:
         """Start the training if it is not, and return the last status of the node."""
+        try:
+            return self._follow()
+        finally:
+            with self._lock:
+                self._is_over = True
+
+    def _follow(self) -> Status:
         while True:
             looks = self._news.hangs and not self._has_ended
             try:
@@ -168,12 +175,14 @@ class Follower:
                 return None
             if not self._is_silent:
                 self._is_silent = True
-                self._news.note_silence(self._node, silent=True)
                 self._board.update(self._node, silent_since=self._heard_at())
-            # An answer that takes its time, as of a container engine that hangs, has a longer limit of its own.
-            if not (self._news.failed or (self._error and self._looks > self._patience.lost)):
+            if not self._error:
+                # Its connection stands: an answer that takes its time, as of a container engine that hangs, has a
+                # longer limit.
                 return None
-            return self._given_up_as_lost(self._error or lost(problem("connected_without_answer", seconds=self._looks)))
+            self._news.note_silence(self._node, silent=True)
+            gives_up = self._news.failed or self._looks > self._patience.lost
+            return self._given_up_as_lost(self._error) if gives_up else None
 
     def _given_up_as_lost(self, error: NodeError) -> Status:
         return self._given_up("unreachable", said_by(error), self._heard_at())

@@ -44,7 +44,13 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
     else:
         silence = _of_silence(telling, now) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
-        parts = _of_node(plan, min(telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
+        # How far a node is that does not answer is not known.
+        heard = [
+            status["steps"]
+            for status in statuses
+            if status["steps"]["last_step"] is not None and not status["following"]["silent_since"]
+        ]
+        parts = _of_node(plan, min(heard or telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
         parts += [f"!! {silence}"] if silence else []
     if len(running) < len(statuses):
         parts.append(_of_running(statuses, len(running)))

@@ -20,8 +20,8 @@ from ansible.utils.display import Display
 
 from . import session
 
-# A node that is cut off is noticed after 15 s. Options that the user sets come first in the command, and win.
-_KEEP_ALIVE = (b"-o", b"ServerAliveInterval=5", b"-o", b"ServerAliveCountMax=3")
+# A node that is cut off is noticed after 9 to 12 s. Options that the user sets come first in the command, and win.
+_KEEP_ALIVE = (b"-o", b"ServerAliveInterval=3", b"-o", b"ServerAliveCountMax=3")
 # Options that differ between nodes without changing the data sent to them.
 _OF_A_NODE = re.compile(rb"(ControlPath|Port|User)=")
 

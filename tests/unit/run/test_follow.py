@@ -249,15 +249,19 @@ class Looked:
         self.thread.join(30)
 
 
-def test_a_silent_node_is_said_to_be_so_until_it_answers(board):
+LOST = NodeLostError("Connection timed out")
+
+
+@pytest.mark.parametrize("error", [None, LOST])
+def test_a_silent_node_is_said_to_be_so_until_it_answers(board, error):
     news = News()
-    node = Looked(board, news)
+    node = Looked(board, news, error)
     assert node.look(8) == []
     assert board.status("gpu00")["following"]["silent_since"] is None
-    assert node.look(3600) == []
-    since = board.status("gpu00")["following"]["silent_since"]
-    assert since <= time.time()
-    assert news.others_are_silent("gpu01")
+    assert node.look(50) == []
+    assert board.status("gpu00")["following"]["silent_since"] <= time.time()
+    # While its connection stands, its answer may only be slow.
+    assert news.others_are_silent("gpu01") is (error is not None)
     assert not news.others_are_silent("gpu00")
     node.end()
     status = board.status("gpu00")
@@ -273,22 +277,38 @@ def test_a_node_that_has_not_begun_is_not_silent(board):
     node.end()
 
 
-def test_a_silent_node_is_given_up_once_a_peer_has_failed_and_what_it_answers_then_is_late(board):
-    news = news_of_a_failure()
-    node = Looked(board, news)
+def test_a_node_that_is_no_longer_followed_is_not_silent(board):
+    follower = Follower(Node(answer(), ENDED).ask, board, plan(), "gpu00", PATIENCE, News())
+    follower.follow()
+    assert [follower.look() for _second in range(60)] == [None] * 60
+    assert board.status("gpu00")["following"]["silent_since"] is None
+
+
+def test_a_node_that_is_lost_is_given_up_once_a_peer_has_failed_and_what_it_answers_then_is_late(board):
+    news = News()
+    node = Looked(board, news, LOST)
+    news.note(failed=True)
     assert node.look(8) == []
     assert node.look(1) == ["unreachable"]
-    assert board.status("gpu00")["problems"][0]["code"] == "connected_without_answer"
+    assert board.status("gpu00")["message"] == "Connection timed out"
     assert node.look(10) == []
     node.end()
     assert board.status("gpu00")["status"] == "unreachable"
 
 
+def test_a_slow_answer_over_a_connection_that_stands_is_waited_for_although_a_peer_has_failed(board):
+    news = News()
+    node = Looked(board, news)
+    news.note(failed=True)
+    assert node.look(3600) == []
+    node.end()
+    assert board.status("gpu00")["status"] != "unreachable"
+
+
 def test_a_node_to_which_no_connection_can_be_made_is_given_up_in_time_whatever_its_last_try_does(board):
-    node = Looked(board, News(), NodeLostError("Connection timed out"))
+    node = Looked(board, News(), LOST)
     assert node.look(60) == []
     assert node.look(1) == ["unreachable"]
-    assert board.status("gpu00")["message"] == "Connection timed out"
     node.end()
 
 

@@ -57,8 +57,8 @@ TEST_LINES = [
     ),
     (
         "a node that does not answer is named while the others go on",
-        [running(**at(20, loss=1.0), silent_since=NOW - 47), running("gpu01", **at(21, loss=1.0))],
-        "step  20/200  loss 1.000  !! gpu00 silent for 40 s",
+        [running(**at(20, loss=1.0), silent_since=NOW - 47), running("gpu01", **at(71, loss=1.0))],
+        "step  71/200  loss 1.000  !! gpu00 silent for 40 s",
     ),
     (
         "a slow step is not missing yet",
