@@ -9,6 +9,7 @@ import json
 import re
 import reprlib
 import typing as t
+from collections import Counter
 from collections.abc import Iterable
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -103,11 +104,12 @@ def misspelled(name: str, known: Iterable[str]) -> str | None:
     if len(name) > _LONGEST_NAME:
         return None
     most = 1 if len(name) < _LONG_ENOUGH_FOR_TWO else 2
-    letters, close = _DIGITS.sub("", name), []
+    without_digits, letters, close = _DIGITS.sub("", name), Counter(name), []
     for other in itertools.islice(known, _MOST_COMPARED):
-        if _DIGITS.sub("", other) == letters:
+        if _DIGITS.sub("", other) == without_digits:
             return None
-        if abs(len(other) - len(name)) <= most:
+        # Each typo puts at most one letter in the place of another. To count letters is far cheaper than to align them.
+        if abs(len(other) - len(name)) <= most and (letters - Counter(other)).total() <= most:
             close.append(other)
     apart = {other: _typos(name, other) for other in close}
     near = min(apart, key=lambda other: (apart[other], other), default=None)
