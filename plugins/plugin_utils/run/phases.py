@@ -32,8 +32,8 @@ from .status import UNENDED, has_failed
 # A part of a log takes some 25 MB while it is unpacked and written: so few are collected at once.
 _COLLECTING = threading.Semaphore(8)
 _NAMED = 8
-# How long another run may take to release its nodes, in seconds.
-_TIE_SECONDS = 30.0
+# How long a run waits, in seconds, while no node passes from one of the other runs to another.
+_TIE_SECONDS = 60.0
 _TIE_POLL_SECONDS = 0.5
 # The limit is for all ranks of a run; with 8,192 of them most dumps stay on their nodes.
 _MOST_BYTES_OF_DUMPS = 512 << 20
@@ -87,11 +87,14 @@ class Phases:
             return answer
 
         answers, errors = on_each(list(self.ask), stage, self.at_once)
-        deadline = time.monotonic() + _TIE_SECONDS
+        holders, deadline = _holders(errors), time.monotonic() + _TIE_SECONDS
         while answers and self._wins_ties(errors) and time.monotonic() < deadline:
             time.sleep(_TIE_POLL_SECONDS)
             late, errors = on_each(list(errors), stage, self.at_once)
             answers |= late
+            if _holders(errors) != holders:
+                # Many runs that began at once release their nodes one after the other.
+                holders, deadline = _holders(errors), time.monotonic() + _TIE_SECONDS
         outcome = _outcome(answers, errors)
         if not errors and self.board.nonce() == ADOPTS:
             outcome.problems += self._adopt({node: answer.get("nonce", "") for node, answer in answers.items()})
@@ -301,6 +304,11 @@ def _removed(answers: Mapping[str, Mapping[str, t.Any]]) -> list[str]:
 def _few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _holders(errors: Mapping[str, NodeError]) -> dict[str, list[str]]:
+    """Return the runs that hold each node that could not be staged."""
+    return {node: sorted(error.by) for node, error in errors.items() if isinstance(error, NodeHeldError)}
 
 
 def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, NodeError]) -> Outcome:

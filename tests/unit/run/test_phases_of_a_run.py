@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run import phases as phases_module
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.follow import Patience
@@ -127,6 +128,60 @@ def test_of_runs_that_take_nodes_from_each_other_the_first_gets_all(board, by, r
     problems = cluster.phases.stage(lambda _node: {}).problems
     assert [node for node in NODES if board.status(node)["status"] == "staged"] == staged
     assert bool(problems) is (staged != NODES)
+
+
+@pytest.mark.parametrize(("holders", "is_staged"), [(["run-6", "run-7", "run-8"], True), (["run-6"] * 3, False)])
+def test_a_run_waits_as_long_as_other_runs_release_their_nodes(board, monkeypatch, holders, is_staged):
+    now = [1000.0]
+    monkeypatch.setattr(phases_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(phases_module.time, "sleep", lambda _seconds: now.__setitem__(0, now[0] + 45))
+    left = list(holders)
+
+    def answer():
+        if left:
+            raise NodeHeldError([left.pop(0)], False, [], "the node is held")
+        return dict(ANSWERS["stage"])
+
+    cluster = Cluster(board, {("gpu01", "stage"): answer})
+    assert (cluster.phases.stage(lambda _node: {}).problems == []) is is_staged
+
+
+def test_of_twenty_runs_at_once_one_gets_all_nodes_and_the_others_say_who_holds_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(phases_module, "_TIE_POLL_SECONDS", 0.001)
+    held: dict[str, str] = {}
+    started: set[str] = set()
+    lock, barrier = threading.Lock(), threading.Barrier(20)
+
+    def of_run(run_id: str) -> Outcome:
+        def node_of(node: str) -> t.Callable[..., dict[str, t.Any]]:
+            def ask(_asked: Phase[t.Any], **_needs: t.Any) -> dict[str, t.Any]:
+                with lock:
+                    holder = held.setdefault(node, run_id)
+                if holder != run_id:
+                    raise NodeHeldError([holder], holder in started, [], f"held by {holder}")
+                return dict(ANSWERS["stage"])
+
+            return ask
+
+        plan: t.Any = {"run_id": run_id, "mode": "multi_node", "first_step": 1, "nodes": []}
+        phases = Phases(plan, Board(tmp_path / run_id), {node: node_of(node) for node in NODES}, at_once=2)
+        barrier.wait()
+        outcome = phases.stage(lambda _node: {})
+        with lock:
+            if outcome.problems:
+                for node in [node for node, holder in held.items() if holder == run_id]:
+                    del held[node]
+            else:
+                started.add(run_id)
+        return outcome
+
+    outcomes, errors = on_each([f"run-{number:02}" for number in range(20)], of_run, 20)
+    assert errors == {}
+    (winner,) = started
+    assert set(held.values()) == {winner}
+    for run_id, outcome in outcomes.items():
+        assert all(isinstance(error, NodeHeldError) for error in outcome.errors.values())
+        assert bool(outcome.errors) is (run_id != winner)
 
 
 def test_a_run_that_got_no_node_waits_for_none(board):
