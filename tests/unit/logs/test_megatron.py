@@ -151,6 +151,16 @@ TEST_VARIANTS = [
         f" mem usages: 0.5000 | Tokens per second per GPU (Tok/s/GPU): 123.5 | {END}\n",
         {"memory_fraction": 0.5, "tokens_per_sec_per_gpu": 123.5},
     ),
+    *(
+        (
+            f"forks of 2026: {field}",
+            "iteration        2/      50 | consumed samples:         2048 | consumed tokens: 8.389M |"
+            f" elapsed time per iteration (ms): 130500.1 | eta: 1:44:24 | {field}: 8021.5 |"
+            f" throughput per GPU (TFLOP/s/GPU): 412.5 | lm loss: 1.250000E+00 | {END}\n",
+            {"step_time_ms": 130500.1, "tokens_per_sec_per_gpu": 8021.5, "tflops_per_gpu": 412.5, "loss": 1.25},
+        )
+        for field in ("tokens/sec/gpu", "tokens/sec/GPU")
+    ),
 ]
 
 

@@ -44,6 +44,18 @@ def test_throughput_is_in_sequences_and_its_peak_is_another_field() -> None:
     assert found["metrics"]["step_time_ms"] == pytest.approx(50000.0)
 
 
+def test_a_bar_of_nemo_without_a_mean_has_the_time_of_its_last_step() -> None:
+    text = (
+        "Epoch 0: :  40%|####      | 20/50 [09:21<14:01, reduced_train_loss=1.860, global_step=19.00, "
+        "consumed_samples=20480.0, train_step_timing in s=24.10]"
+    )
+    [found] = parse(text.encode(), {})
+    assert found["step"] == 20
+    assert found["metrics"] == {"step_time_ms": 24100.0, "loss": 1.86, "consumed_samples": 20480.0, "updates": 19.0}
+    [found] = parse(bar(3, f"{FIELDS}, train_step_timing in s=3.370").encode(), {})
+    assert (found["metrics"]["step_time_ms"], found["metrics"]["clock"]) == (60000.0, 180.0)
+
+
 @pytest.mark.parametrize("between", ["\r", "\n", "", "\x1b[A\r", "noise "])
 def test_bars_may_be_divided_by_anything(between: str) -> None:
     text = between.join([bar(0, rate="?it/s"), bar(1), bar(1), bar(2)]) + "\n"

@@ -49,6 +49,9 @@ _METRIC_OF_FIELD = {
     b"tokens per GPU (tokens/s/GPU)": "tokens_per_sec_per_gpu",
     b"tokens/s/GPU inst/harmonic mean": "tokens_per_sec_per_gpu",
     b"Tokens per second per GPU (Tok/s/GPU)": "tokens_per_sec_per_gpu",
+    # Forks of 2026.
+    b"tokens/sec/gpu": "tokens_per_sec_per_gpu",
+    b"tokens/sec/GPU": "tokens_per_sec_per_gpu",
     b"learning rate": "learning_rate",
     b"lm loss": "loss",
     b"grad norm": "grad_norm",

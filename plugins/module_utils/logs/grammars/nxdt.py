@@ -36,6 +36,7 @@ WORLD_SIZE = (
     ),
 )
 
+_STEP_SECONDS = "step_seconds"
 _NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # Any name but those below. Lightning's own "loss" is NaN in good runs.
 _NOT_FINITE = re.compile(
@@ -54,6 +55,8 @@ _FIELDS = {
         (b"throughput", "sequences_per_sec"),
         (b"consumed_samples", "consumed_samples"),
         (b"global_step", "updates"),
+        # NeMo's TimingCallback, the last step's; NeMo 1 and 2 print it in place of the mean.
+        (b"train_step_timing in s", _STEP_SECONDS),
     )
 }
 
@@ -66,7 +69,9 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     and a training mostly ends before that, after trainer.max_steps.
 
     ``step_time_ms`` is the bar's ``s/it`` or ``it/s``: a mean since the start of the epoch, with the digits that the
-    bar shows. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the last 10 steps.
+    bar shows. Bars of NeMo have ``train_step_timing in s`` instead, the time of one step, so such a bar has no
+    ``clock`` to compare with. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a mean over the
+    last 10 steps.
     ``loss`` is ``reduced_train_loss``; the bar's ``loss``, a mean by Lightning, is not.
     """
     text, find = piece.text, piece.find
@@ -99,6 +104,10 @@ def _found(progress: re.Match[bytes], body: bytes) -> FoundStep:
         metrics["clock"] = 3600.0 * hours + 60.0 * minutes + seconds
     rate = _RATE.match(body)
     value = float(rate.group(1)) if rate else 0.0
+    step_seconds = metrics.pop(_STEP_SECONDS, None)
+    if step_seconds is not None and not rate:
+        metrics["step_time_ms"] = 1000.0 * step_seconds
+        metrics.pop("clock", None)
     if rate and value:
         metrics["step_time_ms"] = 1000.0 * value if rate.group(2) == b"s/it" else 1000.0 / value
     sequences_per_sec = metrics.pop("sequences_per_sec", None)
