@@ -307,7 +307,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _holders(errors: Mapping[str, NodeError]) -> dict[str, list[str]]:
-    """Return the runs that hold each node that could not be staged."""
+    """Return by node, of those that could not be staged, the runs on it."""
     return {node: sorted(error.by) for node, error in errors.items() if isinstance(error, NodeHeldError)}
 
 
