@@ -34,6 +34,7 @@ TEXTS: dict[str, list[Text]] = {
         "2026-Jan-02 03:04:05.6 7:8 ERROR NRT:nrt_infodump Failure: NRT_EXEC_HW_ERR_HBM_UE in nrt_execute()",
     ],
     "node_failure": [
+        "manager.py:7] Slice down event and new slice available detected. Retrying.",
         'E0102 03:04:05.000006 7 kubelet.go:7] "Skipping odd" err="PLEG is not healthy: pleg was odd"',
         "  DisruptionTarget  True  DeletionByTaintManager  Taint manager: deleting due to NoExecute taint",
         "Normal  EvictedDueToNodeFailures  Workload was evicted as there was no replacement for a failed node: n7",

@@ -37,6 +37,13 @@ SIGNATURES = (
             "E0430 22:19:02.7 402 odd.cc:377] Megascale detects a hang that is likely caused by bad TPU chips on odd"
         ),
     ),
+    # From pathwaysutils' elastic manager, which then goes on from the last checkpoint.
+    Signature(
+        "node_failure",
+        "A TPU slice went away, and the training tried again. Find out whether the slice was preempted or repaired.",
+        rb"Slice down event (?:and new slice available )?detected",
+        sample="Slice down event detected. Retrying.",
+    ),
     Signature(
         "no_gpu",
         _NO_DEVICE,
