@@ -37,7 +37,7 @@ with needed_packages(__name__):
     from ..plugin_utils.slurm.commands import SlurmError
 
 if t.TYPE_CHECKING:
-    from ..plugin_utils.contracts import Plan
+    from ..plugin_utils.contracts import Plan, Reason
     from ..plugin_utils.isolate.isolation import Isolation
     from ..plugin_utils.isolate.left_behind import LeftBehind
     from ..plugin_utils.isolate.planned import PlannedTests
@@ -152,7 +152,7 @@ class ActionModule(ControllerAction):
         return self._slurm.training(plan) if self._slurm else plan
 
     def _isolated(self, options: t.Any, tests: PlannedTests, left: LeftBehind) -> dict[str, t.Any]:
-        from ..plugin_utils.isolate.holding import held_nodes
+        from ..plugin_utils.isolate.holding import MOST_SECONDS_MORE, held_nodes
         from ..plugin_utils.isolate.isolation import StoppedError, isolate
         from ..plugin_utils.isolate.outcome import blame_of
         from ..plugin_utils.isolate.planned import PlanError
@@ -160,7 +160,6 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.settling import settled, staged_files
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
-        end_with_the_controller()
         arguments = options.arguments
         name = arguments["name"] or time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         runs = Path(os.path.abspath(arguments["output_dir"]))
@@ -173,11 +172,17 @@ class ActionModule(ControllerAction):
         except OSError as error:
             raise AnsibleActionFail(f"{error.filename or folder} cannot be written: {error.strerror}.") from None
         nodes = self._slurm.addresses if self._slurm else {host: self._address(host) for host in options.hosts}
-        plan, parts = held_nodes(name, nodes, arguments["node_dir"], 60 * arguments["budget"], options.training)
+        seconds = 60 * arguments["budget"]
+        plan, parts = held_nodes(name, nodes, arguments["node_dir"], seconds, options.training)
         if too_few := allow_open_files(len(parts)):
             self._display.warning(f"{too_few}.")
         board = Board(folder)
-        show(f"To stop it from elsewhere: {playbook_command('stop', runs / name)}")
+        stop = playbook_command("stop", runs / name)
+        show(f"To stop it from elsewhere: {stop}")
+        # Under Slurm the nodes are free once the step has ended with this process.
+        until = time.strftime("%H:%M UTC", time.gmtime(time.time() + seconds + MOST_SECONDS_MORE + 60))
+        freed = "" if self._slurm else f" Its nodes stay reserved until {until} at the latest.\n  Free them now: {stop}"
+        end_with_the_controller(lambda: f"\nIsolation {name} ended before its tests did.{freed}\n")
         try:
             with self._asked(plan, parts, board, arguments["slurm_wait"]) as (asks, late):
                 prober = Prober(
@@ -204,12 +209,25 @@ class ActionModule(ControllerAction):
         except (PlanError, SlurmError) as error:
             # The named probes cannot run on these nodes, or not within the budget; or Slurm gives no nodes.
             raise AnsibleActionFail(f"{error}.") from None
-        page = write_isolation(folder, name, isolation, isolation["tests"], rehearsal=arguments["rehearsal"])
+        steps = [] if arguments["rehearsal"] else self._next_steps(runs, name, isolation)
+        page = write_isolation(folder, name, isolation, isolation["tests"], steps, rehearsal=arguments["rehearsal"])
         # A rehearsal makes nodes slow itself, and measures none as a training uses it.
         after = [] if arguments["rehearsal"] else self._kept(runs, name, isolation, arguments["quarantine_days"])
         write_index_of(runs)
-        show("\n".join(["", *isolation_lines(isolation), *(f"  {line}" for line in after), f"Report: {page}", ""]))
+        show(
+            "\n".join(["", *isolation_lines(isolation, steps), *(f"  {line}" for line in after), f"Report: {page}", ""])
+        )
         return {"name": name, "suspects": isolation["suspects"], "hosts": blame_of(isolation), "report": str(page)}
+
+    def _next_steps(self, runs: Path, name: str, isolation: Isolation) -> list[Reason]:
+        """Return what to do about suspects, with the commands for this inventory, or for Slurm."""
+        from ..plugin_utils.isolate.outcome import failing_nodes, next_steps
+        from ..plugin_utils.text.nodes import folded
+
+        drain = f"scontrol update NodeName={folded(failing_nodes(isolation))} State=DRAIN Reason={name}"
+        variables = "isolate_name={run} isolate_quarantine_days=7"
+        leave_out = drain if self._slurm else playbook_command("quarantine", runs / name, variables)
+        return next_steps(isolation, leave_out, playbook_command("isolate", runs / name, ""))
 
     def _kept(self, runs: Path, name: str, isolation: Isolation, days: float) -> list[str]:
         """Record the consequences of an isolation in a folder of runs, and return one line for each."""

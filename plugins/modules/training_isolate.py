@@ -160,8 +160,10 @@ suspects:
       verdict: slow
       slower_by: 0.302
       interval: [0.298, 0.309]
-      evidence: cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes
-      values: {probe: cpu, times: 1.302, times_again: 1.31, deviations: 20.2, needed: 4.1}
+      evidence: >-
+        cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes, which is beyond the
+        noise and 29.0 % longer than the last good one
+      values: {probe: cpu, times: 1.302, times_again: 1.31, deviations: 20.2, needed: 4.1, beyond: 0.29}
 name:
   description: The name of the isolation.
   returned: except in check mode

@@ -79,15 +79,19 @@ def inventory_name() -> str:
     return ",".join(str(source) if "," in source else os.path.abspath(source) for source in sources)
 
 
-def playbook_command(name: str, run_dir: str | Path) -> str:
-    """Return the command that plays a playbook of ours for the run in a folder, with the inventory of this call."""
+def playbook_command(name: str, run_dir: str | Path, variables: str = "training_run_id={run}") -> str:
+    """Return the command that plays a playbook of ours for the run in a folder, with the inventory of this call.
+
+    ``variables`` are more settings, separated by blanks, in which ``{run}`` is the name of the run.
+    """
     folder = Path(__file__).resolve().parents[2] / "playbooks"
     sources = context.CLIARGS.get("inventory") or ()
     words = [_from_here(folder / f"{name}.yml"), *(word for source in sources for word in ("-i", str(source)))]
     run = Path(run_dir)
     if run.parent.resolve() != Path("runs").resolve():
         words += ["-e", f"training_output_dir={_from_here(run.parent)}"]
-    return shlex.join(["ansible-playbook", *words, "-e", f"training_run_id={run.name}"])
+    words += [word for one in variables.format(run=run.name).split() for word in ("-e", one)]
+    return shlex.join(["ansible-playbook", *words])
 
 
 def _from_here(path: Path) -> str:

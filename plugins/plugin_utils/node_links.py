@@ -9,13 +9,14 @@ Templating is not safe in threads, so all of it is done when a link is made.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
 import threading
 import time
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.executor.process import worker
@@ -135,11 +136,21 @@ class NodeLink(ActionBase):
         return t.cast("dict[str, t.Any]", self._low_level_execute_command(command, in_data=in_data))
 
 
-def end_with_the_controller() -> None:
-    """End this process and its children once the controller that it works for was killed or interrupted."""
+def end_with_the_controller(last_words: Callable[[], str] = str) -> None:
+    """End this process and its children once the controller that it works for was killed or interrupted.
+
+    ``last_words`` go to the controller's standard error before that.
+    """
     controller = os.getppid()
+    terminal = None
+    # Ansible shows nothing more of an interrupted worker, and may itself be gone by then.
+    with contextlib.suppress(OSError):
+        terminal = os.open(f"/proc/{controller}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
 
     def end(*_: object) -> None:
+        if terminal is not None:
+            with contextlib.suppress(OSError):
+                os.write(terminal, last_words().encode())
         os.killpg(0, signal.SIGKILL)
 
     def watch() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import shlex
+import signal
 import typing as t
 from pathlib import Path
 
@@ -182,4 +183,26 @@ def test_stop_frees_the_nodes_of_an_isolation_which_then_says_nothing_of_them(
     assert running.returncode != 0
     assert "was stopped" in " ".join(output.split())
     assert not (bench.runs / f"isolation/{name}/isolation.json").exists()
+    assert held_by(name) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_an_isolation_learns_until_when_its_nodes_are_reserved_and_how_to_free_them(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    hosts = bench.inventory(**{f"node{n}": {} for n in range(3)})
+    config, name = bench.config(), f"interrupted-{free_port()}"
+    monkeypatch.setenv("PATH", str(endless_fio(tmp_path / "bin")), prepend=":")
+    more = {"isolate_name": name, "isolate_probes": ["cpu", "fio"]}
+    running = bench.start_as_user("isolate.yml", hosts, config, **{**options(bench), **more})
+    wait_until(lambda: len(held_by(name)) >= 3)
+    running.send_signal(number)
+    output, _ = running.communicate(timeout=60)
+    assert running.returncode != 0
+    words = " ".join(output.split())
+    assert re.search(rf"Isolation {name} ended before .* reserved until \d\d:\d\d UTC", words)
+    assert f"Free them now: ansible-playbook playbooks/stop.yml -i {hosts}" in words
+    stopped = bench.play("stop.yml", hosts, config, training_run_id=name)
+    assert stopped.status == 0, stopped.output
     assert held_by(name) == []

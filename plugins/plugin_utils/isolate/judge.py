@@ -196,6 +196,7 @@ def _accuse(
         "times_again": math.exp(effect_again),
         "deviations": together / score.spread,
         "needed": score.needed,
+        "beyond": math.expm1(together - score.ending.last),
     }
     # The effect of a link comes from the fit, so it can lie a little outside the range of the link's own samples.
     low, high = min(low, together), max(high, together)

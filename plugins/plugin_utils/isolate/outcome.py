@@ -14,7 +14,7 @@ from .measured import Suspect, Unproved
 from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
 from .scale import SlowAtScale
 
-# Operators rarely send a node away for less than this; if only a larger slowdown can be proved, no node is called good.
+# Operators rarely send a node away for less than this. A node that took longer without proof is not called good.
 _ACCEPTED = 0.1
 # By the code of the headline.
 _VERDICTS = {
@@ -86,9 +86,10 @@ def headline_of(isolation: Isolation) -> Reason:
     good, untested = len(passing_nodes(isolation)), untested_nodes(isolation)
     if not good:
         return isolation_finding("none_tested")
+    doubt = _doubt_of(isolation)
     if untested:
-        return isolation_finding("some_tested", good=good, untested=len(untested))
-    if doubt := _doubt_of(isolation):
+        return isolation_finding("some_tested", "in_doubt" if doubt else "", good=good, untested=len(untested))
+    if doubt:
         return doubt
     case = "one_node" if good == 1 else "with_links" if isolation["links"] else ""
     return isolation_finding("good", case, nodes=good)
@@ -166,6 +167,30 @@ def _fleet(isolation: Isolation) -> list[Reason]:
     return [isolation_finding("fleet", spread={probe: one["spread"] for probe, one in fleet.items()}, last=last)]
 
 
+def next_steps(isolation: Isolation, leave_out: str, test_again: str) -> list[Reason]:
+    """Return what to do about suspects, and what leaving them in costs, given the commands; none without a suspect."""
+    suspects, failing = isolation["suspects"], failing_nodes(isolation)
+    if not suspects:
+        return []
+    slow = [one for one in suspects if one["other"] is None and one["slower_by"] is not None]
+    slowest = max(slow, key=lambda one: t.cast("float", one["slower_by"]), default=None)
+    links = {(one["node"], one["other"]) for one in suspects if one["other"] is not None}
+    return [
+        isolation_finding("next_steps", "leave_out", nodes=failing, command=leave_out),
+        *(
+            [
+                isolation_finding(
+                    "next_steps", "cost", slowest["node"], probe=slowest["probe"], slower_by=slowest["slower_by"]
+                )
+            ]
+            if slowest
+            else []
+        ),
+        *(isolation_finding("next_steps", "link", node, other=other) for node, other in sorted(links)),
+        isolation_finding("next_steps", "test_again", command=test_again),
+    ]
+
+
 def gpus_are_untested(isolation: Isolation) -> bool:
     """Return whether nodes have GPUs, but none of the probes that were done tests GPUs."""
     tests = isolation.get("tests")
@@ -173,12 +198,16 @@ def gpus_are_untested(isolation: Isolation) -> bool:
 
 
 def _is_coarse(isolation: Isolation) -> bool:
-    """Return whether a node could be slower than anybody would accept without being accused.
+    """Return whether a node took longer than anybody would accept without being accused, or nothing proves any slow.
 
     Groups do not count: their proof is in addition to the tests of single nodes and pairs.
     """
-    of_groups = isolation["groups"]
-    return any(by is None or by > _ACCEPTED for probe, by in isolation["proof"].items() if probe not in of_groups)
+    fleet, of_groups = isolation.get("fleet", {}), isolation["groups"]
+    return any(
+        by is None or (fleet[probe]["slower_by"] if probe in fleet else by) > _ACCEPTED
+        for probe, by in isolation["proof"].items()
+        if probe not in of_groups
+    )
 
 
 def _at_scale(one: SlowAtScale, title: str = "") -> Reason:

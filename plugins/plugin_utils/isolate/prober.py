@@ -15,6 +15,7 @@ from ...module_utils.node.contracts import Asked, Group, Partner
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.probes.known import Of, Probe
 from ..run.answers import STAGE, STOP, Ask
+from ..run.node_errors import NodeLostError
 from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
@@ -24,6 +25,8 @@ from .readings import one_way_readings_of, readings_of
 
 _PATIENCE_SECONDS = 20.0
 _GRACE_SECONDS = 1.0
+# A node whose reservation has ended, or that no longer answers, says nothing about its speed.
+_GONE = (RunGoneError, NodeHeldError, NodeLostError)
 # If a group fails, most of its nodes report the same error.
 _MOST_PROBLEMS = 3
 Nodes = t.TypeVar("Nodes", bound=tuple[str, ...])
@@ -42,8 +45,8 @@ class Prober:
     """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
     ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model. ``gone`` are
-    nodes whose reservation ended before their tests did, each with the way it ended: they are not asked again, and are
-    not to blame.
+    nodes that no longer answer, or whose reservation ended before their tests did, each with the way it ended: they are
+    not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
     first port on which nodes listen for partners.
@@ -207,7 +210,7 @@ class Prober:
         return answers, errors
 
     def _note_gone(self, errors: Mapping[str, NodeError]) -> None:
-        self.gone |= {node: error for node, error in errors.items() if isinstance(error, (RunGoneError, NodeHeldError))}
+        self.gone |= {node: error for node, error in errors.items() if isinstance(error, _GONE)}
 
     def _ports(self, serving: Iterable[str]) -> dict[str, int]:
         """Return where each node listens: nodes with the same address are on one machine, and need their own ports."""

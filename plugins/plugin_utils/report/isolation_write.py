@@ -10,6 +10,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from ..contracts import Reason
 from ..isolate.answers import Telemetry
 from ..isolate.isolation import Isolation
 from ..isolate.outcome import (
@@ -179,34 +180,43 @@ def write_plan(folder: Path, name: str, plan: Mapping[str, t.Any]) -> None:
     write_new(folder / PLAN, json_text({"isolation_id": name, **plan}))
 
 
-def write_isolation(folder: Path, name: str, isolation: Isolation, tests: PlannedTests, *, rehearsal: bool) -> Path:
-    """Write the files of an isolation into its folder, and return its page.
+def write_isolation(
+    folder: Path,
+    name: str,
+    isolation: Isolation,
+    tests: PlannedTests,
+    steps: Sequence[Reason] = (),
+    *,
+    rehearsal: bool,
+) -> Path:
+    """Write the files of an isolation, with the next steps, into its folder, and return its page.
 
     ``isolation.json`` contains everything; ``passing_nodes.txt`` and ``failing_nodes.txt`` are lists with one name per
     line, and ``slurm_exclude.txt`` is for Slurm's ``--exclude``, empty without nodes to exclude.
     """
     verdict = verdict_of(isolation)
     failing = failing_nodes(isolation)
-    write_whole(folder / PAGE, _page(name, isolation, tests, rehearsal))
+    write_whole(folder / PAGE, _page(name, isolation, tests, steps, rehearsal))
     write_whole(folder / PASSING, "".join(f"{node}\n" for node in passing_nodes(isolation)))
     write_whole(folder / FAILING, "".join(f"{node}\n" for node in failing))
     write_whole(folder / EXCLUDE, f"{folded(failing)}\n" if failing else "")
-    told = {"headline": headline_of(isolation), "findings": findings_of(isolation)}
+    told = {"headline": headline_of(isolation), "findings": [*findings_of(isolation), *steps]}
     of_all = {"isolation_id": name, "verdict": verdict, "rehearsal": rehearsal, **told, **isolation, "tests": tests}
     write_whole(folder / JSON, json_text(of_all))
     return folder / PAGE
 
 
-def isolation_lines(isolation: Isolation) -> list[str]:
-    """Return the result as lines for a terminal."""
+def isolation_lines(isolation: Isolation, steps: Sequence[Reason] = ()) -> list[str]:
+    """Return the result as lines for a terminal, with the next steps after the suspects."""
     suspects = isolation["suspects"]
     head = [f"{finding_of(one)['message']}\n  {one['evidence']}" for one in suspects]
     head = head or [f"{title_of_isolation(isolation)}."]
     untested = ["  GPUs were not tested"] if suspects and gpus_are_untested(isolation) else []
-    return [*head, *untested, *(f"  {one['message']}" for one in findings_of(isolation)[len(suspects) :])]
+    rest = [*steps, *findings_of(isolation)[len(suspects) :]]
+    return [*head, *untested, *(f"  {one['message']}" for one in rest)]
 
 
-def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool) -> str:
+def _page(name: str, isolation: Isolation, tests: PlannedTests, steps: Sequence[Reason], rehearsal: bool) -> str:
     of_nodes = [one for one in isolation["suspects"] if one["other"] is None]
     worst_first = [name for one in of_nodes for name in (one["node"], f"{one['node']} {one['part']}")]
     charts = {"probes": probes_map(isolation["probes"], worst_first)}
@@ -215,7 +225,7 @@ def _page(name: str, isolation: Isolation, tests: PlannedTests, rehearsal: bool)
     of_groups = {f"groups {probe}": groups_map(found, worst_first) for probe, found in isolation["groups"].items()}
     charts |= {name: drawn for name, drawn in of_groups.items() if drawn is not None}
     said: dict[str, list[str]] = {}
-    for finding in findings_of(isolation):
+    for finding in (*findings_of(isolation), *steps):
         said.setdefault(finding["code"], []).append(finding["message"])
     nodes = counted(len(isolation["nodes"]), "node")
     return page_of(

@@ -31,8 +31,8 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     # A node or link was a suspect in both tests.
     "tested_again": {
         "slow": Form(
-            "{probe} takes {times:figures 3} times as long as usual, and {times_again:figures 3} times when tested "
-            "again against proven nodes; that is {deviations:.1f} deviations, and {needed:.1f} would be enough"
+            "{probe} takes {times:times} as long as usual, and {times_again:times} when tested again against proven "
+            "nodes, which is beyond the noise and {beyond:longer} than the last good one"
         ),
         "broken": Form("{probe} fails, and again when repeated: {said}"),
     },
@@ -61,7 +61,10 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "one_node": Form("The node is good"),
         "with_links": Form("{nodes:all node} and their links are good"),
     },
-    "some_tested": {"": Form("{good:count node} good, {untested} not tested")},
+    "some_tested": {
+        "": Form("{good:count node} good, {untested} not tested"),
+        "in_doubt": Form("{good:count node} tested without a clear result, {untested} not tested"),
+    },
     "none_tested": {"": Form("No node was tested")},
     "untested": {"": Form("{node} was not tested: {said}")},
     "suspicion": {
@@ -71,6 +74,14 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
+    "next_steps": {
+        "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),
+        "cost": Form(
+            "A training with {node} is slower on all nodes, because each step waits for it: {probe} {slower_by:longer}"
+        ),
+        "link": Form("Check cables, switch ports and routes between {node} and {other}; either one can train alone"),
+        "test_again": Form("After the repair, test again: {command}"),
+    },
     "fleet": {"": Form("Good nodes differ by {spread:percents}; the last of them are {last:last_nodes}")},
     "proof": {
         "": Form("Proof that a node is slower begins at {least:proofs}"),

@@ -53,6 +53,7 @@ from .slowness import (
     proofs_in_words,
     sizes_in_words,
     slower,
+    times,
 )
 from .words import all_of, counted, every, listed
 
@@ -199,6 +200,7 @@ WAYS: t.Final[Mapping[str, Callable[[t.Any, str], str]]] = {
     "percent": lambda value, places: f"{100.0 * float(value):.{places}f} %",
     "ports": lambda value, _more: ports_in_words(value),
     "processes": lambda value, _more: processes_in_words(value),
+    "times": lambda value, _more: times(float(value)),
     "percents": lambda value, _more: percents_in_words(value),
     "proofs": lambda value, _more: proofs_in_words(value),
     "properties": lambda value, _more: properties_in_words(value),

@@ -23,6 +23,11 @@ def longer(by: float) -> str:
     return f"{_TEN_TIMES} as long" if by > _MOST else f"{100 * by:.1f} % longer"
 
 
+def times(by: float) -> str:
+    """Return a factor: ``1.31 times``."""
+    return f"{_TEN_TIMES}" if by > _MOST else f"{by:.3g} times"
+
+
 def bounds(interval: Sequence[float]) -> str:
     """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``; empty if it is entirely too large."""
     low, high = interval

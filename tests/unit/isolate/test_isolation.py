@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from local_nodes import prober
@@ -12,6 +14,7 @@ from ports import free_port
 from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import RunGoneError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import BUILT_IN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import StoppedError, isolate
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import PlannedTests, plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import Phase
@@ -87,3 +90,33 @@ def test_a_suspect_of_a_run_is_tested_again_and_its_report_says_what_came_of_tha
     assert [(one["node"], one["confirmed"]) for one in found["suspicion"]] == [("b", False), ("gone", None)]
     assert set(found["seconds"]) == {"cpu", "memory"}
     assert all(seconds > 0 for of_probe in found["seconds"].values() for seconds in of_probe.values())
+
+
+def test_a_node_that_dies_in_its_tests_is_unreachable_and_its_partners_are_good() -> None:
+    asked: Counter[str] = Counter()
+
+    def ask_of(node: str) -> Any:
+        def ask(phase: Phase, **more: Any) -> dict[str, object]:
+            if phase.name != "probe":
+                return {}
+            asked[node] += 1
+            if node == "b" and asked[node] > 1:
+                raise NodeLostError("it does not answer")
+            names = [name for name in more["probe"]["probes"] if name != "tcp"]
+            measured = [{"probe": name, "part": name, "samples": [0.01], "problem": ""} for name in names]
+            sent = {"probe": "tcp_throughput", "part": "link", "samples": [0.01], "problem": ""}
+            problem = {"tcp": "the connection with b broke"}
+            with_b = more["probe"].get("partner", {}).get("node") == "b"
+            return {"measured": measured or [sent], "problems": problem if with_b else {}}
+
+        return ask
+
+    nodes = [*NODES, "d"]
+    tests = plan_tests(nodes, BUILT_IN.cost(), 60)
+    found = isolate(Prober(dict.fromkeys(nodes, HERE), {node: ask_of(node) for node in nodes}, 1, 1), tests, [].append)
+    assert {node: (one["verdict"], one["unreachable"]) for node, one in found["nodes"].items()} == {
+        **dict.fromkeys(nodes, ("good", False)),
+        "b": ("untested", True),
+    }
+    assert found["suspects"] == []
+    assert {node: one["state"] for node, one in blame_of(found).items()} == {"b": "unreachable"}

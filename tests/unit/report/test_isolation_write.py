@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import blame_of, headline_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import (
+    blame_of,
+    headline_of,
+    next_steps,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import Cost, plan_tests
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_after import isolation_in
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.isolation_write import (
@@ -67,6 +71,22 @@ def test_a_slow_node_is_left_out_and_named_on_the_page_in_the_json_and_in_the_te
     assert "&lt;1.3&gt;" in files["report.html"]
     assert any("gpu2" in line and "30.0 %" in line for line in isolation_lines(found))
     assert {node: one["state"] for node, one in blame_of(found).items()} == {"gpu2": "failed"}
+
+
+def test_after_the_name_comes_what_to_do_and_what_it_costs_to_leave_the_node_in(tmp_path: Path) -> None:
+    found = isolation(suspect("gpu2"), suspect("gpu1", "gpu3"), gpu2=("slow", "cpu", False))
+    steps = next_steps(found, "quarantine.yml", "isolate.yml")
+    write_isolation(tmp_path, "night", found, TESTS, steps, rehearsal=False)
+    told = json.loads((tmp_path / "isolation.json").read_text())["findings"]
+    assert [(one["case"], one["values"]) for one in told if one["code"] == "next_steps"] == [
+        ("leave_out", {"nodes": ["gpu1", "gpu2"], "command": "quarantine.yml"}),
+        ("cost", {"probe": "cpu", "slower_by": 0.3}),
+        ("link", {"other": "gpu3"}),
+        ("test_again", {"command": "isolate.yml"}),
+    ]
+    lines, page = isolation_lines(found, steps), (tmp_path / "report.html").read_text()
+    assert all(f"  {one['message']}" in lines and one["message"] in page for one in steps)
+    assert next_steps(isolation(), "quarantine.yml", "isolate.yml") == []
 
 
 def test_what_was_found_is_data_with_a_sentence_for_each_and_the_headline_is_one_of_them(tmp_path: Path) -> None:
@@ -275,3 +295,16 @@ def test_what_is_not_what_an_isolation_wrote_is_refused(tmp_path: Path, text: st
     path.write_text(text)
     with pytest.raises(ValueError, match=r"isolation\.json was not written by an isolation"):
         isolation_in(tmp_path, "night")
+
+
+def test_a_missing_node_hides_no_doubt_about_the_others() -> None:
+    lost = isolation(gpu1=("untested", "it does not answer", True))
+    assert (headline_of(lost)["code"], headline_of(lost).get("case")) == ("some_tested", None)
+    assert headline_of({**lost, "proof": {"cpu": None}})["case"] == "in_doubt"
+
+
+@pytest.mark.parametrize(("last", "code"), [(0.02, "good"), (0.12, "coarse")])
+def test_nodes_that_agree_are_good_even_where_few_of_them_could_prove_only_more(last: float, code: str) -> None:
+    fleet = {"spread": 0.01, "last": "gpu1", "part": "cpu", "slower_by": last}
+    found = isolation() | {"proof": {"cpu": 2.0}, "fleet": {"cpu": fleet}}
+    assert headline_of(found)["code"] == code

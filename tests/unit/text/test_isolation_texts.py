@@ -38,9 +38,9 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     (
         "tested_again",
         "slow",
-        {"probe": "cpu", "times": 1.3017, "times_again": 1.31, "deviations": 20.04, "needed": 4.0},
-        "cpu takes 1.3 times as long as usual, and 1.31 times when tested again against proven nodes; that is 20.0 "
-        "deviations, and 4.0 would be enough",
+        {"probe": "cpu", "times": 1.3017, "times_again": 11.0, "beyond": 0.27},
+        "cpu takes 1.3 times as long as usual, and more than ten times when tested again against proven nodes, which "
+        "is beyond the noise and 27.0 % longer than the last good one",
     ),
     ("tested_again", "broken", {"probe": "tcp", "said": "no route"}, "tcp fails, and again when repeated: no route"),
     *(
@@ -54,6 +54,25 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         for known, took in _OF_UNPROVED.items()
         for kind, what in _UNPROVED_WHAT.items()
     ),
+    (
+        "next_steps",
+        "leave_out",
+        {"nodes": ["gpu1", "gpu2"], "command": "drain them"},
+        "Leave gpu[1-2] out of trainings until repaired: drain them",
+    ),
+    (
+        "next_steps",
+        "cost",
+        {"probe": "cpu", "slower_by": 0.3},
+        "A training with gpu1 is slower on all nodes, because each step waits for it: cpu 30.0 % longer",
+    ),
+    (
+        "next_steps",
+        "link",
+        {"other": "gpu2"},
+        "Check cables, switch ports and routes between gpu1 and gpu2; either one can train alone",
+    ),
+    ("next_steps", "test_again", {"command": "isolate"}, "After the repair, test again: isolate"),
     (
         "fleet",
         "",
@@ -95,6 +114,12 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("good", "one_node", {"nodes": 1}, "The node is good"),
     ("good", "with_links", {"nodes": 2}, "Both nodes and their links are good"),
     ("some_tested", "", {"good": 1, "untested": 2}, "1 node good, 2 not tested"),
+    (
+        "some_tested",
+        "in_doubt",
+        {"good": 3, "untested": 1},
+        "3 nodes tested without a clear result, 1 not tested",
+    ),
     ("none_tested", "", {}, "No node was tested"),
     ("untested", "", {"said": "held by run night-1"}, "gpu1 was not tested: held by run night-1"),
     ("suspicion", "confirmed", _RUN, "gpu1 was a suspect of the run (nccl: timeout): confirmed"),
