@@ -152,6 +152,7 @@ def test_a_node_that_sends_slowly_is_named_with_the_way_wherever_it_is_in_the_in
     nodes: Cluster, slow_sender: str, tmp_path: Path
 ) -> None:
     found, output = isolated(nodes, tmp_path, "sender")
+    assert of_nodes(found), output
     worst = of_nodes(found)[0]
     assert (worst["node"], worst["other"], worst["part"]) == (slow_sender, None, "link, sending"), output
     assert found["nodes"][slow_sender]["verdict"] == "slow"
