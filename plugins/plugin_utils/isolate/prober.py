@@ -49,7 +49,7 @@ class Prober:
     not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
-    first port on which nodes listen for partners.
+    first port where nodes listen for partners.
     """
 
     nodes: Mapping[str, ProbedNode]

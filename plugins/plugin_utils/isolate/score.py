@@ -20,7 +20,7 @@ LEAST_EFFECT = 0.03
 # In how many of 100 sweeps of healthy nodes anyone may be accused.
 FALSE_ACCUSATIONS = 0.01
 # Real nodes are less regular than a model of them.
-_MARGIN = 0.3
+_MARGIN = 0.5
 # A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
 SUSPECTED = 0.6
 _LEAST_UNITS = 3
@@ -120,7 +120,10 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float, least: float) 
     of_ends = np.array([by - of_parts[end.part] for by, end in zip(fit.nodes, ends, strict=True)])
     usual = fit.usual + sum(of_parts[end.part] for end in found[0].ends)
     problems = {end: one.problem for one in found if one.problem for end in one.ends}
-    band = _band(of_ends, rate, least, _OF_PAIRS)
+    deviation, needed, end = _band(of_ends, rate, least, _OF_PAIRS)
+    # A pair is as slow as its slower node, so the faster half of the nodes looks alike; the slower half does not.
+    slower = of_ends[of_ends >= 0]
+    band = (max(deviation, spread(np.concatenate([slower, -slower]))), needed, end)
     scores = [
         Score(probe, end, float(effect), *band, problems.get(end, "") if effect > _IS_BROKEN else "")
         for end, effect in zip(ends, of_ends, strict=True)
