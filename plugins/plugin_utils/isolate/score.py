@@ -20,7 +20,7 @@ LEAST_EFFECT = 0.03
 # In how many of 100 sweeps of healthy nodes anyone may be accused.
 FALSE_ACCUSATIONS = 0.01
 # Real nodes are less regular than a model of them.
-_MARGIN = 0.5
+_MARGIN = 0.3
 # A suspicion costs a test, an accusation a node: so this part of the deviations that an accusation needs is enough.
 SUSPECTED = 0.6
 _LEAST_UNITS = 3
