@@ -24,6 +24,7 @@ from .judge import (
     verdicts_of,
 )
 from .measured import Measured, Score, Suspect, Unproved, ends_of
+from .models import within_models, without_peers
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
@@ -79,7 +80,8 @@ class Isolation(TypedDict):
     would, and ``fleet`` how far good nodes differ. ``probes`` has by probe and part of a node the time beyond the
     usual, as a fraction, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
     for pairs, as lists of two nodes and the fraction. ``suspicion`` is the result for earlier suspects, ``telemetry``
-    the readings of accelerators during the tests, by node, and ``gpus`` their models.
+    the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
+    model too few others have, each with its model, so that their speed is compared with nothing.
     """
 
     suspects: list[Suspect]
@@ -99,6 +101,7 @@ class Isolation(TypedDict):
     tests: t.NotRequired[PlannedTests]
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
     gpus: t.NotRequired[dict[str, str]]
+    without_peers: t.NotRequired[dict[str, str]]
 
 
 def isolate(
@@ -146,12 +149,13 @@ def isolate(
         for node, error in prober.let_go().items():
             if node not in not_held:
                 say(f"{node} may still be reserved: {error}")
-    suspects, unproved = judged(measured, before, least)
+    of_models = within_models(measured, prober.models)
+    suspects, unproved = judged(of_models, before, least)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
     verdicts.update((node, "untested") for node in prober.gone if verdicts[node] == "good")
-    scored = scores_of(measured, least=least)
+    scored = scores_of(of_models, least=least)
     return {
         "suspects": suspects,
         "unproved": unproved,
@@ -163,16 +167,19 @@ def isolate(
         "proof": {probe: _proof(found) for probe, found in scored.items()},
         "fleet": {probe: fleet for probe, found in scored.items() if (fleet := _fleet(found))},
         "probes": {probe: _excess_of_nodes(found) for probe, found in scored.items()},
-        "seconds": {probe: _seconds_of_nodes(found) for probe, found in scored.items() if found.of == "nodes"},
+        "seconds": {
+            probe: _seconds_of_nodes(found) for probe, found in scores_of(measured).items() if found.of == "nodes"
+        },
         "links": {probe: _excess_of_links(found) for probe, found in scored.items() if found.of == "pairs"},
-        "groups": {probe: groups_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
-        "sizes": {probe: sizes_of(probe, measured) for probe, found in scored.items() if found.of == "groups"},
-        "at_scale": at_scale(measured, suspects),
+        "groups": {probe: groups_of(probe, of_models) for probe, found in scored.items() if found.of == "groups"},
+        "sizes": {probe: sizes_of(probe, of_models) for probe, found in scored.items() if found.of == "groups"},
+        "at_scale": at_scale(of_models, suspects),
         "node_minutes": prober.node_minutes,
         "unmeasured": unmeasured(measured),
         "tests": tests,
         "telemetry": prober.telemetry,
         "gpus": prober.gpus,
+        "without_peers": without_peers(prober.models),
     }
 
 
@@ -202,6 +209,7 @@ def _confirmation(
     before: Collection[str],
     least: float,
 ) -> list[Measured]:
+    measured = within_models(measured, prober.models)
     scored = scores_of(measured, least=least)
     suspects = suspects_of_sweep(scored, before)
     again = Confirmation([], [], [])

@@ -74,6 +74,10 @@ def findings_of(isolation: Isolation) -> list[Reason]:
         # Slow nodes make larger groups slower, too.
         *([] if suspects else _sizes(isolation)),
         *peaks_of(isolation.get("gpus", {}), isolation["seconds"]),
+        *(
+            isolation_finding("without_peers", node=node, model=model)
+            for node, model in isolation.get("without_peers", {}).items()
+        ),
         *_fleet(isolation),
         proof_of(isolation),
     ]

@@ -20,6 +20,7 @@ from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
+from .models import model_of
 from .pairs import Pair
 from .readings import one_way_readings_of, readings_of
 
@@ -44,9 +45,9 @@ class ProbedNode:
 class Prober:
     """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
-    ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model. ``gone`` are
-    nodes that no longer answer, or whose reservation ended before their tests did, each with the way it ended: they are
-    not asked again, and are not said to be slow.
+    ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model, and ``models``
+    the nodes' own. ``gone`` are nodes that no longer answer, or whose reservation ended before their tests did, each
+    with the way it ended: they are not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
     first port where nodes listen for partners.
@@ -64,6 +65,7 @@ class Prober:
     node_minutes: float = 0.0
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
     gpus: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
     gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
@@ -75,6 +77,7 @@ class Prober:
             gpus = hardware["accelerators"] if hardware else None
             if gpus and gpus["name"]:
                 self.gpus[node] = gpus["name"]
+            self.models[node] = model_of(hardware.get("cpu") if hardware else None, gpus["name"] if gpus else None)
 
         staged, refused = self._on_each(list(self.nodes), stage)
         # A reservation lasts this long from its start; other nodes may still have to pull their image.

@@ -74,6 +74,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
+    "without_peers": {"": Form("{node} is compared with nothing: too few other nodes have {model}")},
     "next_steps": {
         "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),
         "cost": Form(

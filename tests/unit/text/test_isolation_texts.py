@@ -55,6 +55,12 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         for kind, what in _UNPROVED_WHAT.items()
     ),
     (
+        "without_peers",
+        "",
+        {"model": "EPYC 9654, MI300X"},
+        "gpu1 is compared with nothing: too few other nodes have EPYC 9654, MI300X",
+    ),
+    (
         "next_steps",
         "leave_out",
         {"nodes": ["gpu1", "gpu2"], "command": "drain them"},
