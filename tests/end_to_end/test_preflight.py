@@ -51,7 +51,7 @@ def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
     shown = " ".join(done.output.split())
     assert done.status != 0
     assert "Preflight of machines (no training config)" in shown
-    assert "mounts, cache, image on node0: no training config (set -e training_config=FILE)" in shown
+    assert "mounts, token, cache, image on node0: no training config (set -e training_config=FILE)" in shown
     assert "Not ready: 1 red cell on 1 of 2 nodes." in shown
     assert "/nowhere/python3: not found. It needs Python 3.8 or newer; set ansible_python_interpreter to it" in shown
 

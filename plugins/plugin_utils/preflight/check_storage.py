@@ -108,6 +108,15 @@ def check_mounts(look: Look) -> Cell:
     return red("mounts_missing", count=len(found), problems=found)
 
 
+def check_token(look: Look) -> Cell:
+    """The file with the Hugging Face token that the config sets is there; a run takes it from here first."""
+    path = next((secret["source"] for secret in look.node.get("secrets", []) if secret["source"]), None)
+    facts = look.path(path) if path else None
+    if facts is None:
+        return grey("unknown" if path else "no_token")
+    return green("token") if facts["kind"] == "file" else grey("token_missing", path=path)
+
+
 def cache_cells(looks: Sequence[Look]) -> dict[str, Cell]:
     """Return whether the nodes have the dataset's index cache in common."""
     first = next((look for look in looks if look.is_first), None)

@@ -16,7 +16,7 @@ from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
 from .check_rdma import check_provider, check_rdma, gid_cells, proposed_gid_index
-from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm
+from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm, check_token
 from .drift import drift_cells
 from .facts import Facts, believed
 from .look import Look
@@ -63,12 +63,13 @@ _JUDGES: dict[str, Judge] = {
     "shm": _each(check_shm),
     "disk": _each(check_disk),
     "mounts": _each(check_mounts),
+    "token": _each(check_token),
     "cache": cache_cells,
     "engine": _each(check_engine),
     "image": _alike("image", check_image),
     "kernel": _alike("kernel"),
 }
-_OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "cache", "image")
+_OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "token", "cache", "image")
 # Without a training config nothing is required, so nodes are compared with each other.
 _JUDGES_OF_MACHINES = _JUDGES | {
     "gpus": _alike("gpus", check_gpus),

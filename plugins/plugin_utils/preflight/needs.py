@@ -57,7 +57,7 @@ def needs_of(plan: Plan, name: str) -> dict[str, t.Any]:
     node = node_of(plan, name)
     without_container = plan["container_engine"] == "none"
     cache = cache_folder(plan, node)
-    paths = [node["run_folder"], cache]
+    paths = [node["run_folder"], cache, *(secret["source"] for secret in node["secrets"])]
     if without_container:
         paths += [node["working_dir"], script_of(node)]
     else:

@@ -436,6 +436,11 @@ _STORAGE = {
     },
     "mounts": {"": CellForm("{count} present")},
     "mounts_missing": {"": CellForm("{count} missing", "{problems:mounts}", _fix("{problems:mounts_fixed}"))},
+    "no_token": {"": CellForm("the config has no token file")},
+    "token": {"": CellForm("there")},
+    "token_missing": {
+        "": CellForm("{path} is missing here, so without a copy on the controller the run has no Hugging Face token")
+    },
     "no_cache": {"": CellForm("the plan has no data cache")},
     "cache": {"": CellForm("shared")},
     "cache_in_container": {

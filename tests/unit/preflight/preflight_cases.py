@@ -98,6 +98,7 @@ def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, 
         for path in paths:
             if path.endswith((".so", ".sh")):
                 paths[path] |= {"kind": "file", "library": {"soname": None, "rdma_abi": 34}}
+        paths |= {secret["source"]: path_facts(kind="file") for secret in node["secrets"]}
         facts[node["node"]] = {
             **copy.deepcopy(base),
             "hostname": node["node"],

@@ -4,6 +4,7 @@ import pytest
 from preflight_cases import GIB, PROBE, path_facts
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_storage import bytes_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import needs_of
 
 CACHE = "/home/ops/cache"
 
@@ -146,3 +147,15 @@ def test_without_a_file_of_rank_0_nothing_is_proved(bench) -> None:
     assert nodes.cell("cache", probe=None)["status"] == "grey"
     del nodes.facts["gpu01"]
     assert nodes.cell("cache", 2)["status"] == "grey"
+
+
+def test_a_token_file_of_the_config_is_looked_for_and_blocks_nothing(bench) -> None:
+    path = "/home/ops/.hf_token"
+    nodes = bench(hf_token_file=path)
+    nodes[1]["paths"][path] = path_facts(kind="file")
+    nodes[2]["paths"][path] = path_facts(kind="missing")
+    assert path in needs_of(nodes.plan, "gpu01")["paths"]
+    assert nodes.code("token", 1) == ("green", "token", "")
+    assert (nodes.code("token", 2), nodes.cell("token", 2)["values"]) == (("grey", "token_missing", ""), {"path": path})
+    assert nodes.reds() == []
+    assert bench(hf_token_file=None).code("token") == ("grey", "no_token", "")

@@ -134,6 +134,7 @@ def test_without_a_config_machines_are_held_against_each_other(bench) -> None:
         "port",
         "shm",
         "mounts",
+        "token",
         "cache",
         "image",
     }

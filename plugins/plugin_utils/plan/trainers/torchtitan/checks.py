@@ -36,8 +36,9 @@ def check_config(reading: TorchTitanReading) -> None:
 
 
 def check_fault_tolerance(reading: RunReading[t.Any], given: Mapping[str, t.Any], place: str) -> None:
-    """Report missing replica groups, or a missing lighthouse, of a training with TorchFT; ``given`` are the settings of the section at a place.
+    """Report missing replica groups, or a missing lighthouse, of a training with TorchFT.
 
+    ``given`` has the settings of the section at a place.
     Each replica group is a job of its own, and they meet at a lighthouse. Source: torchtitan/experiments/ft/torchft.md.
     """
     if given.get("enable") is not True:
