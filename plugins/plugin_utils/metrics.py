@@ -37,8 +37,8 @@ class Row(t.NamedTuple):
     threshold) is a key of ``result_dict`` by its own name and by each of the ``aliases``; thresholds files take both,
     and the ``keys``. ``place`` is its place among the figures of a report; without a place it is no figure.
     ``only_if_judged`` hides the figure of a run without a threshold. A line about a run shows the metrics that are
-    ``in_short``. Reports draw a ``plotted`` metric over the steps, and write one ``as_percent`` in percent. A metric
-    with ``needs`` is judged only if the plan has that value.
+    ``in_short``. Reports draw a ``plotted`` metric over the steps, in the order of these numbers, and write one
+    ``as_percent`` in percent. A metric with ``needs`` is judged only if the plan has that value.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Row(t.NamedTuple):
     place: int = 0
     only_if_judged: bool = False
     in_short: bool = False
-    plotted: bool = False
+    plotted: int = 0
     as_percent: bool = False
     needs: t.Literal["target_loss"] | None = None
 
@@ -76,7 +76,7 @@ ROWS: dict[str, Row] = {
         aliases=("tokens_per_gpu",),
         place=1,
         in_short=True,
-        plotted=True,
+        plotted=1,
     ),
     "step_time_ms": Row(
         "step time",
@@ -93,7 +93,7 @@ ROWS: dict[str, Row] = {
         },
         place=4,
         in_short=True,
-        plotted=True,
+        plotted=3,
     ),
     "memory_fraction": Row(
         "GPU memory in use",
@@ -115,7 +115,7 @@ ROWS: dict[str, Row] = {
         keys={"final_loss": Key()},
         place=5,
         in_short=True,
-        plotted=True,
+        plotted=2,
     ),
     "grad_norm": Row("gradient norm", "Gradient norm", Family("training_gradient_norm", "Norm of the gradient.")),
     "learning_rate": Row(
@@ -166,7 +166,7 @@ ROWS: dict[str, Row] = {
 LABELS = {metric: row.label for metric, row in ROWS.items()}
 FIGURES = tuple(sorted((metric for metric, row in ROWS.items() if row.place), key=lambda metric: ROWS[metric].place))
 IN_SHORT = tuple(metric for metric in FIGURES if ROWS[metric].in_short)
-PLOTTED = tuple(metric for metric in FIGURES if ROWS[metric].plotted)
+PLOTTED = tuple(sorted((metric for metric in FIGURES if ROWS[metric].plotted), key=lambda one: ROWS[one].plotted))
 SPEEDS = ("tokens_per_sec_per_gpu", "tflops_per_gpu", "step_time_ms")
 
 _OF_ALIAS = {alias: metric for metric, row in ROWS.items() for alias in (*row.aliases, metric) if metric in ALL_METRICS}

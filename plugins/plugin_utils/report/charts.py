@@ -20,7 +20,12 @@ if t.TYPE_CHECKING:
     from markupsafe import Markup
 
 
-_LIGHT = "#7fb0e8"
+# Values closer together than this share look close together.
+_LEAST_SPREAD = 0.05
+# The names of so many nodes have room below a chart.
+_NAMED = 6
+# The size of dots, in pixels, for few nodes and for many.
+_FEW, _FEW_DOTS, _MANY_DOTS = 64, 9, 5
 VERDICT_COLOURS = {"PASS": COLOURS[2], "FAIL": COLOURS[3], "INCONCLUSIVE": COLOURS[1], "ERROR": COLOURS[4]}
 
 
@@ -52,21 +57,25 @@ def runs_chart(
 
 
 def nodes_chart(values: Mapping[str, float], marked: Collection[str], title: str, bound: Bound | None) -> Markup:
-    """Return a bar chart of nodes' values, lowest first, with the limits of a bound; ``marked`` nodes stand out.
+    """Return a chart of nodes' values as dots, lowest first, with the limits of a bound; ``marked`` nodes stand out.
 
-    ``values`` are finite. If all of them are close together, the bars begin just below the lowest.
+    ``values`` are finite. They are often close together, so the chart begins just below the lowest, and bars, whose
+    length a reader compares, would mislead.
     """
     ordered = sorted(values.items(), key=lambda item: item[1])
     limits = bound.limits if bound else []
     lowest, highest = ordered[0][1], ordered[-1][1]
     near = [limit for limit in limits if 0.5 * lowest <= limit <= 2 * highest]
     low, high = min([lowest, *near]), max([highest, *near])
-    bottom = max(0.0, low - max(high - low, 0.05 * high)) if low > 0 else low
-    chart = Chart((0.0, float(len(ordered))), (bottom, high + 0.12 * (high - bottom)), "", title)
-    chart.axes(())
-    named = set([node for node, _value in ordered if node in marked][:1])
-    colours = {True: HIGHLIGHT, False: _LIGHT}
-    chart.columns([(value, colours[node in marked], node, node in named) for node, value in ordered])
+    places = [(place + 0.5, node) for place, (node, _value) in enumerate(ordered)]
+    named = places if len(places) <= _NAMED else [(at, node) for at, node in places if node in marked][:1]
+    spread = max(high - low, _LEAST_SPREAD * abs(high))
+    chart = Chart((0.0, float(len(ordered))), (low - spread / 2, high + spread / 4), "", title)
+    chart.axes(named)
+    size = _FEW_DOTS if len(ordered) <= _FEW else _MANY_DOTS
+    for place, (node, value) in enumerate(ordered):
+        words = f"{node}: {number(value)}"
+        chart.dots([(place + 0.5, value)], HIGHLIGHT if node in marked else COLOURS[0], size, words)
     for limit in near:
         chart.level(limit, f"threshold {bound.text}" if bound else "")
     return chart.html(260, labelled=False)

@@ -20,8 +20,8 @@ MAX_NODES = 32
 MAX_CELLS = 120
 # From faster through average to slower; readable on white and on near-black.
 COLOURS = ("#1f6fc4", "#5b9bdc", "#a5c6ea", "#ccd1d8", "#f0b98c", "#e4853f", "#d9480a")
-# A smaller deviation is noise.
-_LEAST_PERCENT = 1.0
+# A smaller deviation is noise, and has hardly any colour.
+_LEAST_PERCENT = 5.0
 _NOW_AND_THEN = 0.9
 
 

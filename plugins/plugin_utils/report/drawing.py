@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup, escape
 
-from .readable import MINUS, number
+from .readable import MINUS
 
 # Readable on white and on near-black; after eight, the same colours repeat as dashed lines.
 COLOURS = ("#2f7ed8", "#d9600a", "#239b56", "#d8434e", "#8e63ce", "#a0703a", "#cf559c", "#0f9aab")
@@ -120,19 +120,6 @@ class Chart:
         where = "below" if top < HEIGHT / 2 else "above"
         self._marks.append(f'<path class="line limit" stroke-dasharray="7 4" d="M0 {top}H{WIDTH}"/>')
         self._texts.append(f'<em class="{where}" style="top:{top / HEIGHT:.2%}">{escape(text)}</em>')
-
-    def columns(self, values: Sequence[tuple[float, str, str, bool]]) -> None:
-        """Draw values as bars next to each other, one for each unit of x.
-
-        Each has its colour, its name for the pointer, and whether the name appears below it.
-        """
-        for place, (value, colour, name, named) in enumerate(values):
-            if named:
-                at = self._percent_x(place + 0.5)
-                self._texts.append(f'<span class="x" style="left:{at:.2f}%">{escape(name)}</span>')
-            left, right, top = self._x(place + 0.1), self._x(place + 0.9), self._y(value)
-            hover = f"<title>{escape(name)}: {escape(number(value))}</title>"
-            self._marks.append(f'<path fill="{colour}" d="M{left} {top}H{right}V{HEIGHT}H{left}z">{hover}</path>')
 
     def line(
         self,

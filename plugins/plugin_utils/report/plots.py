@@ -21,6 +21,10 @@ MAX_COLOURED_NODES = 16
 MAX_POINTS = 60_000
 # Up to here, a marker for every value is visible.
 MAX_MARKERS = 2_000
+# Fewer counted steps show no course.
+LEAST_STEPS = 5
+# Throughput and step time of one run are the same curve, turned over, if their product varies less than this.
+_SAME = 0.01
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,30 @@ def view_range(values: np.ndarray, counted: np.ndarray, limits: Sequence[float])
     near = max((high - low) / 2, 0.05 * max(abs(low), abs(high)))
     taken_in = [low, high, *(limit for limit in limits if low - near <= limit <= high + near)]
     return around(taken_in)
+
+
+def are_enough(steps: pd.DataFrame) -> bool:
+    """Return whether enough steps are counted for a plot."""
+    return not steps.empty and int(steps.loc[steps["counted"], "step"].nunique()) >= LEAST_STEPS
+
+
+def without_repetition(metrics: Iterable[str], steps: pd.DataFrame, bounds: Mapping[str, Bound]) -> list[str]:
+    """Return the metrics to plot: of throughput and step time only one, if each follows from the other.
+
+    That is the throughput, unless only the step time has a threshold.
+    """
+    told, rate, duration = list(metrics), "tokens_per_sec_per_gpu", "step_time_ms"
+    if not {rate, duration} <= {metric for metric in told if metric in steps}:
+        return told
+    product = (steps[rate] * steps[duration]).to_numpy(dtype=np.float64)
+    finite = np.isfinite(product)
+    if not finite.any() or (finite != np.isfinite(steps[duration].to_numpy(dtype=np.float64))).any():
+        return told
+    low, high = product[finite].min(), product[finite].max()
+    if low <= 0 or high > low * (1 + _SAME):
+        return told
+    told.remove(rate if duration in bounds and rate not in bounds else duration)
+    return told
 
 
 def draw(

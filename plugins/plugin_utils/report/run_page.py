@@ -31,7 +31,7 @@ from .history import charts_of
 from .leads import leads_of, notes_of, survived_faults, unusual_lines
 from .node_rows import hardware_rows, ledger_rows, machine_change_rows, unread_kernel_logs, whole_in_words
 from .pages import page_of
-from .plots import Bound, draw
+from .plots import LEAST_STEPS, Bound, are_enough, draw, without_repetition
 from .readable import duration, exact, in_a_sentence, instant, shown, titled, unit_of
 from .telemetry import telemetry_plots, telemetry_rows
 from .text import decisive_lines, is_shown_by
@@ -85,9 +85,10 @@ def render(
     thresholds = threshold_rows(summary)
     stragglers = [found["node"] for found in summary["stragglers"]["nodes"]]
     began, causes = not never_began(summary), causes_of_no_start(summary)
-    labels = {metric: (titled(metric), unit_of(metric)) for metric in PLOTTED}
     bounds = _bounds(thresholds)
-    plots, traces = draw(steps, labels, bounds, stragglers)
+    enough = are_enough(steps)
+    plotted = without_repetition(PLOTTED, steps, bounds) if enough else []
+    plots, traces = draw(steps, {metric: (titled(metric), unit_of(metric)) for metric in plotted}, bounds, stragglers)
     deviation_of = deviations_of_nodes(summary)
     of_history = charts_of(history) if history else {}
     nodes, failure = plan["nodes"], summary["first_failure"]
@@ -153,7 +154,8 @@ def render(
         plots=plots,
         traces=traces,
         # Every log has the metrics of the short line, so a missing plot needs an explanation.
-        not_plotted=[LABELS[one] for one in PLOTTED if one in IN_SHORT and one not in {plot.metric for plot in plots}],
+        not_plotted=[LABELS[one] for one in plotted if one in IN_SHORT and one not in {plot.metric for plot in plots}],
+        least_steps=None if enough else LEAST_STEPS,
         history=history,
         history_metrics=list(of_history),
     )
@@ -199,7 +201,7 @@ def _telling_metrics(summary: Summary) -> list[str]:
 
 def _bars(summary: Summary, stragglers: Sequence[str], bounds: Mapping[str, Bound]) -> tuple[str, Markup] | None:
     """Return a chart of the nodes' values, sorted, and its metric: throughput, or without throughput step time."""
-    for metric in PLOTTED[:2]:
+    for metric in reversed(_COMPARED):
         values = {
             node["node"]: value
             for node in summary["nodes"]

@@ -12,6 +12,7 @@ import os
 import statistics
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,7 +25,7 @@ from .compare_write import COMPARISONS
 from .compare_write import PAGE as COMPARE_PAGE
 from .files import INDEX, ISOLATIONS, NODES_PAGE, PAGE, SUMMARY_ROW, json_text, says
 from .pages import page_of
-from .readable import unit_in_words
+from .readable import is_nothing, unit_in_words
 from .side_by_side import change_of, last_step, value_of
 from .sweep import PAGE as SWEEP_PAGE
 from .sweep import reason_of
@@ -113,8 +114,7 @@ def write_index(folder: Path) -> bool:
         if earlier and _MARK not in earlier[:1000]:
             raise ValueError(f"{path} is not an index of runs; rename it so that the index can be written")
         runs = [_run(entry) for entry in os.scandir(folder) if os.path.exists(os.path.join(entry.path, PLAN_NAME))]
-        # In the order of their start; runs that never started come first.
-        rows = _with_trends(sorted(runs, key=lambda row: (row["started_at"], row["run_id"])))
+        rows = _with_trends(sorted(runs, key=lambda row: (row["started_at"] or row["planned_at"], row["run_id"])))
         page = page_of(
             "index.html.j2",
             {},
@@ -145,10 +145,13 @@ def _alone(folder: Path) -> Iterator[None]:
 def _run(entry: os.DirEntry[str]) -> Row:
     found = _summary_row(Path(entry.path) / SUMMARY_ROW)
     measured = {metric: _number(found.get(f"{metric}_value")) for metric in SPEEDS}
-    metric = next((metric for metric in SPEEDS if measured[metric] is not None), None)
+    metric = next((metric for metric in SPEEDS if not is_nothing(measured[metric], metric)), None)
+    planned = os.stat(os.path.join(entry.path, PLAN_NAME)).st_mtime
     return {
         **{name: found.get(name, "") for name in (*_KIND, *_TOLD)},
         "run_id": entry.name,
+        # A run that never started has its place by this time.
+        "planned_at": datetime.fromtimestamp(planned, tz=UTC).isoformat(timespec="seconds"),
         "verdict": found.get("verdict") or NOT_JUDGED,
         "page": quote(f"{entry.name}/{PAGE}") if os.path.exists(os.path.join(entry.path, PAGE)) else None,
         "metric": metric,

@@ -13,7 +13,7 @@ from ..contracts import Summary, SweepFile
 from ..metrics import IN_SHORT
 from ..run.sweep import read_sweep
 from ..text.words import all_of, counted
-from .readable import NOTHING, in_a_sentence, measured, percent, titled, unit_in_words, with_unit
+from .readable import NOTHING, in_a_sentence, is_nothing, measured, percent, titled, unit_in_words, with_unit
 
 # The metric that ranks the cells.
 RANKED_BY = "tokens_per_sec_per_gpu"
@@ -90,10 +90,10 @@ def last_step(summary: Summary) -> int | None:
 
 
 def value_of(summary: Summary, metric: str) -> float | None:
-    """Return a run's value of a metric, None without a finite one."""
+    """Return a run's value of a metric, None without a finite one, or without one that was measured."""
     found = summary["metrics"].get(metric)
     value = found and found["value"]
-    return value if value is not None and math.isfinite(value) else None
+    return value if value is not None and math.isfinite(value) and not is_nothing(value, metric) else None
 
 
 def change_of(summary: Summary, first: Summary, metric: str) -> float | None:

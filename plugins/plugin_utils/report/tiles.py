@@ -11,6 +11,7 @@ from ..metrics import FIGURES, LABELS, ROWS
 from ..text.words import counted
 from .charts import deviations_from_median, polyline
 from .history import NOISE, REAL
+from .plots import LEAST_STEPS
 from .readable import in_a_sentence, is_nothing, machine_name, measured, number, percent, unit_of
 from .thresholds import is_missed, required
 
@@ -69,8 +70,10 @@ def _tile(summary: Summary, metric: str) -> Tile | None:
     if interval:
         low, high = (measured(interval[side], metric) for side in ("low", "high"))
         lines.insert(1 if bound and lines else 0, f"95 %: {low} – {high}")
+    # A few steps are no proof.
+    judged = judged and found.get("samples", LEAST_STEPS) >= LEAST_STEPS
     missed = bool(judged and bound and is_missed(bound))
-    gauge = _bar(value, bound) if bound else None
+    gauge = _bar(value, bound, judged=judged) if bound else None
     return Tile(LABELS[metric], measured(value, metric), unit_of(metric), lines, gauge, tone="bad" if missed else "")
 
 
@@ -107,12 +110,14 @@ def _mfu(summary: Summary) -> Tile | None:
     return Tile(label, measured(mfu, "mfu"), "%", lines, Bar(min(100.0, 100 * mfu), None, None))
 
 
-def _bar(value: float, bound: JudgedBound) -> Bar | None:
+def _bar(value: float, bound: JudgedBound, *, judged: bool) -> Bar | None:
     limit = bound["least"] if bound["least"] is not None else bound["greatest"]
     if limit is None or limit <= 0 or value < 0:
         return None
     end = _ROOM * max(value, limit)
-    return Bar(100 * value / end, 100 * limit / end, not is_missed(bound) if bound["met"] is not None else None)
+    return Bar(
+        100 * value / end, 100 * limit / end, not is_missed(bound) if judged and bound["met"] is not None else None
+    )
 
 
 def _trend(history: Mapping[str, t.Any]) -> Tile | None:

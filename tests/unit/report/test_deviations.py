@@ -43,6 +43,12 @@ def test_a_step_whose_median_is_nothing_does_not_make_the_scale_endless(make_ste
     assert heat_map(steps.assign(**{TIME: 0.0}), TIME) is None
 
 
+def test_deviations_of_one_percent_do_not_fill_the_scale(make_steps: MakeSteps) -> None:
+    drawn = heat_map(make_steps(3, 20), TIME)
+    assert drawn is not None
+    assert drawn.limit == 5.0
+
+
 def test_nodes_that_are_furthest_off_come_first_and_warm_up_moves_none(make_steps: MakeSteps) -> None:
     steps = make_steps(4, 20)
     steps.loc[(steps["node_rank"] == 2) & steps["counted"], TIME] *= 1.5

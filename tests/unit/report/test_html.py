@@ -297,7 +297,7 @@ def test_a_proven_regression_stands_right_below_the_verdict(summary: Run, plan: 
     html = render(summary | {"regression": regression}, plan, make_steps(2, 20))
     assert 'class="card regression"' in html
     told = text_of(html)
-    assert told.index("PASS") < told.index("7.0 % slower than the last 9 runs") < told.index("Throughput per GPU")
+    assert told.index("PASS") < told.index("7.0 % slower than the last 9 runs") < told.index("by step")
     assert 'class="card regression"' not in render(summary, plan, make_steps(2, 20))
 
 
@@ -365,6 +365,12 @@ def test_a_rehearsal_that_never_began_is_not_said_to_have_run(summary: Run, plan
     (bar,) = re.findall(r'<p class="rehearsal">([^<]*)</p>', html)
     assert f"the embedded trainer {said} in place of" in bar
     assert not re.search(r'class="banner.*MI300X.*?</section>', html, re.S)
+
+
+def test_a_run_that_is_no_rehearsal_has_nothing_above_its_contents(summary: Run, plan: Run) -> None:
+    begin = re.search(r"<main>(.*?)<nav", render(summary, plan, NO_STEPS), re.S)
+    assert begin
+    assert begin[1].strip() == ""
 
 
 def test_a_run_without_failure_has_no_failure_card(summary: Run, plan: Run) -> None:
@@ -455,11 +461,21 @@ def test_a_run_that_failed_before_its_first_step_has_no_plots(summary: Run, plan
 
 
 def test_a_metric_without_values_is_named_and_not_plotted(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
-    steps = make_steps(2, 5).assign(loss=math.nan)
+    steps = make_steps(2, 9).assign(loss=math.nan)
     page = Page(render(summary, plan, steps))
     assert "Not measured: Loss." in page.text
     bare = Page(render(summary, plan, steps.drop(columns=["step_time_ms", "tokens_per_sec_per_gpu"])))
-    assert "Not measured: Throughput per GPU, Step time, Loss." in bare.text
+    assert "Not measured: Throughput per GPU, Loss, Step time." in bare.text
+
+
+def test_a_run_of_a_few_steps_has_no_plots_and_the_page_says_why(
+    summary: Run, plan: Run, make_steps: MakeSteps
+) -> None:
+    short = render(summary, plan, make_steps(2, 6))
+    assert 'class="plot"' not in short
+    assert "Fewer than 5 steps are counted" in Page(short).text
+    assert "Not measured" not in Page(short).text
+    assert 'class="plot"' in render(summary, plan, make_steps(2, 7))
 
 
 def test_a_node_far_off_the_others_comes_first_and_links_to_its_log(summary: Run, plan: Run) -> None:
@@ -498,8 +514,8 @@ def test_thirty_steps_of_eight_nodes_take_less_than_300_kb(summary: Run, plan: R
 
 
 def test_the_legend_names_up_to_sixteen_nodes(summary: Run, plan: Run, make_steps: MakeSteps) -> None:
-    assert 'aria-label="Nodes"' in render(summary, plan, make_steps(16, 3))
-    many = render(summary, plan, make_steps(17, 3))
+    assert 'aria-label="Nodes"' in render(summary, plan, make_steps(16, 9))
+    many = render(summary, plan, make_steps(17, 9))
     assert 'aria-label="Nodes"' not in many
     assert "17 nodes, one line each." in Page(many).text
 
@@ -532,7 +548,7 @@ def test_stragglers_are_marked_where_nodes_are(summary: Run, plan: Run, make_ste
     page = Page(render(summary, plan, make_steps(2, 20)))
     assert [row[0] for row in page.rows["nodes"][1:]] == ["node-000", "node-001 straggler"]
     assert "Stragglers: node-001 (8.0% slower)." in page.text
-    many = render(summary, plan, make_steps(17, 3))
+    many = render(summary, plan, make_steps(17, 9))
     assert "Stragglers stand out: node-001." in Page(many).text
 
 
@@ -592,9 +608,9 @@ def test_a_browser_draws_the_plots_complains_about_nothing_and_fetches_nothing(o
         drawn = browser.run(DRAWN)
         assert browser.console == []
         assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
-    # Three metrics, and the deviations.
-    assert len(drawn) == 4
-    assert min(drawn[:3]) > 200
+    # The loss, the step time, from which the throughput follows, and the deviations.
+    assert len(drawn) == 3
+    assert min(drawn[:2]) > 200
 
 
 def test_hovering_over_a_line_tells_node_step_and_value(opened: Callable[..., Browser]) -> None:
@@ -625,7 +641,7 @@ def test_on_a_phone_the_page_is_as_wide_as_the_screen(opened: Callable[..., Brow
         assert browser.run("document.documentElement.scrollWidth") == 390
         ends = browser.run("[...document.querySelectorAll('section')].map(one => one.getBoundingClientRect().right)")
         assert max(ends) <= 390
-        assert min(browser.run(DRAWN)[:3]) > 200
+        assert min(browser.run(DRAWN)[:2]) > 200
 
 
 def test_a_page_that_was_sent_on_has_no_links_to_what_stayed_behind(

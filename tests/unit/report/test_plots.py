@@ -11,17 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.charts import nodes_chart
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.drawing import FORBIDDEN
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.plots import (
     MAX_COLOURED_NODES,
     MAX_POINTS,
     Bound,
     Plot,
+    are_enough,
     draw,
     shaded_ranges,
     thinned,
     traces,
     view_range,
+    without_repetition,
 )
 
 MakeSteps = Callable[[int, int], pd.DataFrame]
@@ -211,3 +214,40 @@ def test_many_points_are_thinned_to_a_bound(make_steps: MakeSteps) -> None:
     plots, _ = draw(make_steps(128, 600), {"loss": ("Loss", "")}, {})
     assert plots[0].thinned
     assert 0.9 * MAX_POINTS < sum(map(len, steps_of(plots[0]))) <= MAX_POINTS
+
+
+@pytest.mark.parametrize(("count", "enough"), [(6, False), (7, True)])
+def test_five_counted_steps_are_enough_for_a_plot(make_steps: MakeSteps, count: int, enough: bool) -> None:
+    # The first two are warm-up.
+    assert are_enough(make_steps(3, count)) is enough
+
+
+RATE, TIME = "tokens_per_sec_per_gpu", "step_time_ms"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "plotted"),
+    [([], [RATE, "loss"]), ([RATE, TIME], [RATE, "loss"]), ([TIME], ["loss", TIME])],
+    ids=["no threshold", "two", "one of the step time"],
+)
+def test_throughput_and_step_time_of_one_run_are_one_plot(
+    make_steps: MakeSteps, bounds: list[str], plotted: list[str]
+) -> None:
+    bound = Bound(1.0, None, "≥ 1")
+    assert without_repetition([RATE, "loss", TIME], make_steps(2, 9), dict.fromkeys(bounds, bound)) == plotted
+
+
+def test_a_throughput_that_does_not_follow_from_the_step_time_is_a_plot_of_its_own(make_steps: MakeSteps) -> None:
+    steps = make_steps(2, 9)
+    steps.loc[steps["step"] == 5, RATE] *= 1.1
+    assert without_repetition([RATE, "loss", TIME], steps, {}) == [RATE, "loss", TIME]
+    assert without_repetition([RATE, "loss", TIME], make_steps(2, 9).drop(columns=RATE), {}) == [RATE, "loss", TIME]
+
+
+def test_the_values_of_nodes_are_dots_because_the_chart_does_not_begin_at_zero() -> None:
+    chart = nodes_chart({"node0": 101.0, "node1": 100.0, "node2": 102.0}, ["node1"], "Throughput", None)
+    assert chart.count("<title>") == 3
+    assert not re.search(r'd="M\d+ \d+H\d+V\d+H\d+z"', chart)
+    low, high = map(float, re.findall(r'data-ends="\S+ \S+ (\S+) (\S+)"', chart)[0])
+    assert 0 < low < 100.0
+    assert high > 102.0

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from datetime import UTC, datetime
 
 import pytest
 from browser import Browser
@@ -16,10 +18,12 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index
 def add(tmp_path):
     """Return a function that adds a run that was judged, or (without a verdict) one that was not."""
 
-    def add(name, verdict="", hour=0, tokens="", **values):
+    def add(name, verdict="", hour=0, tokens="", planned=0, **values):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "plan.json").write_text("{}")
+        at = datetime(2026, 3, 1, planned, tzinfo=UTC).timestamp()
+        os.utime(folder / "plan.json", (at, at))
         if verdict:
             (folder / "report.html").write_text("")
             row = {"verdict": verdict, "started_at": f"2026-03-01T{hour:02}:00:00+00:00", "framework": "megatron"}
@@ -51,6 +55,23 @@ def test_each_run_has_its_verdict_its_change_and_a_link_the_newest_first(add, tm
     assert rows["running"][1:3] == ["not", "judged"]
     assert re.findall(r'href="([^"]+)/report.html"', page) == ["other", "new", "bad", "old"]
     assert write_index(tmp_path) is False
+
+
+def test_a_run_that_never_started_stands_where_it_was_planned(add, tmp_path):
+    add("first", "PASS", 1, 100.0)
+    add("never", "ERROR", planned=2, started_at="")
+    add("last", "PASS", 3, 100.0)
+    write_index(tmp_path)
+    assert [row[0] for row in rows_of((tmp_path / "index.html").read_text())] == ["last", "never", "first"]
+
+
+def test_what_was_not_measured_is_a_dash(add, tmp_path):
+    add("rehearsal", "PASS", 1, tflops_per_gpu_value=0.0)
+    add("slow", "PASS", 2, tflops_per_gpu_value=0.0, step_time_ms_value=812.0)
+    write_index(tmp_path)
+    found = {row[0]: row for row in rows_of((tmp_path / "index.html").read_text())}
+    assert "TFLOP/s" not in " ".join(found["rehearsal"] + found["slow"])
+    assert "812.0" in found["slow"]
 
 
 def test_a_proven_regression_is_marked_with_what_the_history_says(add, tmp_path):
@@ -138,3 +159,20 @@ def test_in_a_browser_headings_sort_and_the_filter_hides(add, chromium, tmp_path
         assert browser.run(shown) == ["1"]
         assert browser.console == []
         assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def test_a_table_of_runs_with_long_names_is_no_wider_than_a_screen(add, chromium, tmp_path):
+    need("/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
+    of_run = {"model": "llama3_1_405b", "gpu": "mi300x", "mfu": 0.41, "headline": "16 nodes × 8 MI300X " * 8}
+    for place in range(4):
+        name = f"llama3-405b-fp8-nightly-202611{place:02}-a"
+        assert len(name) == 34
+        add(name, "FAIL" if place == 3 else "PASS", place, 9_100.0 + place, **of_run)
+    write_index(tmp_path)
+    room = "(box => box.scrollWidth - box.clientWidth)(document.querySelector('#runs .scroll'))"
+    width_of_verdict = "document.querySelector('#runs tbody td').clientWidth"
+    with Browser(chromium, 1400) as browser:
+        browser.open(tmp_path / "index.html")
+        assert browser.run(room) == 0
+        # A headline in a narrow column would take a dozen lines.
+        assert browser.run(width_of_verdict) >= 220

@@ -95,6 +95,15 @@ def test_a_sweep_says_which_cell_is_best_or_what_all_missed(sweep, outcomes, mis
     assert found_in_words(told) == found
 
 
+def test_a_sweep_of_runs_is_not_said_to_be_of_rehearsals(sweep):
+    folder = sweep([("PASS", 100.0)])
+    write_sweep_report(folder)
+    page = (folder / "sweep.html").read_text()
+    assert page.partition("<main>")[2].strip().startswith('<section class="banner')
+    assert "REHEARSAL" not in page
+    assert sweep_lines(str(folder / "sweep.html"))[0].startswith("sweep s: ")
+
+
 def test_the_same_again_changes_nothing_and_a_further_cell_does(sweep):
     folder = sweep([("PASS", 100.0), (None, None)])
     write_sweep_report(folder)

@@ -35,3 +35,12 @@ def test_a_change_against_earlier_runs_has_the_tone_of_what_it_proves(summary: R
 def test_without_earlier_runs_no_tile_compares(summary: Run) -> None:
     for of in (None, history(runs=0), history(percent=None)):
         assert tiles_of(summary, of) == tiles_of(summary)
+
+
+@pytest.mark.parametrize(("samples", "tone", "met"), [(4, "", None), (5, "bad", False)])
+def test_a_threshold_that_a_few_steps_miss_is_not_red(summary: Run, samples: int, tone: str, met: bool | None) -> None:
+    summary["metrics"]["step_time_ms"]["samples"] = samples
+    summary["thresholds"][0] |= {"measured": 10_123.0, "greatest": 5_000.0, "met": False}
+    (tile,) = (tile for tile in tiles_of(summary) if tile.label == "Step time")
+    assert tile.gauge
+    assert (tile.tone, tile.gauge.met) == (tone, met)
