@@ -104,9 +104,9 @@ class CallbackModule(Default):
             super().v2_runner_on_ok(result)
             self._in_full = False
             return
+        self._handle_warnings_and_exception(result)
         if not changed or result.task.loop:
             return
-        self._handle_warnings_and_exception(result)
         self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)
 
     def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:

@@ -14,7 +14,10 @@ description:
   - Sets an interface's MTU and features, the minimum retransmission timeout of the default route, and how TCP CUBIC
     exits slow start. MaxText's C(rto_setup.sh) makes the same changes to a host, in addition to kernel settings.
   - Changes the running kernel only. To make the changes permanent, use the host's own network configuration.
-  - Needs C(ip) from iproute2, and C(ethtool) for O(features).
+  - The minimum retransmission timeout belongs to the route, and is lost with it when the interface goes down. On Linux
+    6.11 and later, set C(net.ipv4.tcp_rto_min_us) with M(trainops.cluster.kernel_settings) instead.
+  - Needs C(ip) from iproute2, and C(ethtool) for O(features). In check mode, features are reported as changes if
+    C(ethtool) is missing.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -44,7 +47,7 @@ options:
     type: int
     choices: [1, 2, 3]
 seealso:
-  - module: trainops.cluster.kernel_setting
+  - module: trainops.cluster.kernel_settings
 """
 
 EXAMPLES = r"""
@@ -157,7 +160,15 @@ def route_change(route: list[str], rto_min_ms: int) -> Change | None:
     return Change(f"{' '.join(kept)} rto_min", found or "kernel default", wanted, command)
 
 
-def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
+def without_ethtool(interface: str, wanted: dict[str, bool]) -> list[Change]:
+    """Return the features as changes for check mode on a host where ethtool would first be installed."""
+    return [
+        Change(f"{interface} {name}", "unknown (ethtool is not installed)", "on" if state else "off", [])
+        for name, state in wanted.items()
+    ]
+
+
+def changes_to(options: dict[str, t.Any], run: Run, shows_features: bool = True) -> tuple[str, list[Change]]:
     """Return the interface and all necessary changes; ValueError if an option cannot be met."""
     routes = run(["ip", "-oneline", "route", "show", "default"])
     route = default_route(routes, options["interface"])
@@ -175,7 +186,9 @@ def changes_to(options: dict[str, t.Any], run: Run) -> tuple[str, list[Change]]:
             raise ValueError(f"there is no default route over {interface} to set rto_min_ms on")
         changed = route_change(route, options["rto_min_ms"])
         changes += [changed] if changed else []
-    if options["features"]:
+    if options["features"] and not shows_features:
+        changes += without_ethtool(interface, options["features"])
+    elif options["features"]:
         shown = run(["ethtool", "--show-features", interface])
         changes += feature_changes(interface, options["features"], shown)
     if options["hystart_detect"] and os.path.exists(HYSTART):
@@ -243,7 +256,8 @@ def main() -> None:
         return str(output)
 
     try:
-        interface, changes = changes_to(module.params, run)
+        shows_features = not module.check_mode or module.get_bin_path("ethtool") is not None
+        interface, changes = changes_to(module.params, run, shows_features)
         for change in [] if module.check_mode else changes:
             apply(change, run)
     except ValueError as error:

@@ -24,9 +24,13 @@ from not_run import need
 ROOT = Path(__file__).resolve().parents[2]
 NODES = ("node1", "node2")
 LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
+DRIVERS = "/lib/libibverbs.d"
 LIMITS = "/etc/security/limits.d/99-trainops.conf"
+# Linux 6.11 and later.
+RTO = "/proc/sys/net/ipv4/tcp_rto_min_us"
 CACHE = "/srv/shared/cache"
-PREPARING = {"node_prep_kernel_minimums": {"fs.nr_open": 1048576, "net.core.somaxconn": 8192}}
+# vm.max_map_count is the machine's, and read-only in the nodes.
+PREPARING = {"node_prep_kernel_minimums": {"vm.max_map_count": 0, "net.core.somaxconn": 8192}}
 
 sys.path.insert(0, str(ROOT / "collections"))
 from ansible_collections.trainops.cluster.plugins.module_utils.node.rdma_library import FUNCTION, library_lines
@@ -49,7 +53,15 @@ class Cluster(ClusterCommand):
     def shell(self, node: str, script: str) -> str:
         return self.on(node, "sh", "-c", script)
 
-    def play(self, playbook: str, *arguments: str, inventory: Path | None = None, **variables: t.Any) -> Played:
+    def play(
+        self,
+        playbook: str,
+        *arguments: str,
+        inventory: Path | None = None,
+        # It shows each task before its changes.
+        callback: str = "ansible.builtin.default",
+        **variables: t.Any,
+    ) -> Played:
         of_all = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
         done = finished(
             [
@@ -60,8 +72,7 @@ class Cluster(ClusterCommand):
                 **of_all,
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_INJECT_FACT_VARS": "false",
-                # It shows each task before its changes.
-                "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
+                "ANSIBLE_STDOUT_CALLBACK": callback,
             },
             apart=True,
             packages=(),
@@ -127,6 +138,7 @@ def config(cluster: Cluster) -> Path:
             "volume_dict": {
                 "/srv/shared": "/srv/shared",
                 "/dev/infiniband": "/dev/infiniband",
+                DRIVERS: DRIVERS,
                 LIBRARY: "/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so.host",
             },
         },
@@ -152,7 +164,7 @@ def settings_of(cluster: Cluster, node: str) -> str:
     return cluster.shell(
         node,
         f"cat /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn; cat {files} 2>&1;"
-        f" readlink {LIBRARY} || echo no {LIBRARY}; dpkg-query --show rdma-core ibverbs-providers 2>&1 || true",
+        f" readlink {LIBRARY} {DRIVERS} || echo none; dpkg-query --show rdma-core ibverbs-providers 2>&1 || true",
     )
 
 
@@ -170,10 +182,10 @@ class TestPreparing:
         assert done.status == 0, done.output
         assert done.changed == told.changed
         assert {task for task, _ in done.changed} == {
-            "Turn off NUMA auto-balancing",
-            "Install RDMA user space on Debian or Ubuntu",
-            "Link to the library",
-            "Raise a kernel setting that is too low => (item=net.core.somaxconn)",
+            "Set the kernel settings of a step",
+            "Install packages on Debian or Ubuntu",
+            "Link to libibverbs' list of drivers",
+            "Link to rdma-core's library",
             "Write the login limits",
         }
 
@@ -181,19 +193,20 @@ class TestPreparing:
         first = [settings_of(cluster, node) for node in NODES]
         assert all("kernel.numa_balancing = 0\nnet.core.somaxconn = 8192\n" in settings for settings in first)
         assert all("/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so" in settings for settings in first)
+        assert all("\n/etc/libibverbs.d\n" in settings for settings in first)
         for arguments in ((), ("--check", "--diff")):
             again = cluster.prepare(*arguments)
             assert (again.status, again.changed) == (0, set()), again.output
         assert [settings_of(cluster, node) for node in NODES] == first
 
     def test_each_step_has_a_switch(self, cluster: Cluster) -> None:
-        switches = ("numa_balancing", "rdma_packages", "rdma_library", "limits", "kernel_settings")
+        switches = ("numa_balancing", "rdma_packages", "rdma_drivers", "rdma_library", "limits", "kernel_settings")
         cluster.shell("node1", "echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf")
         # Strings, like extra variables of the form name=value.
         off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
         assert (off.status, off.changed) == (0, set()), off.output
         on = cluster.prepare("--limit", "node1")
-        assert {task for task, _ in on.changed} == {"Turn off NUMA auto-balancing"}, on.output
+        assert {task for task, _ in on.changed} == {"Set the kernel settings of a step"}, on.output
 
     def test_the_play_of_the_readme_checks_changes_and_changes_nothing_more(self, cluster: Cluster) -> None:
         readme = (ROOT / "roles/node_prep/README.md").read_text()
@@ -206,7 +219,7 @@ class TestPreparing:
         )
         assert (told.status, done.status, again.status) == (0, 0, 0), done.output
         assert told.changed == done.changed
-        assert {task for task, _ in done.changed} == {"Turn off NUMA auto-balancing", "Write the login limits"}
+        assert {task for task, _ in done.changed} == {"Set the kernel settings of a step", "Write the login limits"}
         assert again.changed == set(), again.output
         assert settings_of(cluster, "node1") != before
 
@@ -218,10 +231,27 @@ class TestPreparing:
         assert f"(rmdir {path})" in " ".join(refused.output.split())
         cluster.shell("node1", f"test -d {path}")
 
-    def test_a_setting_that_the_kernel_refuses_is_named(self, cluster: Cluster) -> None:
-        refused = cluster.prepare("--limit", "node1", node_prep_kernel_minimums={"vm.max_map_count": 2000000})
-        assert refused.status == 2
-        assert "vm.max_map_count cannot be set to 2000000: Read-only file system" in " ".join(refused.output.split())
+    def test_settings_that_cannot_be_made_are_all_named_before_the_first_change(self, cluster: Cluster) -> None:
+        cluster.shell("node1", f"echo 1 >/proc/sys/kernel/numa_balancing; rm -f {LIMITS}")
+        before = settings_of(cluster, "node1")
+        wrong = {"vm.max_map_count": 2000000, "net.core.somaxcon": 1}
+        for check in ([], ["--check"]):
+            refused = cluster.prepare("--limit", "node1", *check, node_prep_kernel_minimums=wrong)
+            output = " ".join(refused.output.split())
+            assert (refused.status, refused.changed) == (2, set())
+            assert "and cannot be set to 2000000: it is read-only" in output
+            assert "no setting net.core.somaxcon; did you mean net.core.somaxconn?" in output
+        assert settings_of(cluster, "node1") == before
+        assert cluster.prepare("--limit", "node1").status == 0
+
+    def test_a_file_that_wins_at_the_next_boot_is_told_in_every_run(self, cluster: Cluster) -> None:
+        cluster.shell("node1", "echo kernel.numa_balancing=1 >/etc/sysctl.d/zz-vendor.conf")
+        runs = [cluster.prepare("--limit", "node1", callback="trainops.cluster.training_output") for _ in range(2)]
+        cluster.shell("node1", "rm /etc/sysctl.d/zz-vendor.conf")
+        for one in runs:
+            output = " ".join(one.output.split())
+            assert (one.status, "changed: " in output) == (0, False)
+            assert output.count("/etc/sysctl.d/zz-vendor.conf sets kernel.numa_balancing to another value") == 1, output
 
     def test_more_open_files_than_the_kernel_allows_are_refused(self, cluster: Cluster) -> None:
         refused = cluster.prepare("--limit", "node1", node_prep_limits_nofile=2000000)
@@ -254,13 +284,17 @@ class TestNetwork:
 
     OPTIONS: t.ClassVar[dict[str, t.Any]] = {
         "node_prep_network": True,
-        "node_prep_network_features": {},
+        "node_prep_network_mtu": 8896,
+        "node_prep_network_features": {"tx-nocache-copy": None},
         "node_prep_network_hystart_detect": 0,
         **dict.fromkeys(
-            ("node_prep_numa_balancing", "node_prep_rdma_packages", "node_prep_limits", "node_prep_kernel_settings"),
+            (
+                f"node_prep_{step}"
+                for step in ("numa_balancing", "rdma_packages", "rdma_drivers", "rdma_library", "limits")
+            ),
             False,
         ),
-        "node_prep_rdma_library": False,
+        "node_prep_kernel_settings": False,
     }
 
     def test_it_is_off_by_default(self, cluster: Cluster) -> None:
@@ -288,18 +322,38 @@ class TestNetwork:
         assert ("Tune the network interface", NODES[1]) in first.changed
         for node in NODES:
             assert "mtu 8896" in cluster.shell(node, "ip link show fab0")
-            assert "rto_min lock 5ms" in cluster.shell(node, "ip route show default")
+            if cluster.shell(node, f"cat {RTO} || true"):
+                assert cluster.shell(node, f"cat {RTO}") == "5000\n"
+                assert "rto_min" not in cluster.shell(node, "ip route show default")
+            else:
+                assert "rto_min lock 5ms" in cluster.shell(node, "ip route show default")
             assert cluster.shell(node, "cat /proc/sys/net/ipv4/tcp_slow_start_after_idle").strip() == "0"
         second = cluster.play("node_prep.yml", **self.OPTIONS)
         assert (second.status, second.changed) == (0, set()), second.output
 
     @pytest.mark.usefixtures("routed")
-    def test_a_program_that_is_missing_is_named(self, cluster: Cluster) -> None:
-        played = cluster.play(
-            "node_prep.yml", **{**self.OPTIONS, "node_prep_network_features": {"tx-nocache-copy": True}}
-        )
-        assert played.status != 0
-        assert "ethtool is not installed on this host" in played.output
+    def test_a_greater_minimum_of_another_step_stays(self, cluster: Cluster) -> None:
+        both = {
+            **self.OPTIONS,
+            "node_prep_kernel_settings": True,
+            "node_prep_kernel_minimums": {"vm.max_map_count": 0, "net.core.somaxconn": 16384},
+        }
+        assert cluster.play("node_prep.yml", "--limit", "node1", **both).status == 0
+        for again in (both, self.OPTIONS):
+            played = cluster.play("node_prep.yml", "--limit", "node1", **again)
+            assert (played.status, played.changed) == (0, set()), played.output
+        kept = cluster.shell("node1", "grep somaxconn /etc/sysctl.d/99-trainops.conf; cat /proc/sys/net/core/somaxconn")
+        assert kept == "net.core.somaxconn = 16384\n16384\n"
+
+    @pytest.mark.usefixtures("routed")
+    def test_without_the_package_of_a_program_nothing_of_the_step_is_changed(self, cluster: Cluster) -> None:
+        """The nodes' repository has no ethtool."""
+        cluster.shell("node1", "sed -i /tcp_no_metrics_save/d /etc/sysctl.d/99-trainops.conf")
+        options = {**self.OPTIONS, "node_prep_network_features": {}}
+        played = cluster.play("node_prep.yml", "--limit", "node1", **options)
+        assert (played.status, played.changed) == (2, set())
+        assert "ethtool cannot be installed" in played.output
+        assert "tcp_no_metrics_save" not in cluster.shell("node1", "cat /etc/sysctl.d/99-trainops.conf")
 
 
 class TestPreflight:

@@ -23,6 +23,8 @@ if t.TYPE_CHECKING:
     Mount = Mapping[str, t.Any]
 
 HOST_LIBRARY = ".so.host"
+# AMD's configs mount it; node_prep links it to rdma-core's own folder.
+DRIVERS = "/lib/libibverbs.d"
 FUNCTION = "use_rdma_library_of_node"
 
 # How many RDMA devices libibverbs offers, asked of the library that NCCL and RCCL load, with no tool of rdma-core.
@@ -67,6 +69,7 @@ _PROBLEMS = {
         _NO_SOURCE, "mount what belongs at {quoted}, or remove it from volume_dict in the config"
     ),
     "verbs_missing": _Problem(_NO_SOURCE, "modprobe -a ib_uverbs rdma_ucm", fixes=True),
+    "drivers_missing": _Problem(_NO_SOURCE, "ansible-playbook playbooks/node_prep.yml --tags rdma", fixes=True),
     "library_missing": _Problem(
         "the library {path} does not exist",
         "put the driver vendor's library there; to find it: find / -xdev -name {name}",
@@ -118,7 +121,9 @@ def mount_problem(mount: Mount, kind: str) -> MountProblem | None:
         return None if kind == "file" else MountProblem(code, source)
     if kind != "missing":
         return None
-    return MountProblem("verbs_missing" if source.startswith("/dev/infiniband") else "mount_missing", source)
+    if source.startswith("/dev/infiniband"):
+        return MountProblem("verbs_missing", source)
+    return MountProblem("drivers_missing" if source == DRIVERS else "mount_missing", source)
 
 
 def mount_problems(mounts: Iterable[Mount]) -> list[Problem]:

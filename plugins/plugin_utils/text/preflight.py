@@ -429,7 +429,7 @@ _STORAGE = {
         "": CellForm(
             "memlock {limit:kib}",
             "RDMA locks all memory that it uses, but this login may lock only {limit:kib}",
-            _fix("echo '* - memlock unlimited' >/etc/security/limits.d/99-trainops.conf   # then log in again"),
+            _fix("ansible-playbook playbooks/node_prep.yml --tags limits   # then log in again"),
             many="RDMA locks all memory that it uses, but this login may lock only {each}",
             each="{limit:kib} on {node}",
         )

@@ -19,3 +19,14 @@ def test_a_traceback_is_shown_only_if_all_is(verbosity: int, shown: bool, monkey
     result = {"msg": "no", "exception": "Traceback"}
     callback._handle_exception(result)
     assert (result in handled, "exception" in result) == (shown, shown)
+
+
+def test_the_warnings_of_a_task_are_shown_where_it_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned: list[Any] = []
+    monkeypatch.setattr(CallbackModule, "_is_short", lambda _self: True)
+    monkeypatch.setattr(CallbackModule, "_is_message", lambda _self, _result: False)
+    monkeypatch.setattr(CallbackModule, "_handle_warnings_and_exception", lambda _self, result: warned.append(result))
+    callback: Any = CallbackModule.__new__(CallbackModule)
+    result: Any = SimpleNamespace(result={"changed": False, "warnings": ["it wins"]}, task=SimpleNamespace(loop=None))
+    callback.v2_runner_on_ok(result)
+    assert warned == [result]

@@ -30,6 +30,12 @@ def tpu_example() -> dict[str, t.Any]:
     return config
 
 
+def h100_example() -> dict[str, t.Any]:
+    config: dict[str, t.Any] = json.loads((ROOT / "examples/maxtext/2_nodes_h100_llama2_7b.json").read_text())
+    config["config"]["container_image"] = "maxtext:built-here"
+    return config
+
+
 # An example of the framework for each kind of cluster, filled in as its user would, and the variable that selects its
 # branch.
 OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
@@ -37,6 +43,7 @@ OF_EXAMPLE: dict[str, tuple[t.Any, dict[str, t.Any]]] = {
     "mi300x_thor2": (filled(DISTRIBUTED), {"training_model": "llama3_1_8b"}),
     "mi355x_ainic": (filled(SINGLE_MI35X, {"config/nnodes": "2"}), {"training_model": "llama3_1_8b"}),
     "cx7": (filled(DISTRIBUTED, {"config/nic_type": "cx7"}), {"training_model": "llama3_1_8b"}),
+    "h100_cx7": (h100_example(), {"training_record_only": True}),
     "slurm": (filled(DISTRIBUTED), {"training_model": "llama3_1_8b", "training_gpu": "mi300x"}),
     "trn1": (text_of(MEGATRON), {}),
     "tpu_v5p": (

@@ -123,6 +123,13 @@ def test_a_feature_that_cannot_be_switched_is_named() -> None:
         tuning.feature_changes("e0", {"tx-nocache-copy": True}, shown)
 
 
+def test_check_mode_reports_features_where_ethtool_is_yet_to_be_installed() -> None:
+    options = {"interface": "e0", "mtu": None, "rto_min_ms": None, "hystart_detect": None}
+    wanted = {"features": {"tx-nocache-copy": True}}
+    _, (change,) = tuning.changes_to(options | wanted, lambda _command: "", shows_features=False)
+    assert (change.what, change.after) == ("e0 tx-nocache-copy", "on")
+
+
 def test_slow_start_is_read_and_written_below_sys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parameter = tmp_path / "hystart_detect"
     monkeypatch.setattr(tuning, "HYSTART", str(parameter))

@@ -6,6 +6,7 @@ from preflight_cases import GIB, PROBE, path_facts
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_storage import bytes_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import needs_of
 
+DRIVERS = "/lib/libibverbs.d"
 CACHE = "/home/ops/cache"
 
 
@@ -114,6 +115,14 @@ def test_a_mount_or_a_device_that_is_not_there(bench) -> None:
     devices = [{"code": "device_missing", "path": path} for path in ("/dev/dri", "/dev/kfd")]
     assert nodes.cell("mounts", 1)["values"] == {"count": 1, "problems": [folder]}
     assert nodes.cell("mounts", 2)["values"] == {"count": 3, "problems": [*devices, folder]}
+
+
+def test_the_list_of_rdma_drivers_is_made_by_node_prep(bench) -> None:
+    nodes = bench(volume_dict={DRIVERS: DRIVERS})
+    nodes[1]["paths"][DRIVERS] = path_facts(kind="missing")
+    cell = nodes.cell("mounts", 1)
+    assert cell["values"]["problems"] == [{"code": "drivers_missing", "path": DRIVERS}]
+    assert cell["command"].startswith("ansible-playbook playbooks/node_prep.yml")
 
 
 def test_the_runs_own_folder_need_not_be_there(bench) -> None:
