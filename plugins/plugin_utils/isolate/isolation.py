@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import time
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -140,8 +141,10 @@ def isolate(
             nodes = [node for node in nodes if node not in unable]
         for node, error in refused.items():
             say(f"{node} is not tested: {error}")
+        began = time.monotonic()
         measured = _sweep(prober, nodes, tests, goes_on)
-        measured += _confirmation(prober, nodes, measured, tests, goes_on, before, least)
+        saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
+        measured += _confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
         goes_on()
         for node, error in prober.gone.items():
             say(f"{node} is not tested to the end: {error}")
@@ -208,24 +211,32 @@ def _confirmation(
     say: Say,
     before: Collection[str],
     least: float,
+    saved: float,
 ) -> list[Measured]:
+    """Return the measurements of suspects; the seconds that the sweep ``saved`` are for more of them."""
+    of_pair = prober.chosen.cost().pair
+    rounds = tests["confirming"] + (int(max(saved, 0) // of_pair) if of_pair else 0)
+    of_groups = tests["confirming_groups"]
     measured = within_models(measured, prober.models)
     scored = scores_of(measured, least=least)
     suspects = suspects_of_sweep(scored, before)
+    held = [node for node in nodes if node not in prober.gone]
     again = Confirmation([], [], [])
     if suspects:
-        good = best_references(scored, nodes, [score.unit for score in suspects])
+        good = best_references(scored, held, [score.unit for score in suspects])
         again = confirming_tests(suspects, scored, good, smallest_group(tests))
         named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
         say(f"Tested again: {', '.join(named)}")
+        for what, there, left in (("rounds", again.pairs, rounds), ("rounds of groups", again.groups, of_groups)):
+            if len(there) > left:
+                say(f"The budget leaves {left} of {len(there)} {what} for that")
+        again = Confirmation(again.singles, again.pairs[:rounds], again.groups[:of_groups])
+        seconds, node_minutes = again.price(prober.chosen.cost())
+        say(f"That takes at most {seconds / 60:.1f} minutes and {node_minutes:.1f} node-minutes more")
     found = prober.singles(again.singles, "confirmation") if again.singles else []
-    if len(again.pairs) > tests["confirming"]:
-        say(f"The budget leaves {tests['confirming']} of {len(again.pairs)} rounds for that")
-    for pairs in again.pairs[: tests["confirming"]]:
+    for pairs in again.pairs:
         found += prober.pairs(pairs, "confirmation")
-    if len(again.groups) > tests["confirming_groups"]:
-        say(f"The budget leaves {tests['confirming_groups']} of {len(again.groups)} rounds of groups for that")
-    for split in (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]:
+    for split in again.groups or again_at_scale(measured, tests["groups"])[:of_groups]:
         if not again.groups:
             say(f"Tested again: groups of {len(split[0])} nodes")
         found += prober.groups(split, "confirmation")

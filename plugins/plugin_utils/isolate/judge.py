@@ -19,7 +19,7 @@ from ..text.isolation import isolation_finding
 from .groups import Split, excesses_of, with_proven
 from .measured import Measured, Score, Suspect, Unit, Unproved
 from .pairs import Pair, confirming_rounds
-from .planned import CONFIRMING_ROUNDS
+from .planned import CONFIRMING_ROUNDS, Cost
 from .robust import Values
 from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of
 
@@ -34,6 +34,17 @@ class Confirmation(t.NamedTuple):
     singles: list[str]
     pairs: list[list[Pair]]
     groups: list[Split]
+
+    def price(self, cost: Cost) -> tuple[float, float]:
+        """Return the most seconds and node-minutes of these tests."""
+        times = CONFIRMING_ROUNDS if self.singles else 0
+        seconds = times * cost.single + len(self.pairs) * cost.pair + len(self.groups) * cost.group
+        node_seconds = (
+            times * len(self.singles) * cost.single
+            + sum(2 * len(pairs) for pairs in self.pairs) * cost.pair
+            + sum(len(group) for split in self.groups for group in split) * cost.group
+        )
+        return seconds, node_seconds / 60
 
 
 def suspects_of_sweep(scored: Mapping[str, Scored], before: Collection[str] = ()) -> list[Score]:

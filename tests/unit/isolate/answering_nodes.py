@@ -46,9 +46,10 @@ def isolated(
     said: list[str] | None = None,
     before: t.Mapping[str, str] | None = None,
     gpu: str | None = None,
+    budget: float = 60.0,
 ) -> Isolation:
     """Return an isolation's findings for nodes with these answers, and collect its output."""
-    arguments = {"probes": list(named), "rehearsal": False, "budget": 60.0, "rounds": 0}
+    arguments = {"probes": list(named), "rehearsal": False, "budget": budget, "rounds": 0}
     lines = [] if said is None else said
 
     def ask_of(node: str) -> t.Any:

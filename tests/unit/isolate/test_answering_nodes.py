@@ -130,3 +130,25 @@ def test_what_fails_everywhere_accuses_nobody_and_calls_nobody_good(kind: str) -
 def test_what_gpus_the_nodes_have_is_known_without_a_probe() -> None:
     assert isolated(gpu="NVIDIA H200").get("gpus") == dict.fromkeys(NODES, "NVIDIA H200")
     assert isolated().get("gpus") == {}
+
+
+def test_the_price_of_second_tests_is_said_before_them() -> None:
+    def answer(node: str, asked: t.Any) -> t.Any:
+        said = healthy(node, asked)
+        return {**said, "measured": [{**one, "samples": [0.1]} for one in said["measured"]]} if node == "n2" else said
+
+    said: list[str] = []
+    isolated(answer, ["cpu"], said=said)
+    (price,) = (line for line in said if "node-minutes more" in line)
+    # n2 and its seven references are tested twice, each time for 7 seconds at most.
+    assert "0.2 minutes and 1.9 node-minutes" in price
+    assert said.index(price) == len(said) - 1
+
+
+def test_the_time_that_the_sweep_saves_is_for_second_tests() -> None:
+    said: list[str] = []
+    # Three proven nodes take three of the five suspects at a time, and the budget itself has room for two rounds.
+    found = isolated(healthy, ["tcp"], said=said, budget=1.1, before=dict.fromkeys(NODES[:5], "slow in the run"))
+    assert found["tests"]["confirming"] == 2
+    assert not any("The budget leaves" in line for line in said)
+    assert all(one["confirmed"] is False for one in found["suspicion"])
