@@ -77,6 +77,8 @@ class Ending(t.NamedTuple):
 _NOBODY = Ending(math.inf, math.inf)
 # From so few values the scale of the tail is too uncertain, so more of them count than the upper half.
 _LEAST_DISTANCES = 4
+# No tail of good nodes reaches a value twice as large as the last of them.
+_TWICE = math.log(2.0)
 # The scale of fewer distances is less certain still; there Student's distribution needs more than this, see `spread`.
 _LEAST_FREEDOM = 8
 
@@ -97,7 +99,7 @@ def ending(values: Values, least: float, rate: float) -> Ending:
     used = np.maximum((count - bad) // 2, np.minimum(_LEAST_DISTANCES, count - 1 - bad))
     scale = (of_scale[bad + used] - of_scale[bad]) / used
     freedom = np.maximum(used, min(count // 2, _LEAST_FREEDOM))
-    gaps = np.maximum(least, scale * freedom * (rate ** (-1 / freedom) - 1))
+    gaps = np.maximum(least, np.minimum(_TWICE, scale * freedom * (rate ** (-1 / freedom) - 1)))
     shares = distances[bad - 1] / gaps
     enough = np.flatnonzero(shares >= 1)
     place = int(enough[-1] if len(enough) else np.argmax(shares))

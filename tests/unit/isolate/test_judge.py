@@ -220,6 +220,17 @@ def test_who_is_only_the_last_of_nodes_that_differ_is_neither_accused_nor_unprov
     assert {one["node"] for one in judged([*alone, *bad]).suspects} == {"node7"}
 
 
+def test_a_node_that_takes_ten_times_as_long_is_named_among_few_nodes_that_differ_much() -> None:
+    # Real times of six nodes that shared two processors with other work; node1 had little of one.
+    costs = [0.0, np.log(19.6), -0.003, -0.12, 0.3, 0.003]
+    measured = [
+        Measured(SINGLE, "cpu", (f"node{number}",), (float(np.exp(cost)),), stage)
+        for stage in STAGES
+        for number, cost in enumerate(costs)
+    ]
+    assert [(one["node"], one["other"]) for one in suspects_of(measured)] == [("node1", None)]
+
+
 def test_a_bad_node_is_slower_than_the_last_good_one_by_the_least_effect() -> None:
     costs = {node: 0.001 * number for number, node in enumerate(NODES)}
     costs["node7"] = costs["node6"] + 0.08
