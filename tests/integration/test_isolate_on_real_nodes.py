@@ -151,7 +151,7 @@ def test_a_link_with_little_throughput_is_named_and_not_its_nodes(
 def test_a_node_that_sends_slowly_is_named_with_the_way_wherever_it_is_in_the_inventory(
     nodes: Cluster, slow_sender: str, tmp_path: Path
 ) -> None:
-    found, output = isolated(nodes, tmp_path, "sender")
+    found, output = isolated(nodes, tmp_path, f"sender-{slow_sender}")
     assert of_nodes(found), output
     worst = of_nodes(found)[0]
     assert (worst["node"], worst["other"], worst["part"]) == (slow_sender, None, "link, sending"), output
