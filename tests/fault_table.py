@@ -18,8 +18,8 @@ _PAGE = """# What you see when something breaks
 
 One run of `make test-faults FAULTS=docs/faults.md` wrote this page on {day}, on a machine with {processors} processors.
 Each row is from one test on nodes of that machine: the seconds until the message came, the message, the verdict, the
-leftovers, and the settings that the test changed. All others had their defaults, so with the defaults a hang or a lost
-node is noticed later than here. Long messages are cut.
+leftovers, and the settings that the test changed. All others had their defaults. With the defaults, a hang is noticed
+and a lost node is given up later than here. Long messages are cut.
 
 | fault | seconds until noticed | message | verdict | left behind | settings |
 |---|---|---|---|---|---|

@@ -53,7 +53,7 @@ report:
   type: str
   sample: /home/ops/runs/batches/sweep.html
 best:
-  description: The passed cell with the most tokens per second per GPU, if any passed.
+  description: The passed cell with the most tokens per second per GPU, if any passed. A sweep of rehearsals has none.
   returned: when the report has been written
   type: str
   sample: micro_batch_size_4-precision_TE_FP8

@@ -18,7 +18,7 @@ from not_run import need, need_root
 from playbook_bench import Bench, wait_until
 from ports import free_port
 
-# With the defaults, a lost node is noticed after a minute, and a hang after half an hour.
+# With the defaults, a lost node is given up after a minute, and a hang is noticed after half an hour.
 IMPATIENT = {"training_lost_timeout": 5, "training_stall_timeout": 8}
 
 

@@ -92,7 +92,7 @@ def _refuse_values_without_effect(cells: Sequence[PlannedCell], findings: Findin
             same = (other for other in values[:place] if _is_same(key, value, other, cells, plans))
             if (other := next(same, None)) is not None:
                 message = f"It makes the same plan as {shown(other)}."
-                remedy = "Keep one of the two, or sweep over a key that changes what the nodes run."
+                remedy = "Keep one of the two, or sweep over another key."
                 findings.fault(key_path(MATRIX, key), value, message, remedy)
 
 
@@ -112,7 +112,7 @@ def _key_of(values: Mapping[str, t.Any]) -> str:
 
 
 def _essence_of(plan: Plan) -> str:
-    """Return what a plan makes the nodes do, without the run's name and the values that led to it."""
+    """Return the part of a plan that nodes run, without the run's name and the values that led to it."""
     named = ("run_id", "overrides", "warnings")
     kept = {name: value for name, value in plan.items() if name not in named} | {"nodes": plan["nodes"][:1]}
     return json.dumps(kept, sort_keys=True).replace(plan["run_id"], "")

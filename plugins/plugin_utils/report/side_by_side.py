@@ -41,7 +41,7 @@ def sweep_lines(page: str) -> list[str]:
 
 
 def found_in_words(sweep: SweepFile) -> str:
-    """Return the result of a judged sweep without a full stop: its best cell, or what its cells missed."""
+    """Return the result of a judged sweep without a full stop: its best cell, or the failures of its cells."""
     cells = sweep["cells"]
     for cell in cells:
         if cell["name"] == sweep["best"]:

@@ -247,7 +247,7 @@ class Phases:
                 self._dumped += collect_dump(part, self.board.dump_path(rank), left)
 
     def _end_of(self, node: str) -> Status:
-        """Read the log of a stopped training to its end, put its values on the board, and return how it ended."""
+        """Read a stopped training's log to its end, put its values on the board, and return how it ended."""
 
         def ask(needs: PhaseNeeds) -> Followed:
             return self.ask[node](FOLLOW, **needs)

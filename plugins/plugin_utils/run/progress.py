@@ -27,7 +27,19 @@ _LONG_SILENCE = 120.0
 _SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
 
-def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
+class Progress(t.NamedTuple):
+    """A run's progress: its ``course``, that is its step and figures, and the ``state`` of its nodes, if any ended."""
+
+    course: str
+    state: str = ""
+
+    def line(self, told: str = "") -> str:
+        """Return both as a line; a course that was ``told`` already is not repeated before a state."""
+        shown = (self.course if self.course != told or not self.state else "", self.state)
+        return "  ".join(filter(None, shown))
+
+
+def progress_of(plan: Plan, statuses: list[Status], now: float) -> Progress:
     """Return a run's progress: steps, last step's time, tokens/s per GPU, loss, time left, or the problem.
 
     In one job, the node that is furthest behind, among nodes whose log shows steps, stands for the run. If each node
@@ -40,7 +52,7 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
         started = [began for status in statuses if (began := status["process"]["started_at"])]
         parts = [f"no step yet after {_duration(now - min(started))}" if started else "starting"]
     elif plan.get("mode") == "single_node" and len(statuses) > 1:
-        return "  ".join([*_of_nodes_by_themselves(plan, statuses), *_of_silent_nodes(running, now)])
+        return Progress("  ".join([*_of_nodes_by_themselves(plan, statuses), *_of_silent_nodes(running, now)]))
     else:
         silence = _of_silence(telling, now) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
@@ -52,10 +64,9 @@ def progress_line(plan: Plan, statuses: list[Status], now: float) -> str:
         ]
         parts = _of_node(plan, min(heard or telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
         parts += [f"!! {silence}"] if silence else []
-    if len(running) < len(statuses):
-        parts.append(_of_running(statuses, len(running)))
-    found = [*_of_network(plan, statuses), *_of_failed(statuses), *_of_silent_nodes(running, now)]
-    return "  ".join([*parts, *found])
+    found = [] if len(running) == len(statuses) else [_of_running(statuses, len(running))]
+    found += [*_of_network(plan, statuses), *_of_failed(statuses), *_of_silent_nodes(running, now)]
+    return Progress("  ".join(parts), "  ".join(found))
 
 
 def _of_running(statuses: list[Status], running: int) -> str:
@@ -229,12 +240,12 @@ class ProgressReader:
         except ValueError:
             return
         self._tell(f"{'REHEARSAL ' if plan.get('rehearsal') else ''}Run {plan['run_id']}{self._place}")
-        shown = ""
+        shown = Progress("")
         ended = False
         while not ended:
             ended = self._ended.wait(self._interval)
             statuses = [self._board.status(node["node"]) for node in plan["nodes"]]
-            line = progress_line(plan, statuses, time.time())
-            if line != shown:
-                self._tell(line)
-                shown = line
+            progress = progress_of(plan, statuses, time.time())
+            if progress != shown:
+                self._tell(progress.line(shown.course))
+                shown = progress

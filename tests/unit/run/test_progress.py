@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.board import Board
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader, progress_line
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.progress import ProgressReader, progress_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 
 PLAN = {
@@ -19,7 +19,7 @@ NOW = 10_000.0
 
 
 def line_of(plan: dict, *known: dict) -> str:
-    return progress_line(plan, [status_of(one) for one in known], NOW)
+    return progress_of(plan, [status_of(one) for one in known], NOW).line()
 
 
 def running(node: str = "gpu00", **changes) -> dict:
@@ -197,6 +197,18 @@ def test_what_is_new_is_told_while_it_comes_and_nothing_twice(board):
     wait_until(lambda: len(lines) == 3)
     reader.end()
     assert lines[1:] == [f"step   {step}/200  1 of 2 nodes running" for step in (1, 2)]
+
+
+def test_the_last_step_is_told_once_although_the_nodes_end_one_after_the_other(board):
+    lines: list[str] = []
+    board.update("gpu00", **DONE)
+    board.update("gpu01", **(DONE | {"status": "running"}))
+    reader = ProgressReader(board.run_dir, 0, lines.append)
+    reader.start()
+    wait_until(lambda: len(lines) == 2)
+    board.update("gpu01", **DONE)
+    reader.end()
+    assert lines[1:] == ["step 200/200  5.0 ms  1 of 2 nodes running", "both nodes done"]
 
 
 def test_a_cell_of_a_sweep_is_told_with_its_place(board):
