@@ -306,12 +306,14 @@ class Outage(t.TypedDict):
 class Process(t.TypedDict):
     """When the training ran on a node, and how it ended; without ``exit_status`` it was killed, or nobody knows.
 
-    The node may have ``booted`` meanwhile. ``full_disk`` is a path without room. ``ended_by`` is an end by Slurm.
+    ``ran_seconds`` are by the node's monotonic clock, ``clock_seconds`` by its wall clock, which may have been set. The
+    node may have ``booted`` meanwhile. ``full_disk`` is a path without room. ``ended_by`` is an end by Slurm.
     """
 
     started_at: float | None
     ended_at: float | None
     ran_seconds: float | None
+    clock_seconds: float | None
     exit_status: int | None
     oom_killed: bool
     booted: bool

@@ -323,10 +323,17 @@ class Follower:
         known = board.status(node)
         if known["status"] == answer["status"]:
             ended_at = known["process"]["ended_at"] or ended_at
-        of_last_step: dict[str, t.Any] = {}
+        started_at = known["process"]["started_at"] or started_at
+        more: dict[str, t.Any] = {}
+        ran = answer.get("ran_seconds")
+        if ran is not None and started_at is not None and ended_at is not None:
+            # The node's clock may have been set back meanwhile.
+            started_at = min(started_at, ended_at - ran)
+        if answer["started_at"] is not None and answer["ended_at"] is not None:
+            more["clock_seconds"] = answer["ended_at"] - answer["started_at"]
         if blocks:
             *_earlier, last = rows_of(blocks[-1:])
-            of_last_step = {
+            more |= {
                 "first_step": self._plan["first_step"],
                 "last_step": last["step"],
                 "steps_total": last["steps_total"],
@@ -334,18 +341,18 @@ class Follower:
                 "last_step_at": time.time(),
             }
         if "traffic" in answer:
-            of_last_step["traffic_step"] = of_last_step.get("last_step", known["steps"]["last_step"])
+            more["traffic_step"] = more.get("last_step", known["steps"]["last_step"])
         board.append_readings(node, time.time(), answer.get("readings", []))
         return board.update(
             node,
             **{name: value for name, value in answer.items() if name in _KEPT},
-            started_at=known["process"]["started_at"] or started_at,
+            started_at=started_at,
             ended_at=ended_at,
             interrupted=interrupted or known["following"]["interrupted"],
             failures=failures,
             survived=self._failures.survived,
             began_anew=began_anew(answer["cursor"]),
-            **of_last_step,
+            **more,
         )
 
 

@@ -44,6 +44,7 @@ def status_of(known: Mapping[str, t.Any]) -> Status:
             "started_at": known.get("started_at"),
             "ended_at": known.get("ended_at"),
             "ran_seconds": known.get("ran_seconds"),
+            "clock_seconds": known.get("clock_seconds"),
             "exit_status": known.get("exit_status"),
             "oom_killed": known.get("oom_killed", False),
             "booted": known.get("booted", False),

@@ -144,6 +144,16 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "The timestamps of {node} jump back by {seconds:duration}: its lines are out of order, or from two runs."
         )
     },
+    "clock_moved": {
+        "back": Form(
+            "The clock of {node} was set back during the run: by it, the training took {by_clock:duration}, but it ran "
+            "for {ran:duration}."
+        ),
+        "ahead": Form(
+            "The clock of {node} was set ahead during the run: by it, the training took {by_clock:duration}, but it "
+            "ran for {ran:duration}."
+        ),
+    },
     "nodes_unknown": {
         "": Form(
             "The logs of {nodes} nodes were found. If that is the whole job, add -e training_nodes={nodes}; otherwise, "

@@ -11,6 +11,7 @@ import numpy as np
 from ...module_utils.logs.record import EVIDENCE, METRICS, OTHER_FIELDS
 from ..contracts import Plan, Status
 from ..run.status import said_interval
+from .moved_clock import moved_seconds
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
@@ -39,7 +40,8 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
     nan = seen.records.loc[seen.records["value"].isna(), ["node", "metric", "step"]]
     nan_steps = nan.groupby(["node", "metric"])["step"].agg(set).to_dict()
     if seen.together:
-        _judge_lines_of_nodes(seen.attempts, reasons)
+        moved = {status["node"] for status in seen.statuses if moved_seconds(status)}
+        _judge_lines_of_nodes({node: rows for node, rows in seen.attempts.items() if node not in moved}, reasons)
     looked_at = list(dict.fromkeys((*seen.judged_metrics, *_OF_EACH_STEP)))
     said_stride = 1 if grammar.each_step else said_interval(status["trainer"]["settings"] for status in seen.statuses)
     first_step = plan["first_step"]

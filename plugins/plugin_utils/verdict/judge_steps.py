@@ -120,20 +120,27 @@ _SLOW_WARM_UP = 0.10
 
 
 def judge_samples(seen: Seen, reasons: Reasons) -> None:
-    """Note where too few values are left after the warm-up, and a warm-up that is too long to be one."""
+    """Note where too few steps are left after the warm-up, and a warm-up that is too long to be one.
+
+    A line that has the mean of ten steps counts as ten. If a run is only recorded, few steps are enough for that.
+    """
     warm_up, judged = seen.warm_up, seen.judged_metrics
-    counts = {node: samples_of(found) for node, found in seen.by_node.items()}
+    counts = {node: seen.steps_per_line * samples_of(found) for node, found in seen.by_node.items()}
+    is_recorded = seen.plan["record_only"] and seen.reached.finished and min(counts.values(), default=0) > 0
     for node, found in seen.by_node.items():
         needed: dict[str, t.Any] = {"needed": MIN_SAMPLES, "warm_up": warm_up.steps}
+        if counts[node] < MIN_SAMPLES and is_recorded:
+            reasons.remark("too_few_samples", node, samples=counts[node], **needed)
+            continue
         if counts[node] < MIN_SAMPLES:
             reasons.argue(INCONCLUSIVE, "too_few_samples", node, samples=counts[node], **needed)
             continue
         for metric in (metric for metric in judged if metric in found):
-            count = found[metric]["samples"]
+            count = seen.steps_per_line * found[metric]["samples"]
             if count < MIN_SAMPLES:
                 few = {"metric": metric, "samples": count, **needed}
                 reasons.argue(INCONCLUSIVE, "too_few_samples", node, case="metric", **few)
-    if counts and min(counts.values()) >= MIN_SAMPLES:
+    if counts and (is_recorded or min(counts.values()) >= MIN_SAMPLES):
         reasons.argue(PASS, "samples", samples=counts, least=min(counts.values()), warm_up=warm_up.steps)
     if counts:
         reasons.remark(warm_up.code, case=warm_up.case, **warm_up.values)

@@ -65,17 +65,17 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
 def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
     """Note a node whose counted steps took longer, by their own times, than its training ran by the node's clock.
 
-    The launch script reads a clock that nobody sets, so the step times and rates of such a log are not from this run.
-    Logs that nobody followed have no such record.
+    A line may have the mean time of several steps. The launch script reads a clock that nobody sets, so the step times
+    and rates of such a log are not from this run. Logs that nobody followed have no such record.
     """
     for status in seen.statuses:
         rows, ran = seen.attempts.get(status["node"]), status["process"]["ran_seconds"]
         if rows is None or ran is None or _TIME not in rows:
             continue
         times = rows.loc[rows["counted"], _TIME]
-        claimed = float(times[times > 0].sum(min_count=1)) / 1000.0
+        claimed = seen.steps_per_line * float(times[times > 0].sum(min_count=1)) / 1000.0
         if math.isfinite(claimed) and claimed > ran * (1 + _ROUNDED) + _LEAST_LONGER:
-            steps = int((times > 0).sum())
+            steps = seen.steps_per_line * int((times > 0).sum())
             reasons.argue(INCONCLUSIVE, "longer_than_run", status["node"], claimed=claimed, ran=ran, steps=steps)
 
 

@@ -129,6 +129,11 @@ class Seen:
         return self.plan.get("workload")
 
     @property
+    def steps_per_line(self) -> int:
+        """Return how many steps a step line has the means of, by the log interval in the logs; 1 if they have none."""
+        return said_interval(status["trainer"]["settings"] for status in self.statuses) or 1
+
+    @property
     def judged_metrics(self) -> list[str]:
         """Return the metrics of steps that have a threshold to meet, each once."""
         judged = (bound for bound in self.plan["expected"] if bound["kind"] != "info" and not bound.get("optional"))

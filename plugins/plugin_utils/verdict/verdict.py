@@ -48,6 +48,7 @@ from .judge_steps import judge_finite, judge_samples, judge_skipped
 from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
 from .ledger import ledger_of
+from .moved_clock import note_moved_clock, without_moved_clocks
 from .named_nodes import NodeNames
 from .reasons import Reasons
 from .seen import Seen, last_step_of, reached_by
@@ -83,6 +84,7 @@ _OF_NODES_AND_LOGS = (
     judge_same_log,
     judge_one_run,
     judge_clock_of_run,
+    note_moved_clock,
 )
 _OF_NUMBERS = (judge_physics, judge_thresholds, judge_claimed_time, judge_time)
 
@@ -103,6 +105,7 @@ def judge(
     accelerators, by node. docs/summary_fields.md describes each field.
     """
     statuses = without_extremes(statuses)
+    steps, records = without_moved_clocks(statuses, steps, records)
     attempts, earlier = attempts_of(steps)
     # In a rehearsal the trainer of another framework writes the logs.
     grammar = grammar_of(grammar_name(plan))

@@ -451,6 +451,14 @@ def test_what_the_rdma_ports_moved_is_kept_as_it_was_last_heard(board):
     assert status["machine"]["traffic"] == last
 
 
+@pytest.mark.parametrize("by_clock", [600.0, 100.0])
+def test_a_run_takes_as_long_as_it_ran_though_its_nodes_clock_was_set_back(board, by_clock):
+    end = 1000.0 + by_clock
+    process = follow(Node({**ENDED, "ended_at": end, "now": end, "ran_seconds": 600.0}), board)["process"]
+    assert process["ended_at"] - process["started_at"] == pytest.approx(600.0, abs=1.0)
+    assert (process["clock_seconds"], process["ran_seconds"]) == (by_clock, 600.0)
+
+
 def test_it_stands_on_the_board_at_which_step_the_counters_were_read(board):
     follow(Node(answer(traffic={}), answer(blocks=[block([1, 2])]), answer(traffic={}), ENDED), board)
     assert board.status("gpu00")["machine"]["traffic_step"] == 2

@@ -305,6 +305,18 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "The timestamps of gpu01 jump back by 10 min: its lines are out of order, or from two runs.",
     ),
     (
+        "clock_moved",
+        "back",
+        {"by_clock": 0.0, "ran": 600.0},
+        "The clock of gpu01 was set back during the run: by it, the training took 0 s, but it ran for 10 min.",
+    ),
+    (
+        "clock_moved",
+        "ahead",
+        {"by_clock": 4200.0, "ran": 600.0},
+        "The clock of gpu01 was set ahead during the run: by it, the training took 70 min, but it ran for 10 min.",
+    ),
+    (
         "nodes_unknown",
         "",
         {"nodes": 2},

@@ -54,6 +54,18 @@ def test_steps_cannot_take_longer_than_the_training_ran_by_the_clock_of_its_node
     assert [reason["values"]["ran"] for reason in found] == [ran] * len(found)
 
 
+@pytest.mark.parametrize(("ran", "verdict"), [(30.0, "PASS"), (10.0, "INCONCLUSIVE")])
+def test_the_time_of_a_line_is_that_of_each_of_its_steps(ran, verdict, tmp_path: Path):
+    # 20 of 40 steps count, in two lines, each of which took 1 s.
+    log = "  log_interval .................................... 10\n"
+    log += "".join(line(step, 40, ms=1000.0, loss=9 - step / 10) for step in (10, 20, 30, 40))
+    nodes = [Node("gpu00", SILENT), Node("gpu01", log, told={"ran_seconds": ran})]
+    summary = judged(nodes, tmp_path, parameters={"iterations": 40})
+    assert summary["verdict"] == verdict
+    found = [reason["values"] for reason in summary["reasons"] if reason["code"] == "longer_than_run"]
+    assert found == ([] if verdict == "PASS" else [{"claimed": 20.0, "ran": ran, "steps": 20}])
+
+
 def test_bars_tell_by_their_time_stamps_that_steps_get_slower():
     stamps = [30.0 * place for place in range(17)] + [480.0 + 60.0 * place for place in range(1, 5)]
     rows = [row(step, step_time_ms=30000.0, clock=stamp) for step, stamp in enumerate(stamps, start=1)]

@@ -292,6 +292,38 @@ def test_three_steps_after_the_warm_up_are_needed(warmup_steps, verdict, tmp_pat
     assert (("too_few_samples", "gpu01") in codes(summary)) is (verdict != "PASS")
 
 
+HEAD = "  log_interval .................................... 10\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "total", "head", "verdict"),
+    [
+        # After a warm-up of two lines, step 30 is left: as the mean of ten steps, or by itself.
+        ((1, 10, 20, 30), 31, HEAD, "PASS"),
+        ((10, 20, 30), 30, HEAD, "PASS"),
+        ((10, 20), 20, HEAD, "INCONCLUSIVE"),
+        ((1, 2, 3), 3, "", "INCONCLUSIVE"),
+    ],
+)
+def test_a_line_with_the_mean_of_ten_steps_counts_as_ten(steps, total, head, verdict, tmp_path):
+    log = head + lines(steps, total, tflops=400.0)
+    summary = judged(two(log), tmp_path, expected=[], parameters={"iterations": total})
+    assert (summary["verdict"], ("too_few_samples", "gpu01") in codes(summary)) == (verdict, verdict != "PASS")
+
+
+@pytest.mark.parametrize(
+    ("steps", "total", "verdict"),
+    [(3, 3, "PASS"), (2, 2, "INCONCLUSIVE"), (3, 4, "FAIL")],
+    ids=["one counts", "none counts", "not to the last step"],
+)
+def test_few_steps_are_enough_for_a_run_that_is_only_recorded(steps, total, verdict, tmp_path):
+    log = lines(range(1, steps + 1), total)
+    summary = judged(two(log), tmp_path, record_only=True, expected=[], parameters={"iterations": total})
+    assert summary["verdict"] == verdict
+    few = [note["values"]["samples"] for note in summary["notes"] if note["code"] == "too_few_samples"]
+    assert few == ([1] if verdict == "PASS" else [])
+
+
 TEST_ENDS = [
     (Node("gpu01", ALL, exit_status=1), "FAIL", "node_failed", "gpu01 ended with exit status 1."),
     (Node("gpu01", ALL, status="killed"), "FAIL", "node_killed", "The training on gpu01 was killed."),
