@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "collections")]
 
 import pictures
 from pictured_runs import Run, page_of
+
+from ansible_collections.trainops.cluster.plugins.plugin_utils.report.text import verdict_lines
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -53,3 +55,10 @@ def test_a_failed_run_that_is_shown_names_its_gpu_hang(tmp_path: Path) -> None:
     summary = json.loads((page.parent / "summary.json").read_text())
     failure = summary["first_failure"]
     assert (summary["verdict"], failure["class"], failure["node"]) == ("FAIL", "gpu_hang", "mi300x-001")
+
+
+@pytest.mark.slow
+def test_the_readme_shows_how_the_failed_run_of_its_picture_ends_on_the_terminal(tmp_path: Path) -> None:
+    page = page_of(pictures.PICTURES[ROOT / "docs/report_fail.png"], tmp_path)
+    *lines, _report = (line.text for line in verdict_lines(str(page)))
+    assert f"```text\n{chr(10).join(lines)}\n```" in (ROOT / "README.md").read_text("utf-8")
