@@ -86,7 +86,8 @@ def _framework_of(path: Path, asked: str | None) -> str | None:
                 name for name in GRAMMARS if any(True for _place in part.piece.positions(grammar_of(name).only_here))
             }
             for name in sorted(GRAMMARS, key=lambda name: (name != asked, name not in telling, name)):
-                if any(True for _step in grammar_of(name).parse(part.piece, memories[name])):
+                # Other programs print lines that begin alike and have none of the grammar's fields.
+                if any(step["metrics"] for step in grammar_of(name).parse(part.piece, memories[name])):
                     return name
     return None
 

@@ -37,6 +37,20 @@ def test_of_two_that_read_the_same_step_lines_the_one_counts_whose_own_lines_a_l
     assert [*frameworks_of(files, "megatron").values()] == ["megatron", "megatron"]
 
 
+UNKNOWN_LINES = [
+    "[Rank 0] iteration {}/40 | loss: 2.31 | time: 1.2",
+    "step {} step_time 244.76s throughput 3.93 seq/s loss 10.21",
+    "step {}/40 | loss 2.3100 | lr 1.00e-04 | step_time 120.0ms | throughput 33.1 samples/s",
+    "[2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step={}, skipped=0, lr=[1e-05]",
+]
+
+
+@pytest.mark.parametrize("line", UNKNOWN_LINES)
+def test_a_log_of_another_trainer_is_of_no_framework_rather_than_of_one_with_lines_that_begin_alike(tmp_path, line):
+    text = "".join(f"{line.format(step)}\n" for step in range(1, 10))
+    assert [*frameworks_of(files_in(laid_out(tmp_path, {"a.log": text}))).values()] == [None]
+
+
 def test_a_framework_that_nobody_knows_is_refused(tmp_path):
     with pytest.raises(ValueError, match=f"must be one of: {', '.join(sorted(GRAMMARS))}"):
         frameworks_of(files_in(laid_out(tmp_path, {"node0.log": TEXTS["maxtext"]})), "jax")
