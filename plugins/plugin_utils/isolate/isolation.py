@@ -214,8 +214,12 @@ def _confirmation(
     saved: float,
 ) -> list[Measured]:
     """Return the measurements of suspects; the seconds that the sweep ``saved`` are for more of them."""
-    of_pair = prober.chosen.cost().pair
-    rounds = tests["confirming"] + (int(max(saved, 0) // of_pair) if of_pair else 0)
+    cost = prober.chosen.cost()
+    # What came and went since the first time was not the node's.
+    spare = tests.get("spare", 0.0) + max(saved, 0)
+    times = CONFIRMING_ROUNDS if spare >= cost.single else 1
+    spare -= (times - 1) * cost.single
+    rounds = CONFIRMING_ROUNDS + (int(spare // cost.pair) if cost.pair else 0)
     of_groups = tests["confirming_groups"]
     measured = within_models(measured, prober.models)
     scored = scores_of(measured, least=least)
@@ -231,7 +235,7 @@ def _confirmation(
             if len(there) > left:
                 say(f"The budget leaves {left} of {len(there)} {what} for that")
         again = Confirmation(again.singles, again.pairs[:rounds], again.groups[:of_groups])
-        seconds, node_minutes = again.price(prober.chosen.cost())
+        seconds, node_minutes = again.price(cost, times)
         say(f"That takes at most {seconds / 60:.1f} minutes and {node_minutes:.1f} node-minutes more")
     found = prober.singles(again.singles, "confirmation") if again.singles else []
     for pairs in again.pairs:
@@ -240,8 +244,7 @@ def _confirmation(
         if not again.groups:
             say(f"Tested again: groups of {len(split[0])} nodes")
         found += prober.groups(split, "confirmation")
-    # Once more in the end: what came and went since the first time was not the node's.
-    for _time in range(CONFIRMING_ROUNDS - 1 if again.singles else 0):
+    for _time in range(times - 1 if again.singles else 0):
         found += prober.singles(again.singles, "confirmation")
     return found
 

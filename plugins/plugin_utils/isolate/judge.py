@@ -35,9 +35,9 @@ class Confirmation(t.NamedTuple):
     pairs: list[list[Pair]]
     groups: list[Split]
 
-    def price(self, cost: Cost) -> tuple[float, float]:
-        """Return the most seconds and node-minutes of these tests."""
-        times = CONFIRMING_ROUNDS if self.singles else 0
+    def price(self, cost: Cost, times: int) -> tuple[float, float]:
+        """Return the most seconds and node-minutes of these tests, with so many of nodes by themselves."""
+        times = times if self.singles else 0
         seconds = times * cost.single + len(self.pairs) * cost.pair + len(self.groups) * cost.group
         node_seconds = (
             times * len(self.singles) * cost.single

@@ -19,7 +19,8 @@ from .pairs import Pair, rounds_of_pairs
 LEAST_ROUNDS = 3
 # Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py.
 USUAL_ROUNDS = 7
-# Suspects are tested twice more by themselves, meet two proven nodes, and are in two groups of proven nodes.
+# Suspects are tested once more by themselves, and again if there is time for it. They meet two proven nodes, and are in
+# two groups of proven nodes.
 CONFIRMING_ROUNDS = 2
 LEAST_NODES = 3
 MOST_MINUTES = 1440
@@ -45,7 +46,8 @@ class PlannedTests(TypedDict):
     ``seconds`` and ``node_minutes`` are the cost of ``sweep`` and ``confirmation``; the latter assumes one suspect in
     eight nodes, or as many as a run has, and is left out if nobody is suspected. ``links`` is the fraction of all links
     that is tested, ``confirming`` the most rounds of pairs, and ``confirming_groups`` of groups, that the budget leaves
-    for suspects. Each test runs the ``probes``.
+    for suspects. ``spare`` are the seconds of the budget beyond ``seconds``; an earlier version wrote none. Each test
+    runs the ``probes``.
     """
 
     singles: list[str]
@@ -53,6 +55,7 @@ class PlannedTests(TypedDict):
     groups: list[Split]
     confirming: int
     confirming_groups: int
+    spare: t.NotRequired[float]
     links: float
     seconds: dict[str, float]
     node_minutes: dict[str, float]
@@ -82,7 +85,7 @@ def plan_tests(
             f"{len(nodes)} nodes make no groups that can be compared: at least {LEAST_NODES_OF_GROUPS} are needed; "
             "leave the probes of groups out of isolate_probes"
         )
-    confirming = CONFIRMING_ROUNDS * (cost.single + cost.pair + (cost.group if groups else 0))
+    confirming = cost.single + CONFIRMING_ROUNDS * (cost.pair + (cost.group if groups else 0))
     fixed = cost.single + confirming + len(groups) * cost.group
     possible = len(nodes) - 1 + len(nodes) % 2 if cost.pair else 0
     least = min(rounds or LEAST_ROUNDS, possible)
@@ -105,6 +108,7 @@ def plan_tests(
         "groups": groups,
         "confirming": CONFIRMING_ROUNDS + affordable - len(pairs),
         "confirming_groups": CONFIRMING_ROUNDS if groups else 0,
+        "spare": left - len(pairs) * cost.pair,
         "links": tested / (len(nodes) * (len(nodes) - 1) / 2),
         "seconds": {
             "sweep": cost.single + len(pairs) * cost.pair + len(groups) * cost.group,
@@ -114,7 +118,7 @@ def plan_tests(
             "sweep": (len(nodes) * (cost.single + len(groups) * cost.group) + 2 * tested * cost.pair) / 60,
             "confirmation": (
                 # Each with one proven node beside it.
-                suspects * 2 * CONFIRMING_ROUNDS * (cost.single + cost.pair)
+                suspects * 2 * (cost.single + CONFIRMING_ROUNDS * cost.pair)
                 # All nodes are at most in a group of a suspect, or in one without any.
                 + (len(nodes) * CONFIRMING_ROUNDS * cost.group if groups else 0)
             )
