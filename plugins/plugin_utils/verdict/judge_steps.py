@@ -66,7 +66,10 @@ def _without_skipped(records: pd.DataFrame) -> pd.DataFrame:
     ]
     if skipped.empty:
         return records
-    return records[~records.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)]
+    of_skipped = records.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)
+    # The loss of a line is the mean over its other iterations.
+    has_loss = (records["metric"] == "loss") & np.isfinite(records["value"])
+    return records[~of_skipped | has_loss]
 
 
 def _groups(rows: pd.DataFrame, *by: str) -> Iterable[tuple[tuple[t.Any, ...], pd.DataFrame]]:
@@ -196,7 +199,9 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
         if count > allowed:
             first = int(rows["step"].to_numpy()[late][0])
             reasons.argue(FAIL, "skipped_iterations", node, skipped=count, allowed=allowed, first_step=first)
-        if skipped.size and skipped[-1] > 0:
+        # A line may count the skipped ones among several iterations, so that the last of them may have trained.
+        of_line = int(np.diff(rows["step"].to_numpy()[-2:]).sum()) if len(rows) > 1 else 1
+        if skipped.size and skipped[-1] >= max(1, of_line):
             reasons.argue(INCONCLUSIVE, "last_step_skipped", node, last_step=int(rows["step"].iloc[-1]))
 
 

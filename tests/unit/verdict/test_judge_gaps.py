@@ -110,6 +110,20 @@ def test_skipped_iterations_are_bounded(
     assert [reason["code"] for reason in summary["reasons"] if reason["verdict"] != "PASS"] == told
 
 
+@pytest.mark.parametrize(("skipped", "told"), [(2, []), (10, ["last_step_skipped"])])
+def test_a_line_of_several_iterations_has_a_loss_unless_all_were_skipped(
+    skipped: int, told: list[str], tmp_path: Path
+) -> None:
+    # As the log of a BERT on four GPUs with FP16 in an issue of NCCL: two of the iterations 11 to 20 were skipped.
+    log = lines(range(10, 60, 10), 60) + line(60, 60, skipped=skipped, loss=0 if skipped == 10 else 3)
+    summary = verdict_on(log, tmp_path, 60, max_skipped=10)
+    found = {reason["code"] for reason in summary["reasons"] if reason["verdict"] != "PASS"}
+    assert sorted(found & {"last_step_skipped", "no_loss", "loss_missing"}) == told
+    (tmp_path / "short").mkdir()
+    short = verdict_on(line(10, 20, skipped=10, loss=0) + line(20, 20, skipped=2), tmp_path / "short", 20)
+    assert "no_loss" not in [reason["code"] for reason in short["reasons"]]
+
+
 def test_what_an_earlier_attempt_lacked_is_past(tmp_path: Path) -> None:
     log = lines(range(1, 4)) + line(4)[:90] + "\n" + ALL
     assert "loss_missing" not in [note["code"] for note in verdict_on(log, tmp_path)["notes"]]
