@@ -53,7 +53,7 @@ def write_runs(folder: Path) -> None:
 def page_as_run(text: str, folder: Path) -> str:
     """Run the Python of a page in a folder, where it leaves its plots, and return the page with its output."""
     plt.switch_backend("Agg")
-    style = {"svg.hashsalt": "trainops", "svg.fonttype": "none", "figure.figsize": (8, 3.2)}
+    style = {"svg.hashsalt": "trainops", "svg.fonttype": "none", "savefig.bbox": "tight", "figure.figsize": (8, 3.2)}
     names: dict[str, t.Any] = {}
 
     def with_output(block: re.Match[str]) -> str:
