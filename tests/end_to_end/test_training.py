@@ -198,6 +198,22 @@ def test_rdma_is_proven_by_the_counters_of_the_ports_while_nccl_says_nothing(ben
 
 
 @pytest.mark.slow
+def test_nodes_that_fall_back_to_tcp_are_named_within_five_steps_and_fail_the_run(bench):
+    line = "gpu01:7:9 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>"
+    trainer = f'cd {ROOT}/roles/training/files/trainer && bash examples/llama/train_llama3.sh "$@"\n'
+    root = bench.megatron(f'echo "{line}"\n{trainer}')
+    config = bench.config(training_iterations="40", nccl_ib_hca_list="mlx5_0", nccl_debug="INFO")
+    config.write_text(config.read_text().replace('"cpu": {', '"mi300x": {'))
+    hosts = bench.inventory(node0={}, node1={})
+    done = bench.play("megatron_multinode.yml", hosts, config, training_megatron_root=root, training_require_gpu=False)
+    named = [line for line in done.output.splitlines() if "!! TCP, not RDMA, on node[0-1]" in line]
+    assert named, done.output
+    step = re.search(r"step +(\d+)/40", named[0])
+    assert step is None or int(step[1]) <= 5, named[0]
+    assert (done.summary["verdict"], codes(done.summary) & {"tcp_transport"}) == ("FAIL", {"tcp_transport"})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("xid", "verdict"),
     [(79, "FAIL"), pytest.param(94, "PASS", marks=pytest.mark.slow)],
