@@ -82,7 +82,7 @@ def inventory_name() -> str:
 def playbook_command(name: str, run_dir: str | Path, variables: str = "training_run_id={run}") -> str:
     """Return the command that plays a playbook of ours for the run in a folder, with the inventory of this call.
 
-    ``variables`` are more settings, separated by blanks, in which ``{run}`` is the name of the run.
+    ``variables`` are more settings, separated by blanks. In them ``{run}`` stands for the name of the run.
     """
     folder = Path(__file__).resolve().parents[2] / "playbooks"
     sources = context.CLIARGS.get("inventory") or ()
