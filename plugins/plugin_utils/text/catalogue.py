@@ -332,7 +332,10 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
             "lines are not from this run."
         )
     },
-    "slows_down": {"": Form("{node} slows down: its last fifth of the steps takes {drift:share 2} longer.")},
+    "slows_down": {
+        "": Form("{node} slows down: its last fifth of the steps takes {drift:share 2} longer."),
+        "steadily": Form("{node} slows down steadily: its last fifth of the steps takes {drift:share 2} longer."),
+    },
 }
 
 _CHANGE = "(last fifth against {against:part}: {change}, 95 % interval {low:number} to {high:number} %)"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import typing as t
 from collections.abc import Mapping
+from operator import lt
 
 import numpy as np
 
@@ -25,6 +26,8 @@ if t.TYPE_CHECKING:
 _OFF = 0.1
 # A last fifth of at least three steps that is slower than the rest by more than this is not noise.
 _SLOWER, _LEAST_STEPS = 0.25, 15
+# A rate that falls evenly by 5 % differs by 4 % between the first and the last fifth of the steps.
+_STEADILY, _LEAST_OF_FIFTHS = 0.035, 25
 # No checkpoint or evaluation of a run takes longer than this and longer than all its steps. Clocks that are set forward
 # in spring skip an hour.
 _HOLE_SECONDS = 5400.0
@@ -39,12 +42,14 @@ def judge_time(seen: Seen, reasons: Reasons) -> None:
 
     The same goes for a pause that is longer than all steps together, and for a last fifth of the steps that is slower
     than the rest. A slower last fifth is also noted without thresholds, except in a rehearsal, whose machine does other
-    work.
+    work. Steps that slow down steadily by a few percent are a note.
     """
     for node, time in seen.times.items():
         steps = samples_of(seen.by_node.get(node, {}))
         if not seen.plan.get("rehearsal"):
             _judge_drift(node, time, steps, seen.bounds, reasons)
+            if time["drift"] <= _SLOWER and (slower := _steadily_slower(seen.attempts[node])):
+                reasons.remark("slows_down", node, case="steadily", drift=slower)
         # With all pauses between the steps, if timestamps show them.
         really = max(time["mean"], time["wall_clock"] or 0.0)
         if not time["median"] > 0 or really <= (1 + _OFF) * time["median"]:
@@ -101,6 +106,16 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
     if judged and not any(_is_missed(bound, 1 + time["drift"]) for bound in judged):
         return
     reasons.argue(INCONCLUSIVE, "slows_down", node, drift=time["drift"])
+
+
+def _steadily_slower(rows: pd.DataFrame) -> float:
+    """Return how much slower the last fifth of the steps is than the first (a share), if each fifth is slower; else 0."""
+    times = rows.loc[rows["counted"] & np.isfinite(rows[_TIME]), _TIME].to_numpy(float)
+    if times.size < _LEAST_OF_FIFTHS:
+        return 0.0
+    medians = [float(np.median(fifth)) for fifth in np.array_split(times, 5)]
+    share = medians[-1] / medians[0] - 1 if medians[0] > 0 else 0.0
+    return share if share >= _STEADILY and all(map(lt, medians, medians[1:])) else 0.0
 
 
 def _is_missed(bound: JudgedBound, share: float) -> bool:

@@ -724,6 +724,12 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "gpu01 ran for 0.06 s, but by its log 27 counted steps took 3 min: these lines are not from this run.",
     ),
     ("slows_down", "", {"drift": 0.312}, "gpu01 slows down: its last fifth of the steps takes 31 % longer."),
+    (
+        "slows_down",
+        "steadily",
+        {"drift": 0.041},
+        "gpu01 slows down steadily: its last fifth of the steps takes 4.1 % longer.",
+    ),
 )
 
 

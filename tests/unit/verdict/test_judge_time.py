@@ -40,6 +40,16 @@ def test_a_run_whose_steps_get_slower_needs_a_threshold_that_holds_for_the_last_
     assert ("slows_down" in [reason["code"] for reason in summary["reasons"]]) is says
 
 
+@pytest.mark.parametrize(("fall", "is_noted"), [(0.05, True), (0.0, False), (0.02, False)])
+def test_a_rate_that_falls_steadily_is_a_note(fall, is_noted, tmp_path: Path):
+    times = [100.0 * (1 + fall * step / 60) + 0.3 * (-1) ** step for step in range(60)]
+    log = "".join(line(step, 60, ms=ms) for step, ms in enumerate(times, 1))
+    nodes = [Node("gpu00", SILENT), Node("gpu01", log)]
+    summary = judged(nodes, tmp_path, parameters={"iterations": 60}, expected=[], record_only=True)
+    noted = [note["case"] for note in summary["notes"] if note["code"] == "slows_down"]
+    assert (noted, summary["verdict"]) == (["steadily"] * is_noted, "PASS")
+
+
 @pytest.mark.parametrize(
     ("ran", "verdict"), [(0.06, "INCONCLUSIVE"), (1.2, "INCONCLUSIVE"), (1.8, "PASS"), (None, "PASS")]
 )
