@@ -109,7 +109,7 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
 
 
 def _steadily_slower(rows: pd.DataFrame) -> float:
-    """Return how much slower the last fifth of the steps is than the first (a share), if each fifth is slower; else 0."""
+    """Return how much slower (a share) the last fifth of the steps is than the first, if each fifth is slower, or 0."""
     times = rows.loc[rows["counted"] & np.isfinite(rows[_TIME]), _TIME].to_numpy(float)
     if times.size < _LEAST_OF_FIFTHS:
         return 0.0
