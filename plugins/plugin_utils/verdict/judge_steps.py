@@ -69,7 +69,7 @@ def _without_skipped(records: pd.DataFrame) -> pd.DataFrame:
     of_skipped = records.set_index(["node", "step"]).index.isin(skipped.set_index(["node", "step"]).index)
     # The loss of a line is the mean over its other iterations.
     has_loss = (records["metric"] == "loss") & np.isfinite(records["value"])
-    return records[~of_skipped | has_loss]
+    return t.cast("pd.DataFrame", records[~of_skipped | has_loss])
 
 
 def _groups(rows: pd.DataFrame, *by: str) -> Iterable[tuple[tuple[t.Any, ...], pd.DataFrame]]:
