@@ -21,7 +21,7 @@ with needed_packages(__name__):
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.text.words import counted
 
-_COLOURS = {"green": "green", "red": "red", "grey": "bright gray"}
+_COLOURS = {"green": "green", "yellow": "yellow", "red": "red", "grey": "bright gray"}
 
 
 class ActionModule(ControllerAction):

@@ -150,6 +150,15 @@ node:
         - C(memlock) in bytes and C(nofile) of this login, each with C(soft) and C(hard), -1 for unlimited.
         - C(uid) of this login, C(nr_open), and C(shm) with C(total_bytes) and C(free_bytes) of /dev/shm.
       type: dict
+    settings:
+      description:
+        - Settings that matter for the speed of GPUs and RDMA adapters. C(acs_bridges), the PCIe bridges above them with
+          ACS, null unless root; C(iommu), the kinds of their IOMMU domains; C(pcie), their links and what both ends can
+          do; C(rails), ARP and filter settings of the adapters' interfaces; C(roce_dscp) of each adapter, if its
+          driver shows it.
+        - C(virtual_machine), C(command_line) of the kernel, C(peer_memory) and C(open_kernel_module) of NVIDIA,
+          C(governors), C(c2), whether any processor may enter this state, and C(slurmd_memlock) in bytes.
+      type: dict
     paths:
       description:
         - For each of O(paths), the C(kind), one of V(file), V(directory), V(other) and V(missing).

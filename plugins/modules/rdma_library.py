@@ -24,8 +24,8 @@ attributes:
 options:
   path:
     description:
-      - Path of the library, C(FOLDER/libDRIVER-rdmavNUMBER.so). With C(*) in place of the number, the name is that of
-        the installed library, as C(rdmav34) or C(rdmav59).
+      - Path of the library, C(FOLDER/libDRIVER-rdmavNUMBER.so). C(*) stands for the number of the installed library,
+        such as 34 or 59.
     type: path
     required: true
 seealso:

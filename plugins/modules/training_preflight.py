@@ -107,7 +107,9 @@ rows:
       type: str
       sample: numa
     status:
-      description: V(green), or V(grey) for a check that cannot be judged or does not apply.
+      description:
+        - V(green), V(yellow) for a setting that costs speed but stops no training, or V(grey) for a check that cannot
+          be judged or does not apply.
       type: str
       sample: green
     code:

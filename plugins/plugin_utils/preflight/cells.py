@@ -3,8 +3,8 @@
 
 A *row* is one check of one node: ``node``, ``check``, ``status``, and the finding with its ``code``, ``case`` and
 ``values``. `text.preflight` puts that into words: ``found`` describes the node; if the status is red, ``reason`` is why
-the training would suffer, and ``command`` the fix, or the task for a person. A grey row could not be judged, or does
-not apply; ``found`` says why.
+the training would suffer, and ``command`` the fix, or the task for a person. A yellow row has both as well: the node
+can train, but a setting costs speed. A grey row could not be judged, or does not apply; ``found`` says why.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...module_utils.node.problems import Problem, problem
 from ..contracts import PreflightRow
 from ..text.preflight import cell_in_words
 
-GREEN, RED, GREY = "green", "red", "grey"
+GREEN, YELLOW, RED, GREY = "green", "yellow", "red", "grey"
 
 
 class Cell(t.NamedTuple):
@@ -68,6 +68,11 @@ def green(code: str, case: str = "", **values: t.Any) -> Cell:
 def red(code: str, case: str = "", *, remedy: str = "", **values: t.Any) -> Cell:
     """Return a cell for a failed check."""
     return Cell(RED, code, case, values, remedy)
+
+
+def yellow(code: str, case: str = "", *, remedy: str = "", **values: t.Any) -> Cell:
+    """Return a cell for a setting that costs speed, but stops no training."""
+    return Cell(YELLOW, code, case, values, remedy)
 
 
 def grey(code: str, case: str = "", **values: t.Any) -> Cell:

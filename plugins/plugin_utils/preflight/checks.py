@@ -16,6 +16,7 @@ from .check_container import check_engine, check_image
 from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
 from .check_processors import check_gpus, check_idle, check_numa
 from .check_rdma import check_provider, check_rdma, gid_cells, proposed_gid_index
+from .check_settings import SETTINGS
 from .check_storage import cache_cells, check_disk, check_limits, check_mounts, check_shm, check_token
 from .drift import drift_cells
 from .facts import Facts, believed
@@ -68,6 +69,7 @@ _JUDGES: dict[str, Judge] = {
     "engine": _each(check_engine),
     "image": _alike("image", check_image),
     "kernel": _alike("kernel"),
+    **{name: _each(check) for name, check in SETTINGS.items()},
 }
 _OF_A_CONFIG = ("provider", "socket", "hostname", "port", "shm", "mounts", "token", "cache", "image")
 # Without a training config nothing is required, so nodes are compared with each other.

@@ -175,6 +175,41 @@ class _Limits(TypedDict):
     shm: _SharedMemory
 
 
+class PcieLink(TypedDict):
+    """The link of a GPU or an adapter: GT/s, lanes, and what both ends can do."""
+
+    device: _Word
+    address: _Word
+    kind: t.Literal["gpu", "nic"]
+    pcie_speed: Finite | None
+    pcie_width: Number | None
+    pcie_speed_limit: Finite | None
+    pcie_width_limit: Number | None
+
+
+class _Rail(TypedDict):
+    rp_filter: Number | None
+    arp_ignore: Number | None
+    arp_announce: Number | None
+
+
+class Settings(TypedDict):
+    """Settings that cost speed, as in the node's inspection."""
+
+    virtual_machine: bool
+    command_line: Line | None
+    acs_bridges: _Some[_Word] | None
+    iommu: _Some[Line]
+    pcie: _Some[PcieLink]
+    peer_memory: bool
+    open_kernel_module: bool
+    governors: _Some[Line]
+    c2: bool
+    rails: _ByWord[_Rail]
+    slurmd_memlock: _Bytes | None
+    roce_dscp: _ByWord[Number | None]
+
+
 class Path(TypedDict):
     """What is at a path, and the room there."""
 
@@ -219,11 +254,13 @@ class Facts(TypedDict):
     hostname: _Word | None
     kernel: _Word | None
     os: _System
+    memory_bytes: _Bytes | None
     numa: _Numa
     gpus: Gpus | None
     rdma: _Rdma
     network: _Network
     limits: _Limits
+    settings: Settings
     paths: dict[str, Path | None]
     engines: _Named[_Engine | None]
     clock: _Clock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A preflight for people: one table, node × check, and below it every red check, its reason and its fix."""
+"""A preflight for people: one table, node × check, and below it every red or yellow check, its reason and its fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..text.nodes import alike, folded, nameless
 from ..text.preflight import REASONS
 from ..text.sentences import MOST_PAIRS
 from ..text.words import as_sentence, counted
-from .cells import GREEN, GREY, RED
+from .cells import GREEN, GREY, RED, YELLOW
+from .check_settings import SETTINGS
 from .checks import CHECKS
 
 if t.TYPE_CHECKING:
@@ -28,7 +29,9 @@ _VALUE_WIDTH = 56
 _SHOWN_OF_A_CHECK = 8
 # The code of a node without GPUs if no setting says how many there should be.
 _NO_GPU = "no_gpu"
-_MARKS = {GREEN: "ok", RED: "RED", GREY: "–"}
+# The code of a setting that is for other hardware; there is nothing to judge.
+_NOT_USED = "setting_not_used"
+_MARKS = {GREEN: "ok", YELLOW: "slow", RED: "RED", GREY: "–"}
 
 
 def preflight_text(of: str, result: Preflight, paint: Paint = lambda text, _: text) -> str:
@@ -41,7 +44,8 @@ def preflight_text(of: str, result: Preflight, paint: Paint = lambda text, _: te
     blocks = [
         f"Preflight of {of}",
         _table(rows, paint),
-        _reds(rows, paint),
+        _reasons(rows, RED, paint),
+        _reasons(rows, YELLOW, paint),
         _in_common(rows),
         _greys(rows),
         _proposals(result["proposals"]),
@@ -81,24 +85,25 @@ def _mark(status: str | None, width: int, paint: Paint) -> str:
     return paint(mark, status) + " " * (width - len(mark))
 
 
-def _reds(rows: Sequence[PreflightRow], paint: Paint) -> str:
+def _reasons(rows: Sequence[PreflightRow], status: str, paint: Paint) -> str:
+    """Return why cells have a status, red or yellow, and what to do about each."""
     lines: list[str] = []
     for check in CHECKS:
-        red = [row for row in rows if row["status"] == RED and row["check"] == check]
-        reasons = _folded_reds(red)
+        of_check = [row for row in rows if row["status"] == status and row["check"] == check]
+        reasons = _folded_reasons(of_check)
         for reason, remedies, nodes in reasons[:_SHOWN_OF_A_CHECK]:
             lines += [
-                f"{paint(check, RED)} on {folded(nodes)}",
+                f"{paint(check, status)} on {folded(nodes)}",
                 *_wrapped(as_sentence(reason)),
                 *(line for remedy in remedies for line in _wrapped(f"→ {remedy}")),
             ]
         if more := len(reasons) - _SHOWN_OF_A_CHECK:
-            lines += [f"{paint(check, RED)} on other nodes: {more} more reasons"] if more > 0 else []
+            lines += [f"{paint(check, status)} on other nodes: {more} more reasons"] if more > 0 else []
     return "\n".join(lines)
 
 
-def _folded_reds(red: Sequence[PreflightRow]) -> list[tuple[str, list[str], tuple[str, ...]]]:
-    """Return reason, remedies and nodes of the red cells of a check; nodes with the same reason share one."""
+def _folded_reasons(red: Sequence[PreflightRow]) -> list[tuple[str, list[str], tuple[str, ...]]]:
+    """Return reason, remedies and nodes of cells of a check; nodes with the same reason share one."""
     of_node = {row["node"]: row for row in red}
     reasons = told(REASONS, [_finding(row) for row in red])
     return [(one.message, _remedies([of_node[node] for node in one.nodes]), one.nodes) for one in reasons]
@@ -110,7 +115,7 @@ def _finding(row: PreflightRow) -> Reason:
 
 
 def _remedies(red: Sequence[PreflightRow]) -> list[str]:
-    """Return the fixes for red cells; if they differ, each with its nodes."""
+    """Return the fixes for cells; if they differ, each with its nodes."""
     same: dict[str, list[PreflightRow]] = {}
     for row in red:
         same.setdefault(alike(nameless(row["command"], row["node"])), []).append(row)
@@ -130,9 +135,9 @@ def _grouped(rows: Sequence[PreflightRow], status: str, *keys: _Key) -> dict[tup
 
 
 def _in_common(rows: Sequence[PreflightRow]) -> str:
-    """Return the findings of the checks that are green on all nodes."""
+    """Return the findings of the checks that are green on all nodes, but for settings, which are as they should be."""
     count = len(_nodes(rows))
-    groups = _grouped(rows, GREEN, "check", "found")
+    groups = _grouped([row for row in rows if row["check"] not in SETTINGS], GREEN, "check", "found")
     parts = [f"{check}: {_shortened(found, _VALUE_WIDTH)}" for (check, found), on in groups.items() if len(on) == count]
     return _paragraph("The same on all nodes", parts) if count > 1 else ""
 
@@ -140,7 +145,8 @@ def _in_common(rows: Sequence[PreflightRow]) -> str:
 def _greys(rows: Sequence[PreflightRow]) -> str:
     nodes = _nodes(rows)
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for (check, found), on in _grouped(rows, GREY, "check", "found").items():
+    judged = [row for row in rows if row["code"] != _NOT_USED]
+    for (check, found), on in _grouped(judged, GREY, "check", "found").items():
         where = "" if on == nodes else f" on {_shortened(folded(on), _LABEL_WIDTH)}"
         by_reason.setdefault((found, where), []).append(check)
     parts = [f"{', '.join(checks)}{where}: {found}" for (found, where), checks in by_reason.items()]
@@ -165,6 +171,11 @@ def _sentence(rows: Sequence[PreflightRow], paint: Paint) -> str:
             "says how many there should be. To have that checked, set training_gpus_per_node and training_gpu in the "
             "inventory, or give a training config."
         )
+    slow = [row for row in rows if row["status"] == YELLOW]
+    if not reds and slow:
+        settings = ", ".join(dict.fromkeys(row["check"] for row in slow))
+        where = f"{len(_nodes(slow))} of {counted(len(nodes), 'node')}"
+        return paint(f"Ready: nothing is red, but these settings cost speed on {where}: {settings}.", YELLOW)
     if not reds:
         return paint(f"Ready: nothing is red on {counted(len(nodes), 'node')}.", GREEN)
     on = len(_nodes(reds))

@@ -11,6 +11,7 @@ from .words import listed
 
 NO_GPU: t.Final = "no GPU"
 _SHOWN_PROCESSES = 3
+_SHOWN_LINKS = 4
 _LONGEST_COMMAND = 80
 # The texts of numeric properties; a property not listed reads as its name and each of its values.
 _LIMITS = {"power_cap_watts": "power cap {} W", "clock_mhz": "clock {} MHz", "memory_gib": "memory {} GiB"}
@@ -37,6 +38,18 @@ def _process(process: Mapping[str, t.Any]) -> str:
 def ports_in_words(ports: Iterable[Mapping[str, t.Any]]) -> str:
     """Return the states of RDMA ports: ``bnxt_re3 is DOWN (Disabled)``."""
     return ", ".join(f"{one['device']} is {one['state']} ({one['physical_state']})" for one in ports)
+
+
+def pcie_links_in_words(links: Iterable[Mapping[str, t.Any]]) -> str:
+    """Return the links of devices with what they could be: ``bnxt_re3 has 16 GT/s × 8 of 32 GT/s × 16``."""
+    return listed(map(_pcie_link, links), _SHOWN_LINKS)
+
+
+def _pcie_link(link: Mapping[str, t.Any]) -> str:
+    now, most = (
+        f"{link[f'pcie_speed{end}'] or '?'} GT/s × {link[f'pcie_width{end}'] or '?'}" for end in ("", "_limit")
+    )
+    return f"{link['device']} has {now} of {most}"
 
 
 def properties_in_words(properties: Mapping[str, t.Any]) -> str:

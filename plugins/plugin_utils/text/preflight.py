@@ -508,6 +508,125 @@ _CONTAINER = {
         )
     },
 }
+
+
+def _setting(found: str, what: str, costs: str, asked_by: str, remedies: Mapping[str, Remedy]) -> dict[str, CellForm]:
+    """Return the texts of a setting that costs speed, with its cost and its source."""
+    return {"": CellForm(found, f"{what}: {costs} ({asked_by})", remedies)}
+
+
+_AMD_TUNING = "AMD, system optimization for Instinct"
+_SETTINGS = {
+    "setting_not_used": {
+        "": CellForm("does not apply"),
+        "no_gpu": CellForm("no GPU"),
+        "virtual_machine": CellForm("a virtual machine; the host decides"),
+        "no_instinct": CellForm("no Instinct MI300 or later"),
+        "no_nvidia_rdma": CellForm("no NVIDIA GPUs with RDMA"),
+        "no_shared_network": CellForm("no two adapters in one network"),
+        "no_slurmd": CellForm("no slurmd"),
+    },
+    "setting_unreadable": {"": CellForm("cannot be read"), "root": CellForm("only root can read it")},
+    "acs_off": {"": CellForm("off")},
+    "acs_on": _setting(
+        "on",
+        "PCIe ACS is on at {count:count bridge} above GPUs and adapters",
+        "what passes between them goes through the processor",
+        "NCCL, GPU Direct; AMD, single-node network configuration",
+        _by_hand(
+            "switch ACS off in the BIOS, or after each boot with setpci for the bridges {bridges:all_listed}, unless "
+            "this machine hands devices to guests",
+            "lspci -vvv | grep ACSCtl",
+        ),
+    ),
+    "iommu_off": {"": CellForm("off")},
+    "iommu_passes_through": {"": CellForm("passes through")},
+    "iommu_translates": _setting(
+        "{kind}",
+        "the IOMMU translates the addresses of GPUs and adapters ({kind})",
+        "transfers between them are slow, or hang",
+        "AMD, kernel parameters; NCCL, GPU Direct",
+        _by_hand("add iommu=pt to the kernel's command line and reboot", "cat /proc/cmdline"),
+    ),
+    "boot_parameters": {"": CellForm("as AMD requires")},
+    "boot_parameters_missing": _setting(
+        "no {missing[0]}",
+        "the kernel's command line lacks {missing:and}",
+        "the memory of GPUs can be missing on the bus, and devices come in another order",
+        "AMD, kernel parameters",
+        _by_hand("add {missing:and} to the kernel's command line and reboot", "cat /proc/cmdline"),
+    ),
+    "pcie_full": {"": CellForm("full speed and width")},
+    "pcie_weak": _setting(
+        "{count:count link} weak",
+        "{links:pcie_links}",
+        "transfers over PCIe take longer",
+        "AMD, health checks",
+        _by_hand("reseat the device, and check slot, riser and BIOS", "lspci -vv -s {links[0][address]}"),
+    ),
+    "peer_memory": {"": CellForm("nvidia-peermem"), "dma_buf": CellForm("dma-buf")},
+    "peer_memory_missing": _setting(
+        "missing",
+        "nvidia-peermem is not loaded, and the driver is not the open one with dma-buf",
+        "each RDMA transfer goes through the node's memory",
+        "NCCL, GPU Direct RDMA",
+        _fix("modprobe nvidia-peermem && echo nvidia-peermem >/etc/modules-load.d/nvidia-peermem.conf"),
+    ),
+    "rails": {"": CellForm("{interfaces:all_listed}")},
+    "rails_mixed": _setting(
+        "{settings:joined}",
+        "{interfaces:all_listed} are in one network, and {settings:all_listed} let one answer for the other",
+        "connections fail, or all go over one adapter",
+        "AMD, NIC installation",
+        _fix(
+            "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2"
+            "   # node_prep_network_settings keeps them"
+        ),
+    ),
+    "cpu": {"": CellForm("performance")},
+    "cpu_slowed": _setting(
+        "{governor}",
+        "the frequency governor of processors is {governor}",
+        "kernels start late while a processor speeds up",
+        _AMD_TUNING,
+        _fix("cpupower frequency-set -g performance"),
+    ),
+    "cpu_sleeps": _setting(
+        "C2 on",
+        "processors may sleep in C2",
+        "they wake up late, which delays kernels and packets",
+        _AMD_TUNING,
+        _fix("cpupower idle-set -d 2"),
+    ),
+    "dscp_unknown": {
+        "": CellForm("the config sets no traffic class"),
+        "adapter": CellForm("the adapter's driver does not show its DSCP"),
+    },
+    "dscp": {"": CellForm("{dscp}")},
+    "dscp_differs": _setting(
+        "{dscp}, not {wanted}",
+        "nccl_ib_tc {traffic_class} marks packets with DSCP {wanted}, but {device} and its lossless class have {dscp}",
+        "RoCE goes without flow control and loses packets",
+        "AMD, RoCE network configuration",
+        _by_hand("set nccl_ib_tc in the config to four times the DSCP of the switches' lossless class"),
+    ),
+    "slurmd_memlock": {"": CellForm("memlock unlimited")},
+    "slurmd_memlock_small": _setting(
+        "memlock {limit:kib}",
+        "slurmd may lock only {limit:kib}, and its jobs inherit that",
+        "RDMA fails in jobs of Slurm",
+        "Slurm, FAQ on memory lock",
+        _by_hand("set LimitMEMLOCK=infinity in a drop-in of slurmd.service, and restart slurmd"),
+    ),
+    "memory": {"": CellForm("{total:gib}")},
+    "memory_small": _setting(
+        "{total:gib}",
+        "the node has {total:gib} of memory, its GPUs {of_gpus:gib}",
+        "checkpoints and offloading can exhaust it",
+        "AMD, health checks",
+        _by_hand("look for failed memory modules", "dmidecode -t memory"),
+    ),
+}
 _FIND_OUT = "find out why this node does not have {most:properties}"
 _POWER = {
     "power_cap": Remedy("nvidia-smi --power-limit={most[power_cap_watts][0]}"),
@@ -572,6 +691,7 @@ CELLS: t.Final[dict[str, dict[str, CellForm]]] = {
     **_NETWORK,
     **_STORAGE,
     **_CONTAINER,
+    **_SETTINGS,
     **_ALIKE,
 }
 # The reasons of red cells, for `folding`.

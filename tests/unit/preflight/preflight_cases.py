@@ -17,6 +17,7 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.g
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.providers import provider_libraries
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import rdma_devices
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import measured
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.settings import setting_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.system import system_facts
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
@@ -36,6 +37,20 @@ _FILLED = {
     "nccl_socket_ifname": "ens1np0",
     "gloo_socket_ifname": "ens1np0",
     "nccl_ib_gid_index": "3",
+}
+LINK = {"device": "bnxt_re3", "address": "0000:04:00.0", "kind": "nic"}
+WHOLE_LINK = {"pcie_speed": 32.0, "pcie_width": 16, "pcie_speed_limit": 32.0, "pcie_width_limit": 16}
+# As AMD asks for; the trees of nodes have nothing of it.
+_SETTINGS: dict[str, Any] = {
+    "virtual_machine": False,
+    "command_line": "ro pci=realloc=off,bfsort iommu=pt",
+    "acs_bridges": [],
+    "iommu": ["identity"],
+    "pcie": [{**LINK, **WHOLE_LINK}],
+    "governors": ["performance"],
+    "c2": False,
+    "slurmd_memlock": -1,
+    "roce_dscp": {f"bnxt_re{number}": 10 for number in range(8)},
 }
 # Anything given as None is left out of the config.
 Changes = dict[str, Any]
@@ -84,6 +99,7 @@ def base_facts(tree: Path) -> dict[str, Any]:
             "nr_open": 1048576,
             "shm": {"total_bytes": 1100 * GIB, "free_bytes": 1100 * GIB},
         },
+        "settings": {**setting_facts(root, gpu_facts(root)["devices"], rdma_devices(root)), **_SETTINGS},
         "problems": {},
     }
 

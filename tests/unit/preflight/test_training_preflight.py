@@ -37,7 +37,7 @@ def test_nodes_that_are_ready_let_the_play_go_on(bench, tmp_path: Path) -> None:
     status, output = play(tmp_path, {"plan": nodes.plan, "nodes": nodes.facts, "probe": PROBE})
     assert status == 0, output
     assert "Ready: nothing is red on 2 nodes." in output
-    assert "msg: 44 rows, gid 3" in output
+    assert "msg: 64 rows, gid 3" in output
 
 
 def test_a_red_cell_ends_the_play_with_a_short_message(bench, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from .network import hostname_facts, interface_facts, master_facts, port_problem
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
 from .sensors import measured
+from .settings import setting_facts
 from .system import system_facts
 from .tools import ToolError, together
 
@@ -34,8 +35,8 @@ def inspect(
     """Return everything to be known of this node before a training; nothing is changed.
 
     ``paths`` are absolute. Files are read below ``root``; tools, names, limits and the clock are always this machine's.
-    The keys are the keys of `system_facts`, and ``gpus``, ``rdma``, ``network``, ``limits``, ``paths``, ``engines``,
-    ``clock``, and ``problems``: everything that could not be found out, by its name, with the reason.
+    The keys are the keys of `system_facts`, and ``gpus``, ``rdma``, ``network``, ``limits``, ``settings``, ``paths``,
+    ``engines``, ``clock``, and ``problems``: everything that could not be found out, by its name, with the reason.
     """
     began = time.time()
     system = system_facts(root)
@@ -66,6 +67,7 @@ def inspect(
             "master_port_problem": port_problem(master_port) if master_port else None,
         },
         "limits": limit_facts(root),
+        "settings": setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices),
         "paths": {path: known[path] for path in paths},
         "engines": {
             engine: silent_engine(problems[engine]) if engine in problems else known[engine] for engine in ENGINES

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Settings of a node that cost a training speed: PCIe, IOMMU, kernel parameters, processors, rails, the traffic class.
+
+They are read from the kernel's files; a value that cannot be read is None.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import typing as t
+
+from .files import below, fields, line, names, number, text
+from .sensors import pcie_link
+
+_PCI = "/sys/bus/pci/devices"
+_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_BEGINNING = 8192  # of /proc/cpuinfo: its first processor
+# PCI Express Base Specification: extended capabilities begin at 0x100, ACS has the ID 13, and the switches of
+# its control register that redirect traffic between devices are the lowest five bits but Translation Blocking.
+_EXTENDED, _ACS, _REDIRECTS = 0x100, 0x000D, 0b11101
+_MOST_CAPABILITIES = 48
+# The kernel takes the larger of the interface's value and the value for all (Documentation/networking/ip-sysctl.rst).
+_OF_RAILS = ("rp_filter", "arp_ignore", "arp_announce")
+
+
+def setting_facts(root: str, gpus: list[dict[str, t.Any]], adapters: list[dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Return the settings that matter for the GPUs and RDMA adapters of a node.
+
+    ``acs_bridges`` are the PCIe bridges above them that redirect traffic between devices to the processor. ``iommu``
+    are the kinds of the IOMMU's domains that they are in (``identity``, ``DMA``, ``DMA-FQ``). ``pcie`` has an entry for
+    each of them with ``device``, ``address``, ``kind``, its link, and what both ends can do. ``rails`` has the settings
+    of each adapter's interface.
+    """
+    devices = {str(gpu["pci_address"]).lower(): ("gpu", str(gpu["pci_address"])) for gpu in gpus if gpu["pci_address"]}
+    devices.update({str(one["pci_address"]).lower(): ("nic", one["name"]) for one in adapters if one["pci_address"]})
+    processor = fields(text(root, "/proc/cpuinfo", _BEGINNING), ":")
+    return {
+        "virtual_machine": "hypervisor" in processor.get("flags", "").split(),
+        "command_line": line(root, "/proc/cmdline"),
+        "acs_bridges": acs_bridges(root, list(devices)),
+        "iommu": sorted({kind for kind in (_iommu(root, address) for address in devices) if kind}),
+        "pcie": [
+            {"device": name, "address": address, "kind": kind, **_link(root, address)}
+            for address, (kind, name) in sorted(devices.items())
+        ],
+        "peer_memory": any(names(root, f"/sys/module/{name}") for name in ("nvidia_peermem", "nv_peer_mem")),
+        "open_kernel_module": "Open Kernel Module" in (text(root, "/proc/driver/nvidia/version") or ""),
+        "governors": sorted(_of_processors(root, "cpufreq/scaling_governor")),
+        "c2": "0" in _of_processors(root, "cpuidle/state2/disable"),
+        "rails": {name: _rail(root, name) for name in sorted(_interfaces(adapters))},
+        "slurmd_memlock": slurmd_memlock(root),
+        "roce_dscp": {one["name"]: _dscp(root, one["name"]) for one in adapters},
+    }
+
+
+def bridges_above(root: str, address: str) -> list[str]:
+    """Return the addresses of the PCIe bridges between a device and the processor, from above."""
+    path = os.path.realpath(below(root, f"{_PCI}/{address}"))
+    return [part for part in path.split(os.sep)[:-1] if _ADDRESS.fullmatch(part)]
+
+
+def acs_bridges(root: str, addresses: list[str]) -> list[str] | None:
+    """Return the bridges above devices whose ACS redirects traffic; None if the kernel shows it to root only."""
+    found = []
+    for bridge in sorted({bridge for address in addresses for bridge in bridges_above(root, address)}):
+        control = _acs_control(root, bridge)
+        if control is None:
+            return None
+        if control & _REDIRECTS:
+            found.append(bridge)
+    return found
+
+
+def _acs_control(root: str, bridge: str) -> int | None:
+    """Return the control register of a bridge's ACS, 0 without ACS; None if its configuration cannot be read."""
+    try:
+        with open(below(root, f"{_PCI}/{bridge}/config"), "rb") as stream:
+            space = stream.read(4096)
+    except OSError:
+        return None
+    if len(space) <= _EXTENDED:
+        # Others than root see 64 bytes; a bridge of conventional PCI has 256 and no ACS.
+        return 0 if len(space) == _EXTENDED else None
+    place = _EXTENDED
+    for _capability in range(_MOST_CAPABILITIES):
+        if not _EXTENDED <= place <= len(space) - 8:
+            return 0
+        (header,) = struct.unpack_from("<I", space, place)
+        if header & 0xFFFF == _ACS:
+            return int(struct.unpack_from("<H", space, place + 6)[0])
+        place = header >> 20
+    return 0
+
+
+def _iommu(root: str, address: str) -> str | None:
+    return line(root, f"{_PCI}/{address}/iommu_group/type")
+
+
+def _link(root: str, address: str) -> dict[str, t.Any]:
+    """Return a device's link, with the limits of its weaker end."""
+    link: dict[str, t.Any] = dict(pcie_link(root, address))
+    above = bridges_above(root, address)
+    if above:
+        other: dict[str, t.Any] = dict(pcie_link(root, above[-1]))
+        for limit in ("pcie_speed_limit", "pcie_width_limit"):
+            link[limit] = min((one[limit] for one in (link, other) if one[limit]), default=None)
+    return link
+
+
+def _of_processors(root: str, path: str) -> set[str]:
+    folder = "/sys/devices/system/cpu"
+    processors = [name for name in names(root, folder) if name[:3] == "cpu" and name[3:].isdigit()]
+    return {value for value in (line(root, f"{folder}/{name}/{path}") for name in processors) if value}
+
+
+def _interfaces(adapters: list[dict[str, t.Any]]) -> set[str]:
+    return {port["netdev"] for adapter in adapters for port in adapter["ports"] if port["netdev"]}
+
+
+def _rail(root: str, interface: str) -> dict[str, int | None]:
+    folder = "/proc/sys/net/ipv4/conf"
+
+    def largest(setting: str) -> int | None:
+        values = [number(root, f"{folder}/{name}/{setting}") for name in ("all", interface)]
+        return max((value for value in values if value is not None), default=None)
+
+    return {setting: largest(setting) for setting in _OF_RAILS}
+
+
+def slurmd_memlock(root: str) -> int | None:
+    """Return how many bytes slurmd may lock, -1 for unlimited; None without slurmd."""
+    for name in names(root, "/proc"):
+        if name.isdigit() and line(root, f"/proc/{name}/comm") == "slurmd":
+            for row in (text(root, f"/proc/{name}/limits") or "").splitlines():
+                if row.startswith("Max locked memory"):
+                    hard = row.split()[4]
+                    return int(hard) if hard.isdigit() else -1
+    return None
+
+
+def _dscp(root: str, device: str) -> int | None:
+    """Return the DSCP that Broadcom's driver gives RoCE on a device; None of other drivers."""
+    return number(root, f"/sys/kernel/config/bnxt_re/{device}/ports/1/cc/roce_dscp")
