@@ -42,7 +42,7 @@ def test_the_branch_of_a_config_is_checked_out_and_installed_before_the_training
         (with_branch(maxtext_branch=""), {"container_engine": "none"}, "train_params.maxtext_install_cmd"),
         (with_branch(maxtext_branch="--force"), {}, "train_params.maxtext_branch"),
         (with_branch(maxtext_root="maxtext"), {}, "train_params.maxtext_root"),
-        (with_branch(maxtext_install_cmd="HF_TOKEN=hf_abcdefgh1 pip install a"), {},
+        (with_branch(maxtext_install_cmd="HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz12345678 pip install a"), {},
          "train_params.maxtext_install_cmd"),
         (with_branch(maxtext_root="/shared/root/maxtext"), {"container_engine": "docker"},
          "train_params.maxtext_branch"),
