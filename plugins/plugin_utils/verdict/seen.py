@@ -25,8 +25,8 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
-    from .judge_network import RdmaTraffic
     from .machine_events import AcceleratorsSeen
+    from .rdma_traffic import RdmaTraffic
     from .warm_up import WarmUp
 
 

@@ -43,13 +43,14 @@ from .judge_gaps import judge_gaps
 from .judge_log import judge_clock_of_run, judge_life, judge_one_run, judge_same_log
 from .judge_machine import first_of_machine, judge_machine
 from .judge_measured import judge_loss, judge_physics, loss_trends
-from .judge_network import judge_transport, judge_world, rdma_traffic
+from .judge_network import judge_transport, judge_world
 from .judge_steps import judge_finite, judge_samples, judge_skipped
 from .judge_time import judge_claimed_time, judge_time, times_spent
 from .judge_workload import judge_workload
 from .ledger import ledger_of
 from .moved_clock import note_moved_clock, without_moved_clocks
 from .named_nodes import NodeNames
+from .rdma_traffic import rdma_traffic
 from .reasons import Reasons
 from .seen import Seen, last_step_of, reached_by
 from .statistics import MODEL_FLOPS, of_nodes, of_run, samples_of, utilization_of, with_whole_run

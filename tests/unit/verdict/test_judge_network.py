@@ -12,11 +12,8 @@ from training_logs import ALL, OVER, SILENT, WORKLOAD, Node, judged, lines, plan
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Status
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import (
-    judge_transport,
-    judge_world,
-    rdma_traffic,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.judge_network import judge_transport, judge_world
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.rdma_traffic import rdma_traffic
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.reasons import Reasons
 
 RDMA = {"NCCL_IB_HCA": "bnxt_re0", "NCCL_DEBUG": "INFO"}
