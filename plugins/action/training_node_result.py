@@ -14,4 +14,4 @@ class ActionModule(ControllerAction):
     def act(self) -> dict[str, t.Any]:
         """Return the host's result."""
         arguments = self.arguments()
-        return {"changed": False, arguments["state"]: True, "msg": arguments["reason"]}
+        return {"changed": False, arguments["state"]: True, "msg": arguments["reason"], "cause": arguments["cause"]}

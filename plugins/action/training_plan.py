@@ -51,6 +51,9 @@ class Config(t.NamedTuple):
     thresholds: ThresholdsFile | None
 
 
+_SHOWS_DATA = 3
+
+
 class ActionModule(ControllerAction):
     """Makes the plan of a run on the controller, once for all hosts, and touches no node."""
 
@@ -121,6 +124,8 @@ class ActionModule(ControllerAction):
             "run_id": plan["run_id"],
             "nodes": [node["node"] for node in plan["nodes"]],
             "quarantine": arguments["quarantine"],
+            # The plan is shown above; its data only with -vvv.
+            **({} if self._display.verbosity >= _SHOWS_DATA else {"_ansible_verbose_override": True}),
         }
 
     def _next_attempt(

@@ -16,6 +16,7 @@ with needed_packages(__name__):
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
+    from ..plugin_utils.run.blame import blame_of_red
     from ..plugin_utils.run.board import Board
     from ..plugin_utils.run.node_errors import said_of
     from ..plugin_utils.run.quarantine import Quarantine
@@ -28,7 +29,7 @@ class ActionModule(ControllerAction):
     """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
 
     def act(self) -> dict[str, t.Any]:
-        """Return the rows of the table; fail if any is red."""
+        """Return the rows of the table and the hosts with a red one; fail if there is one, unless told otherwise."""
         arguments = self.arguments()
         plan, nodes = arguments["plan"], arguments["nodes"]
         if plan is None and arguments["only"]:
@@ -49,10 +50,11 @@ class ActionModule(ControllerAction):
         if arguments["run_dir"] and not self._task.check_mode:
             for node, found in problems_of_red(red).items():
                 Board(arguments["run_dir"]).update(node, unfit=True, **said_of(found))
-        if red:
+        answer = {"changed": bool(released), "released": released, **result, "hosts": blame_of_red(red)}
+        if red and arguments["require_nodes"]:
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
-            raise AnsibleActionFail(f"The preflight found {count}. See above for what to do about each.")
-        return {"changed": bool(released), "released": released, **result}
+            answer |= {"failed": True, "msg": f"The preflight found {count}. See above for what to do about each."}
+        return answer
 
     def _expected(self, names: list[str]) -> tuple[str, int | None]:
         """Return which GPUs, and how many, the inventory expects on the nodes; that all have the same is checked."""

@@ -53,6 +53,15 @@ _COUNTS = {
 _ALWAYS = ("ok", "changed", "unreachable", "failures")
 
 
+class _OfHost(t.NamedTuple):
+    """Why a host is failed or unreachable; ``cause`` is the code of why ssh did not reach it, if that is known."""
+
+    state: str
+    host: str
+    reason: str
+    cause: str = ""
+
+
 class CallbackModule(Default):
     """Ansible's own output, in full only with ``-v``."""
 
@@ -66,7 +75,7 @@ class CallbackModule(Default):
     def __init__(self) -> None:
         """Begin without hosts that a run failed on."""
         super().__init__()
-        self._of_hosts: list[tuple[str, str, str]] = []
+        self._of_hosts: list[_OfHost] = []
 
     def get_option(self, k: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
         """Return an option of the default callback; output hidden here is hidden there too."""
@@ -100,40 +109,59 @@ class CallbackModule(Default):
         """Show a changed task as one line with its name, and a task's own message in full."""
         changed = result.result.get("changed", False)
         self._in_full = self._is_message(result)
-        if self._in_full or not self._is_short() or (changed and result.task.loop):
+        of_items = result.task.loop and not self._is_ours(result)
+        if self._in_full or not self._is_short() or (changed and of_items):
             super().v2_runner_on_ok(result)
             self._in_full = False
             return
         self._handle_warnings_and_exception(result)
-        if not changed or result.task.loop:
+        if not changed or of_items:
             return
         self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)
 
     def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
-        """Show an item that a task changed, or says."""
+        """Show an item that a task changed, or says; of a task of this collection, the task itself says that."""
+        if self._is_short() and self._is_ours(result):
+            self._handle_warnings_and_exception(result)
+            return
         self._in_full = self._is_message(result)
         super().v2_runner_item_on_ok(result)
         self._in_full = False
+
+    def v2_runner_item_on_failed(self, result: CallbackTaskResult) -> None:
+        """Show why a task of this collection failed for an item, without the rest of its result."""
+        message = result.result.get("msg")
+        if not self._is_short() or not self._is_ours(result) or not message:
+            super().v2_runner_item_on_failed(result)
+            return
+        self._handle_warnings_and_exception(result)
+        self._show_failed(f"[{self.host_label(result)}] {_name(result.task)}: {self._label(result)}: {message}")
 
     def v2_runner_on_failed(self, result: CallbackTaskResult, ignore_errors: bool = False) -> None:
         """Show why a task of this collection failed once; of others all is shown that may explain it."""
         message = result.result.get("msg")
         if self._is_of_hosts(result):
-            self._of_hosts.append(("failed", self.host_label(result), str(message)))
+            self._of_hosts.append(_OfHost("failed", self.host_label(result), str(message)))
             return
-        if not self._is_short() or not str(result.task.action).startswith(_OURS) or result.task.loop or not message:
+        if self._is_short() and self._is_ours(result) and "results" in result.result:
+            # Each item has shown why.
+            return
+        if not self._is_short() or not self._is_ours(result) or result.task.loop or not message:
             super().v2_runner_on_failed(result, ignore_errors)
             return
         self._handle_warnings_and_exception(result)
-        line = f"failed: [{self.host_label(result)}] {_name(result.task)}: {message}"
-        self._display.display(line, color=C.COLOR_ERROR, stderr=self.get_option("display_failed_stderr"))
+        self._show_failed(f"[{self.host_label(result)}] {_name(result.task)}: {message}")
         if ignore_errors:
             self._display.display("...ignoring", color=C.COLOR_SKIP)
 
     def v2_runner_on_unreachable(self, result: CallbackTaskResult) -> None:
-        """Keep why a run could not reach a host, to show hosts with the same reason together."""
+        """Keep why a host could not be reached, to show hosts with the same cause together."""
+        host, message = self.host_label(result), str(result.result.get("msg"))
         if self._is_of_hosts(result):
-            self._of_hosts.append(("unreachable", self.host_label(result), str(result.result.get("msg"))))
+            cause = str(result.result.get("cause", ""))
+            self._of_hosts.append(_OfHost("unreachable", host, message, cause))
+        elif self._is_short() and (why := _why_unreachable(message)):
+            self._of_hosts.append(_OfHost("unreachable", host, *why))
         else:
             super().v2_runner_on_unreachable(result)
 
@@ -164,15 +192,26 @@ class CallbackModule(Default):
         else:
             super()._handle_exception(result, use_stderr)
 
+    def _show_failed(self, text: str) -> None:
+        self._display.display(f"failed: {text}", color=C.COLOR_ERROR, stderr=self.get_option("display_failed_stderr"))
+
+    def _label(self, result: CallbackTaskResult) -> str:
+        """Return the label of an item, as the task's loop_control sets it."""
+        return str(self._get_item_label(result.result))
+
+    @staticmethod
+    def _is_ours(result: CallbackTaskResult) -> bool:
+        return str(result.task.action).startswith(_OURS)
+
     def _is_of_hosts(self, result: CallbackTaskResult) -> bool:
-        return self._is_short() and str(result.task.action) == _OF_HOSTS
+        return self._is_short() and str(result.task.action) == _OF_HOSTS and not result.task.loop
 
     def _show_hosts(self) -> None:
         """Show the hosts that a run failed on, those with the same reason in one line."""
         for state, colour in (("failed", C.COLOR_ERROR), ("unreachable", C.COLOR_UNREACHABLE)):
-            reasons = [(host, text.removeprefix(f"{state}: ")) for of, host, text in self._of_hosts if of == state]
-            texts = [(host, f"{state}: [{host}] {reason}") for host, reason in reasons]
-            for line in _folded_messages(texts):
+            hosts = [one for one in self._of_hosts if one.state == state]
+            texts = [(one.host, f"{state}: [{one.host}] {one.reason.removeprefix(f'{state}: ')}") for one in hosts]
+            for line in _folded_messages(texts, {one.host: one.cause for one in hosts}):
                 self._display.display(line, color=colour, stderr=self.get_option("display_failed_stderr"))
         self._of_hosts = []
 
@@ -206,7 +245,7 @@ def _folded(hosts: Iterable[str]) -> str:
     return folded(hosts)
 
 
-def _folded_messages(texts: list[tuple[str, str]]) -> list[str]:
+def _folded_messages(texts: list[tuple[str, str]], causes: dict[str, str]) -> list[str]:
     """Return the texts of hosts, equal texts merged if the package for that is installed."""
     try:
         from ansible_collections.trainops.cluster.plugins.plugin_utils.text.nodes import (  # noqa: PLC0415
@@ -214,4 +253,21 @@ def _folded_messages(texts: list[tuple[str, str]]) -> list[str]:
         )
     except ImportError:
         return [text for _host, text in texts]
-    return folded_messages(texts)
+    return folded_messages(texts, causes)
+
+
+def _why_unreachable(message: str) -> tuple[str, str] | None:
+    """Return why Ansible did not reach a host with what to do, and the code of the cause; None without the packages."""
+    try:
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.text.problems import (  # noqa: PLC0415
+            cause_of,
+            why_unreachable,
+        )
+        from ansible_collections.trainops.cluster.plugins.plugin_utils.unreachable import (  # noqa: PLC0415
+            unreachable,
+        )
+    except ImportError:
+        return None
+    problem = unreachable(message)
+    why, remedy = why_unreachable(problem)
+    return f"{why}.\n  What to do: {remedy}", cause_of([problem])

@@ -171,8 +171,8 @@ name:
   sample: 20260314-092653
 hosts:
   description:
-    - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable), and
-      C(reason), for M(trainops.cluster.training_node_result).
+    - The hosts that are suspected or could not be tested, each with its C(state), V(failed) or V(unreachable),
+      C(reason) and C(cause), for M(trainops.cluster.training_node_result).
   returned: except in check mode
   type: dict
   sample: {gpu07: {state: failed, reason: "gpu07 is slow: cpu takes 1.3 times as long as usual."}}

@@ -30,6 +30,12 @@ options:
     description: Why, as a sentence.
     type: str
     required: true
+  cause:
+    description:
+      - The code of the cause, if the host is unreachable and SSH gave one, such as C(unknown_host) or C(timeout).
+      - P(trainops.cluster.training_output#callback) shows hosts with the same cause in one line.
+    type: str
+    default: ""
 seealso:
   - module: trainops.cluster.training_phase
   - module: trainops.cluster.training_report
@@ -47,6 +53,7 @@ EXAMPLES = r"""
   trainops.cluster.training_node_result:
     state: "{{ judged.hosts[inventory_hostname].state }}"
     reason: "{{ judged.hosts[inventory_hostname].reason }}"
+    cause: "{{ judged.hosts[inventory_hostname].cause }}"
   when: inventory_hostname in judged.hosts | default({})
 """
 
@@ -56,4 +63,9 @@ msg:
   returned: always
   type: str
   sample: "Connection refused."
+cause:
+  description: The option O(cause).
+  returned: always
+  type: str
+  sample: connection_refused
 """

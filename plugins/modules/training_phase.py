@@ -112,7 +112,8 @@ nodes:
   sample: {exited: "node[0-6]", unreachable: node7}
 hosts:
   description:
-    - The hosts that could not do their part, each with its C(state), V(failed) or V(unreachable), and C(reason).
+    - The hosts that could not do their part, each with its C(state), V(failed) or V(unreachable), C(reason)
+      and, if SSH gave one, the code of the C(cause).
   returned: always, except in check mode of other phases than V(stage)
   type: dict
   sample: {node7: {state: unreachable, reason: "Connection refused."}}

@@ -13,7 +13,8 @@ version_added: 1.0.0
 description:
   - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with the other nodes.
   - Shows a table of nodes and checks, followed by each red cell with the reason and what to do about it.
-  - Fails if any cell is red. Runs on the controller and touches no node. Use it with C(run_once).
+  - Fails if any cell is red, unless O(require_nodes=false). Runs on the controller and touches no node. Use it with
+    C(run_once).
 extends_documentation_fragment:
   - trainops.cluster.attributes
 options:
@@ -54,6 +55,12 @@ options:
   quarantine:
     description: File with the quarantined hosts. Nodes without a red row are released from it.
     type: path
+  require_nodes:
+    description:
+      - Whether the task fails if any cell is red.
+      - If false, hosts with a red cell are only returned as RV(hosts), for M(trainops.cluster.training_node_result).
+    type: bool
+    default: true
   run_dir:
     description: Folder of a run on the controller; nodes with a red row are marked in it as not ready for the run.
     type: path
@@ -85,16 +92,22 @@ EXAMPLES = r"""
 RETURN = r"""
 released:
   description: Nodes that were released from quarantine.
-  returned: success
+  returned: always
   type: list
   elements: str
   sample: []
+hosts:
+  description:
+    - The hosts with a red cell, each with its C(state), V(failed) or V(unreachable), and C(reason).
+  returned: always
+  type: dict
+  sample: {gpu07: {state: failed, reason: "Its preflight is red: gpus."}}
 rows:
   description:
-    - The cells of the table. None of them is red, because a red cell fails the task.
+    - The cells of the table.
     - Each also has C(values), the values in its sentence by their names (C(row['values']) in Jinja). Sizes are bytes,
       and times seconds, unless the name says otherwise.
-  returned: success
+  returned: always
   type: list
   elements: dict
   contains:
@@ -108,8 +121,8 @@ rows:
       sample: numa
     status:
       description:
-        - V(green), V(yellow) for a setting that costs speed but stops no training, or V(grey) for a check that cannot
-          be judged or does not apply.
+        - V(green), V(red), V(yellow) for a setting that costs speed but stops no training, or V(grey) for a check
+          that cannot be judged or does not apply.
       type: str
       sample: green
     code:
@@ -127,7 +140,7 @@ rows:
 proposals:
   description:
     - Values that fit all nodes, for keys that the training config leaves open.
-  returned: success
+  returned: always
   type: dict
   sample: {nccl_socket_ifname: ens51np0, gloo_socket_ifname: ens51np0, nccl_ib_gid_index: 3}
 """

@@ -113,7 +113,8 @@ facts_set:
   sample: true
 hosts:
   description:
-    - The hosts of the play where the run failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+    - The hosts of the play where the run failed, each with its C(state), V(failed) or V(unreachable), C(reason)
+      and, if SSH gave one, the code of the C(cause).
   returned: when the verdict is not PASS and O(require_pass)
   type: dict
   sample: {node7: {state: unreachable, reason: "unreachable: node7 does not answer."}}

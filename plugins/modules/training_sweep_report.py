@@ -70,7 +70,8 @@ missed:
   sample: [micro_batch_size_8-precision_TE_FP8]
 hosts:
   description:
-    - The hosts of the play where cells failed, each with its C(state), V(failed) or V(unreachable), and C(reason).
+    - The hosts of the play where cells failed, each with its C(state), V(failed) or V(unreachable), C(reason)
+      and, if SSH gave one, the code of the C(cause).
       Empty if a cell failed for a reason that lies with none of them.
   returned: when a cell has not passed and O(require_pass)
   type: dict

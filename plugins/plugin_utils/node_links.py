@@ -30,7 +30,7 @@ from .plain_text import plain_text
 from .run.answers import BadAnswerError
 from .run.asking import Output
 from .run.become import become_problem
-from .run.node_errors import NodeLostError, refused
+from .run.node_errors import lost, refused
 from .ssh.kept_connections import KeptConnections
 from .unreachable import unreachable
 
@@ -97,7 +97,7 @@ class NodeLink(ActionBase):
             # The connection ended while the request was written, before Ansible has read why.
             ended = isinstance(error, ConnectionError) or os.strerror(errno.EPIPE) in said
             told = (ended and self._why_lost()) or plain_text(said)
-            raise NodeLostError(told, [unreachable(told)]) from None
+            raise lost(unreachable(told)) from None
         except bounded_output.TooLongError as error:
             raise BadAnswerError(str(error)) from None
         except (AnsibleError, OSError) as error:

@@ -189,3 +189,9 @@ def test_thresholds_come_from_a_file_of_cvs_and_impossible_ones_are_told(bench, 
     assert plan["expected"] == [{"metric": "tflops_per_gpu", "kind": "min", "value": 2700.0}]
     assert "judged by  TFLOP/s per GPU ≥ 2,700" in done.output
     assert "is impossible: the peak of mi300x in fp8 is 2,614.9 TFLOP/s." in " ".join(done.output.split())
+
+
+def test_with_v_the_plan_is_shown_once(bench: Bench, hosts) -> None:
+    done = bench.play("plan.yml", hosts, filled_in(bench), "-v", training_gpus_per_node="8", **CHOICE)
+    assert done.status == 0, done.output
+    assert done.output.count("MASTER_ADDR=192.0.2.1") == 1

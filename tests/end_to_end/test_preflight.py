@@ -11,6 +11,7 @@ import pytest
 from fault_table import add_row
 from not_run import need
 from playbook_bench import Bench
+from recaps import recap
 
 
 @pytest.mark.slow
@@ -50,6 +51,7 @@ def test_machines_are_looked_at_without_a_config(bench: Bench) -> None:
     done = bench.play("preflight.yml", inventory, bench.config(), **without)
     shown = " ".join(done.output.split())
     assert done.status != 0
+    assert recap(done.output) == {"node0": (0, 0), "node1": (1, 0)}, done.output
     assert "Preflight of machines (no training config)" in shown
     assert "mounts, token, cache, image on node0: no training config (set -e training_config=FILE)" in shown
     assert "Not ready: 1 red cell on 1 of 2 nodes." in shown

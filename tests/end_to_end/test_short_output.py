@@ -9,7 +9,7 @@ import pytest
 from ansible_commands import finished
 from playbook_bench import Bench
 
-HOSTS = {f"gpu{number}": {"ansible_connection": "local"} for number in range(4)}
+HOSTS = {f"gpu{number}": {"ansible_connection": "local"} for number in range(7)}
 REASON = "its GPU hung"
 PLAY = [
     {
@@ -36,9 +36,22 @@ PLAY = [
                 "name": "Lose hosts",
                 "trainops.cluster.training_node_result": {
                     "state": "unreachable",
-                    "reason": "unreachable: no way leads to 10.0.0.{{ inventory_hostname[-1] }}.",
+                    "reason": "unreachable: no way leads to host-of-{{ inventory_hostname[-1] }}.",
+                    "cause": "no_route",
                 },
                 "when": "inventory_hostname is search('[13]')",
+            },
+            {
+                "name": "Do not reach hosts",
+                "ansible.builtin.ping": {},
+                "vars": {"ansible_connection": "ssh", "ansible_host": "no-such-{{ inventory_hostname }}.invalid"},
+                "when": "inventory_hostname is search('[45]')",
+            },
+            {
+                "name": "Fail for items",
+                "trainops.cluster.training_node_result": {"state": "failed", "reason": "item {{ item }}"},
+                "loop": [1, 2],
+                "when": "inventory_hostname == 'gpu6'",
             },
             {
                 "name": "Change the host",
@@ -71,11 +84,14 @@ def test_without_v_changes_and_failures_are_a_line_each_and_the_recap_is_folded(
     assert "Change nothing" not in output
     lines = lines[next(number for number, line in enumerate(lines) if line.startswith("failed:")) :]
     assert lines[0] == f"failed: [gpu2] {REASON}"
-    assert lines[1].startswith("unreachable: [gpu[1,3]] no way leads to 10.0.0.")
-    assert lines[2] == "changed: [gpu0] Change the host"
-    assert lines[3].startswith("PLAY RECAP")
-    recap = dict(line.split(" : ") for line in lines[4:])
-    assert {hosts.strip() for hosts in recap} == {"gpu0", "gpu[1,3]", "gpu2"}
+    assert lines[1].startswith("unreachable: [gpu[1,3]] no way leads to host-of-")
+    assert lines[2].startswith("unreachable: [gpu[4-5]] No such host name")
+    assert lines[3].startswith("  What to do: ")
+    assert lines[4:6] == [f"failed: [gpu6] Fail for items: {number}: item {number}" for number in (1, 2)]
+    assert lines[6] == "changed: [gpu0] Change the host"
+    assert lines[7].startswith("PLAY RECAP")
+    recap = dict(line.split(" : ") for line in lines[8:])
+    assert {hosts.strip() for hosts in recap} == {"gpu0", "gpu[1,3]", "gpu2", "gpu[4-5]", "gpu6"}
     assert "failed=1" in next(counts for hosts, counts in recap.items() if hosts.strip() == "gpu2")
 
 

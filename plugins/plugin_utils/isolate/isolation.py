@@ -13,6 +13,8 @@ from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
+from ..text.nodes import folded_messages
+from ..text.problems import cause_of
 from ..text.words import counted
 from .answers import Telemetry
 from .judge import (
@@ -42,13 +44,14 @@ class StoppedError(Exception):
 class NodeVerdict(TypedDict):
     """What is concluded of a node: its verdict, and by how much it is slower (a fraction), and why.
 
-    ``unreachable`` says that it could not even be asked.
+    ``unreachable`` says that it could not even be asked, and ``cause`` is the code of why, if ssh gave one.
     """
 
     verdict: Verdict
     slower_by: float | None
     reason: str
     unreachable: bool
+    cause: t.NotRequired[str]
 
 
 class FleetFound(TypedDict):
@@ -139,19 +142,19 @@ def isolate(
             tests, unable = settle(prober, nodes)
             refused = {**refused, **unable}
             nodes = [node for node in nodes if node not in unable]
-        for node, error in refused.items():
-            say(f"{node} is not tested: {error}")
+        for text in _folded(refused, "is not tested"):
+            say(text)
         began = time.monotonic()
         measured = _sweep(prober, nodes, tests, goes_on)
         saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
         measured += _confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
         goes_on()
-        for node, error in prober.gone.items():
-            say(f"{node} is not tested to the end: {error}")
+        for text in _folded(prober.gone, "is not tested to the end"):
+            say(text)
     finally:
-        for node, error in prober.let_go().items():
-            if node not in not_held:
-                say(f"{node} may still be reserved: {error}")
+        left = {node: error for node, error in prober.let_go().items() if node not in not_held}
+        for text in _folded(left, "may still be reserved"):
+            say(text)
     of_models = within_models(measured, prober.models)
     suspects, unproved = judged(of_models, before, least)
     refused |= prober.gone
@@ -201,6 +204,12 @@ def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) 
             say(f"Groups {number} of {len(tests['groups'])}: {counted(len(groups), 'group')} of {most} nodes")
             measured += prober.groups(groups, "sweep")
     return measured
+
+
+def _folded(errors: Mapping[str, NodeError], what: str) -> list[str]:
+    """Return a line for each cause; nodes with the same one share it."""
+    causes = {node: cause_of(error.problems) for node, error in errors.items()}
+    return folded_messages(((node, f"{node} {what}: {error}") for node, error in errors.items()), causes)
 
 
 def _confirmation(
@@ -257,12 +266,14 @@ def _confirmed(node: str, verdicts: Mapping[str, Verdict], suspects: Sequence[Su
 
 def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: NodeError | None) -> NodeVerdict:
     own = [one for one in suspects if one["node"] == node and one["other"] is None]
-    return {
+    found: NodeVerdict = {
         "verdict": verdict,
         "slower_by": own[0]["slower_by"] if own else None,
         "reason": own[0]["evidence"] if own else str(error or ""),
         "unreachable": isinstance(error, NodeLostError),
     }
+    cause = cause_of(error.problems) if error else ""
+    return {**found, "cause": cause} if cause else found
 
 
 def _proof(found: Scored) -> float | None:

@@ -35,13 +35,14 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
     for suspect in isolation["suspects"]:
         reason = f"{finding_of(suspect)['message']}: {suspect['evidence']}."
         for node in filter(None, (suspect["node"], suspect["other"])):
-            blamed.setdefault(node, Blame(state=FAILED, reason=reason))
+            blamed.setdefault(node, Blame(state=FAILED, reason=reason, cause=""))
     for finding in untested_nodes(isolation):
         state = UNREACHABLE if isolation["nodes"][finding["node"]]["unreachable"] else FAILED
-        blamed.setdefault(finding["node"], Blame(state=state, reason=f"{finding['message']}."))
+        cause = finding.get("case", "")
+        blamed.setdefault(finding["node"], Blame(state=state, reason=f"{finding['message']}.", cause=cause))
     for finding in unmeasured_probes(isolation):
         for node in isolation["nodes"]:
-            blamed.setdefault(node, Blame(state=FAILED, reason=f"{finding['message']}."))
+            blamed.setdefault(node, Blame(state=FAILED, reason=f"{finding['message']}.", cause=""))
     return blamed
 
 
@@ -144,7 +145,7 @@ def _of(probe: str) -> str:
 def untested_nodes(isolation: Isolation) -> list[Reason]:
     """Return which nodes were not tested, and why."""
     return [
-        isolation_finding("untested", node=node, said=one["reason"])
+        isolation_finding("untested", one.get("cause", ""), node, said=one["reason"])
         for node, one in isolation["nodes"].items()
         if one["verdict"] == "untested"
     ]

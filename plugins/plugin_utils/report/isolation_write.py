@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ from ..isolate.outcome import (
 from ..isolate.planned import PlannedTests, planned_in_words
 from ..isolate.scale import GroupFound
 from ..run.whole_file import write_new, write_whole
+from ..text.folding import told
+from ..text.isolation import ISOLATION
 from ..text.nodes import folded
 from ..text.slowness import signed
 from ..text.words import counted
@@ -212,8 +215,9 @@ def isolation_lines(isolation: Isolation, steps: Sequence[Reason] = ()) -> list[
     head = [f"{finding_of(one)['message']}\n  {one['evidence']}" for one in suspects]
     head = head or [f"{title_of_isolation(isolation)}."]
     untested = ["  GPUs were not tested"] if suspects and gpus_are_untested(isolation) else []
-    rest = [*steps, *findings_of(isolation)[len(suspects) :]]
-    return [*head, *untested, *(f"  {one['message']}" for one in rest)]
+    groups = itertools.groupby(findings_of(isolation)[len(suspects) :], lambda one: one["code"])
+    folded_findings = [one.message for _code, group in groups for one in told(ISOLATION, group)]
+    return [*head, *untested, *(f"  {text}" for text in (*(step["message"] for step in steps), *folded_findings))]
 
 
 def _page(name: str, isolation: Isolation, tests: PlannedTests, steps: Sequence[Reason], rehearsal: bool) -> str:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ...module_utils.node.phase import NodeError
-from ..contracts import Echo, FirstFailure, JudgedBound, Origin, Summary
+from ..contracts import Echo, FirstFailure, JudgedBound, Origin, PreflightRow, Summary
+from ..text.problems import UNREACHABLE as SSH_CAUSES
+from ..text.problems import cause_of
 from .board import Board
 from .node_errors import NodeLostError
 from .retry import second_faults
@@ -19,16 +21,24 @@ _WAITED = frozenset({"node_not_started", "node_running", "node_stopped"})
 
 
 class Blame(t.TypedDict):
-    """What became of a host, `FAILED` or `UNREACHABLE`, and why."""
+    """What became of a host, `FAILED` or `UNREACHABLE`, and why.
+
+    ``cause`` is the code of why ssh did not reach it; empty for any other reason.
+    """
 
     state: str
     reason: str
+    cause: str
 
 
 def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
     """Return the blame of nodes that could not do their part of a phase."""
     return {
-        name: Blame(state=UNREACHABLE if isinstance(error, NodeLostError) else FAILED, reason=f"{error}.")
+        name: Blame(
+            state=UNREACHABLE if isinstance(error, NodeLostError) else FAILED,
+            reason=f"{error}.",
+            cause=cause_of(error.problems),
+        )
         for name, error in errors.items()
     }
 
@@ -36,6 +46,21 @@ def blame_of_errors(errors: Mapping[str, NodeError]) -> dict[str, Blame]:
 def origin_of(failure: FirstFailure) -> Origin:
     """Return the origin of a failure. Earlier versions did not record it: a hang that they judged has none."""
     return failure.get("origin", "unknown" if failure["class"] == "stalled" else "node")
+
+
+def blame_of_red(red: Iterable[PreflightRow]) -> dict[str, Blame]:
+    """Return the blame of nodes with red cells of a preflight; a node that was not reached is unreachable."""
+    checks: dict[str, list[PreflightRow]] = {}
+    for row in red:
+        checks.setdefault(row["node"], []).append(row)
+    return {
+        node: Blame(
+            state=UNREACHABLE if any(row["code"] == UNREACHABLE for row in rows) else FAILED,
+            reason=f"Its preflight is red: {', '.join(row['check'] for row in rows)}.",
+            cause="",
+        )
+        for node, rows in checks.items()
+    }
 
 
 def nobody_is_blamed(failure: FirstFailure) -> bool:
@@ -76,13 +101,15 @@ def blame_of_verdict(
     if not (first and together):
         for reason in summary["reasons"]:
             if reason.get("node") and reason.get("verdict") in ("FAIL", "ERROR") and reason["code"] not in _WAITED:
-                blamed.setdefault(reason["node"], Blame(state=_state_of(reason["code"]), reason=reason["message"]))
+                state, cause = _state_of(reason["code"]), _cause_of(reason["code"], reason)
+                blamed.setdefault(reason["node"], Blame(state=state, reason=reason["message"], cause=cause))
     if first:
         for failure in (*second_faults(first["echoes"]), t.cast(Echo, first)):
             state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
-            blamed[failure["node"]] = Blame(state=state, reason=message)
+            cause = _cause_of(failure["class"], failure)
+            blamed[failure["node"]] = Blame(state=state, reason=message, cause=cause)
     if not blamed and len(refused) < len(summary["nodes"]):
-        blamed = {name: Blame(state=FAILED, reason=f"{reason}.") for name, reason in refused.items()}
+        blamed = {name: Blame(state=FAILED, reason=f"{reason}.", cause="") for name, reason in refused.items()}
     if not blamed:
         blamed = _blame_of_slow(summary)
     return {name: blame for name, blame in blamed.items() if name in hosts}
@@ -96,7 +123,7 @@ def _blame_of_slow(summary: Summary) -> dict[str, Blame]:
             bound = reason.get("values", {}).get("bound")
             if not bound or bound["node"] not in slower or not _would_be_met(bound, 1 + slower[bound["node"]]):
                 return {}
-            blamed[bound["node"]] = Blame(state=FAILED, reason=reason["message"])
+            blamed[bound["node"]] = Blame(state=FAILED, reason=reason["message"], cause="")
     return blamed
 
 
@@ -110,3 +137,8 @@ def _would_be_met(bound: JudgedBound, faster: float) -> bool:
 
 def _state_of(code: str) -> str:
     return UNREACHABLE if code in ("unreachable", "node_unreachable") else FAILED
+
+
+def _cause_of(code: str, finding: Mapping[str, t.Any]) -> str:
+    case = finding.get("case", "")
+    return str(case) if _state_of(code) == UNREACHABLE and case in SSH_CAUSES else ""

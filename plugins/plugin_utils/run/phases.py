@@ -20,6 +20,7 @@ from ...module_utils.node.identity import ADOPTS
 from ...module_utils.node.phase import NodeError, NodeHeldError
 from ..contracts import Plan, Status
 from ..text.nodes import folded, folded_messages
+from ..text.problems import cause_of
 from .answers import COLLECT, FOLLOW, STAGE, STOP, Ask, BadAnswerError, Collected, Finished, Followed, Staged, Stopped
 from .board import Board
 from .collect import collect_dump, collect_log
@@ -326,4 +327,5 @@ def _outcome(answers: Mapping[str, Mapping[str, t.Any]], errors: Mapping[str, No
 
 
 def _problems(errors: Mapping[str, NodeError]) -> list[str]:
-    return folded_messages((node, f"{node}: {error}") for node, error in errors.items())
+    causes = {node: cause_of(error.problems) for node, error in errors.items()}
+    return folded_messages(((node, f"{node}: {error}") for node, error in errors.items()), causes)

@@ -26,5 +26,5 @@ def blame_of_cells(missed: Iterable[SweepCell], runs: Path, hosts: Collection[st
         if not of_cell:
             return {}
         for name, blame in of_cell.items():
-            blamed.setdefault(name, Blame(state=blame["state"], reason=f"{cell['name']}: {blame['reason']}"))
+            blamed.setdefault(name, {**blame, "reason": f"{cell['name']}: {blame['reason']}"})
     return blamed

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 from ..contracts import Reason
+from .problems import UNREACHABLE
 from .sentences import Form, sentence
 
 _SLOW = "is {slower_by:slower}{interval:bounds}"
@@ -66,7 +67,13 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "in_doubt": Form("{good:count node} tested without a clear result, {untested} not tested"),
     },
     "none_tested": {"": Form("No node was tested")},
-    "untested": {"": Form("{node} was not tested: {said}")},
+    "untested": {
+        "": Form("{node} was not tested: {said}", many="{node} were not tested: {said}"),
+        **{
+            code: Form("{node} was not tested: {said}", many=f"{{node}} were not tested: {one.cause}")
+            for code, one in UNREACHABLE.items()
+        },
+    },
     "suspicion": {
         "confirmed": Form(_SUSPECT_OF_RUN + "confirmed"),
         "not_confirmed": Form(_SUSPECT_OF_RUN + "not confirmed by these tests"),

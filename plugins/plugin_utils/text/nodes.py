@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -27,19 +28,23 @@ def folded(names: Iterable[str]) -> str:
         return ",".join(names)
 
 
-def folded_messages(messages: Iterable[tuple[str | None, str]]) -> list[str]:
+def folded_messages(
+    messages: Iterable[tuple[str | None, str]], causes: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """Return the messages of nodes; equal messages are merged, with the names folded.
 
-    Messages are equal if they differ only in the node's name and in the parts that `alike` leaves out. The merged
-    message shows those parts from the first node.
+    Messages are equal if their nodes have the same of the ``causes``, or if they differ only in the node's name and in
+    the parts that `alike` leaves out. The merged message shows those parts from the first node.
 
     Each message comes with its node, or None, and keeps the place of its first occurrence; but messages about nodes are
     sorted so that the rarest, which stand out, come first.
     """
-    groups: dict[tuple[bool, str], list[tuple[str, str]]] = {}
+    groups: dict[tuple[bool, str, str], list[tuple[str, str]]] = {}
     for node, text in messages:
         plain = nameless(text, node) if node else text
-        groups.setdefault((node is None, alike(plain) if node else plain), []).append((node or "", plain))
+        cause = causes.get(node or "", "")
+        shared = "" if cause else alike(plain) if node else plain
+        groups.setdefault((node is None, cause, shared), []).append((node or "", plain))
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], len(group[1])))
     return [_once(group) for _key, group in ordered]
 
@@ -56,7 +61,9 @@ def as_on(node: str, text: str) -> str:
     """Return a text about several nodes, with a remark that it quotes one of them."""
     first, newline, rest = text.partition("\n")
     stop = "." if first.endswith(".") else ""
-    return f"{first.rstrip('.')} (on {node}, and alike on the others){stop}{newline}{rest}"
+    first, remark = first.rstrip("."), f"shown for {node}; the others are alike"
+    first = f"{first[:-1]}; {remark})" if first.endswith(")") else f"{first} ({remark})"
+    return f"{first}{stop}{newline}{rest}"
 
 
 def alike(text: str) -> str:

@@ -60,7 +60,12 @@ _REACHED: dict[str, dict[str, CellForm]] = {
         "": CellForm("no", "The node did not answer: {said}", _then_repeat(UNREACHABLE_OTHERWISE)),
         "silent": CellForm("no", "The node did not answer: nothing more is known", _then_repeat(UNREACHABLE_OTHERWISE)),
         **{
-            code: CellForm("no", f"{one.cause[0].upper()}{one.cause[1:]} ({{said}})", _then_repeat(one.remedy))
+            code: CellForm(
+                "no",
+                f"{one.cause[0].upper()}{one.cause[1:]} ({{said}})",
+                _then_repeat(one.remedy),
+                many=f"{one.cause[0].upper()}{one.cause[1:]} ({{said:example}})",
+            )
             for code, one in UNREACHABLE.items()
         },
     },

@@ -62,7 +62,8 @@ UNREACHABLE_OTHERWISE: t.Final = "Check that the node is up and its management n
 SENTENCES: t.Final = {
     **of_nodes.SENTENCES,
     # The node does not answer.
-    **dict.fromkeys((*UNREACHABLE, "no_answer"), "{said}"),
+    **{code: f"{one.cause} ({{said}})" for code, one in UNREACHABLE.items()},
+    "no_answer": "{said}",
     "connected_without_answer": "connected, but no answer for {seconds} s; a file system there may be hanging",
     "task_silent": "it has not answered for {seconds:.0f} s",
     "job_ended": "{said}",
@@ -139,4 +140,13 @@ def why_unreachable(problem: Problem) -> tuple[str, str]:
     known, said = UNREACHABLE.get(problem["code"]), in_words([problem])
     if known is None:
         return f"The node did not answer: {said or 'nothing more is known'}", UNREACHABLE_OTHERWISE
-    return f"{known.cause[0].upper()}{known.cause[1:]} ({said})", known.remedy
+    return f"{said[0].upper()}{said[1:]}", known.remedy
+
+
+def cause_of(problems: Iterable[Problem]) -> str:
+    """Return the code of why ssh did not reach a node; empty for any other problem.
+
+    Nodes with the same cause share a line, although ssh's message names each of them.
+    """
+    codes = {one["code"] for one in problems}
+    return codes.pop() if len(codes) == 1 and codes <= UNREACHABLE.keys() else ""

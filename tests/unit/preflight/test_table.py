@@ -121,15 +121,22 @@ def test_a_node_that_was_not_reached_has_no_other_marks(bench) -> None:
     assert "reached on gpu03" in lines
 
 
-def test_nodes_that_differ_only_in_an_address_are_red_once_with_what_to_do() -> None:
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("ssh: connect to host 127.0.1.{} port 2599: Connection refused", "sshd"),
+        ("ssh: Could not resolve hostname number-{}.example: Name or service not known", "ansible_host"),
+    ],
+)
+def test_nodes_that_ssh_does_not_reach_for_the_same_reason_are_red_once_with_what_to_do(said: str, remedy: str) -> None:
     names = [f"node{number}" for number in range(1, 65)]
-    said = "Failed to connect to the host via ssh: ssh: connect to host 127.0.1.{} port 2599: Connection refused"
+    said = f"Failed to connect to the host via ssh: {said}"
     problems = {name: said.format(number) for number, name in enumerate(names, 1)}
     result = preflight(machine_plan(names, "none"), {}, problems=problems)
     lines = preflight_text("machines", result).splitlines()
     assert len(lines) < 15
     assert any(line.startswith("reached on node[1-64]") for line in lines)
-    assert "sshd" in " ".join(lines)
+    assert remedy in " ".join(lines)
 
 
 def without_gpus(bench, **expected) -> str:

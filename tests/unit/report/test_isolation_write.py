@@ -89,6 +89,15 @@ def test_after_the_name_comes_what_to_do_and_what_it_costs_to_leave_the_node_in(
     assert next_steps(isolation(), "quarantine.yml", "isolate.yml") == []
 
 
+def test_nodes_that_ssh_did_not_reach_for_the_same_reason_share_a_line() -> None:
+    found = isolation(**{node: ("untested", f"no such host name ({node}.example)", True) for node in NODES})
+    for one in found["nodes"].values():
+        one["cause"] = "unknown_host"
+    (line,) = (line for line in isolation_lines(found) if "gpu" in line)
+    assert "gpu[0-3]" in line
+    assert {blame["cause"] for blame in blame_of(found).values()} == {"unknown_host"}
+
+
 def test_what_was_found_is_data_with_a_sentence_for_each_and_the_headline_is_one_of_them(tmp_path: Path) -> None:
     found = isolation(suspect("gpu2"), suspect("gpu1", "gpu3"), gpu2=("slow", "cpu", False))
     told = json.loads(written(tmp_path, found)["isolation.json"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import blame_of_verdict
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.blame import (
+    blame_of_red,
+    blame_of_verdict,
+)
 
 HOSTS = ("node0", "node1", "node2")
 
@@ -75,3 +78,20 @@ def test_hosts_on_which_a_run_failed(found: dict, together: bool, blamed: dict[s
 def test_nodes_that_refuse_to_start_are_at_fault(refused: tuple[str, ...], blamed: set[str]) -> None:
     found = summary("ERROR", [of_node("node_not_started", name, "ERROR") for name in HOSTS])
     assert set(blame_of_verdict(found, HOSTS, dict.fromkeys(refused, "held"), together=True)) == blamed
+
+
+def test_the_cause_of_an_unreachable_node_is_a_code() -> None:
+    first = FIRST | {"case": "unknown_host", "echoes": [FIRST | {"node": "node0", "case": "said"}]}
+    assert blame_of_verdict(summary("ERROR", [], first), HOSTS, {}, together=True)["node1"]["cause"] == "unknown_host"
+    refused = of_node("node_unreachable", "node0", "ERROR") | {"case": "timeout"}
+    other = of_node("node_unreachable", "node2", "ERROR") | {"case": "said"}
+    blamed = blame_of_verdict(summary("ERROR", [refused, other]), HOSTS, {}, together=False)
+    assert {name: blame["cause"] for name, blame in blamed.items()} == {"node0": "timeout", "node2": ""}
+
+
+def test_the_red_nodes_of_a_preflight_are_blamed_and_no_others() -> None:
+    red = [{"node": "node1", "check": check, "code": code} for check, code in (("gpus", "few"), ("numa", "numa_on"))]
+    red.append({"node": "node2", "check": "reached", "code": "unreachable"})
+    blamed = blame_of_red(red)
+    assert {name: blame["state"] for name, blame in blamed.items()} == {"node1": "failed", "node2": "unreachable"}
+    assert all(check in blamed["node1"]["reason"] for check in ("gpus", "numa"))

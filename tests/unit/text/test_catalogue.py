@@ -775,7 +775,7 @@ def test_what_nodes_said_that_differs_in_their_names_and_addresses_only_is_told_
 
     assert refused("gpu01 is full", "gpu02 is full") == ["gpu[01-02] did not start training: gpu[01-02] is full."]
     assert refused("port 6000 is in use", "port 6001 is in use") == [
-        "gpu[01-02] did not start training: port 6000 is in use (on gpu01, and alike on the others)."
+        "gpu[01-02] did not start training: port 6000 is in use (shown for gpu01; the others are alike)."
     ]
     assert len(refused("port 6000 is in use", "no space is left")) == 2
 

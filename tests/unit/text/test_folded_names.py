@@ -43,5 +43,18 @@ def test_what_differs_only_in_address_port_or_path_is_said_once_with_that_of_the
         (f"n{i}", f"n{i}: ssh: connect to host 10.0.0.{i} port {2500 + i}: Connection refused.") for i in range(1, 65)
     ]
     told += [("n70", "n70: ssh: connect to host 10.0.0.70 port 22: No route to host")]
-    refused = "n[1-64]: ssh: connect to host 10.0.0.1 port 2501: Connection refused (on n1, and alike on the others)."
+    refused = (
+        "n[1-64]: ssh: connect to host 10.0.0.1 port 2501: Connection refused (shown for n1; the others are alike)."
+    )
     assert folded_messages(told) == [told[-1][1], refused]
+
+
+def test_nodes_with_the_same_cause_share_a_line_whatever_is_said_of_each() -> None:
+    told = [
+        (f"n{i}", f"n{i}: no such host name (ssh: Could not resolve hostname of-{i}.example)") for i in range(1, 65)
+    ]
+    told.append(("n70", "n70: the disk is full"))
+    odd, same = folded_messages(told, {f"n{i}": "unknown_host" for i in range(1, 65)})
+    assert odd == "n70: the disk is full"
+    assert same.startswith("n[1-64]: no such host name (ssh: Could not resolve hostname of-1.example; ")
+    assert len(folded_messages(told)) == len(told)

@@ -13,6 +13,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.text.isolation im
     isolation_finding,
     title_of,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.text.problems import UNREACHABLE
 from ansible_collections.trainops.cluster.plugins.plugin_utils.text.sentences import filled
 
 _SLOW = {"slower_by": 0.3125, "interval": [0.3, 0.33], "probe": "cpu"}
@@ -128,6 +129,7 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ),
     ("none_tested", "", {}, "No node was tested"),
     ("untested", "", {"said": "held by run night-1"}, "gpu1 was not tested: held by run night-1"),
+    *(("untested", code, {"said": "ssh said no"}, "gpu1 was not tested: ssh said no") for code in UNREACHABLE),
     ("suspicion", "confirmed", _RUN, "gpu1 was a suspect of the run (nccl: timeout): confirmed"),
     ("suspicion", "not_confirmed", _RUN, "gpu1 was a suspect of the run (nccl: timeout): not confirmed by these tests"),
     ("suspicion", "not_tested", _RUN, "gpu1 was a suspect of the run (nccl: timeout): not tested"),

@@ -168,7 +168,8 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         "/tmp/l was created by eve (uid 7), as every user can write to /tmp: inspect it, then remove it, or choose "
         "another log_dir or training_run_id",
     ),
-    *((code, {"said": "so said ssh"}, "so said ssh") for code in (*UNREACHABLE, "no_answer", "job_ended")),
+    *((code, {"said": "so said ssh"}, f"{one.cause} (so said ssh)") for code, one in UNREACHABLE.items()),
+    *((code, {"said": "so said ssh"}, "so said ssh") for code in ("no_answer", "job_ended")),
     (
         "connected_without_answer",
         {"seconds": 330},
