@@ -55,8 +55,8 @@ _GROUP: t.Final = re.compile(r"@[^@\]]*$")
 class Outcome:
     """The results of a tier's tests: how many passed, which failed, and why others were skipped.
 
-    ``unsteady`` are passed tests that failed at first. ``fault`` says in words what is wrong with the whole
-    run; it counts as a failure.
+    ``unsteady`` are passed tests that failed at first. ``fault`` is the fault of the whole run, in words; it
+    counts as a failure.
     """
 
     tier: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a node has the accelerator that a plan is for. Only what the kernel shows counts against a node."""
+"""Whether a node has the accelerator that a plan is for. Only evidence from the kernel counts against a node."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def required_gpu(plan: t.Mapping[str, t.Any]) -> str | None:
 
 
 def is_other_model(wanted: str, name: str) -> bool:
-    """Return whether the name of a device is that of another model than wanted; MI300 and MI300X are the same.
+    """Return whether the name of a device names another model than wanted; MI300 and MI300X are the same.
 
     Names without a known model are no evidence.
     """

@@ -38,9 +38,9 @@ def moved_seconds(status: Status) -> float:
 def without_moved_clocks(
     statuses: list[Status], steps: pd.DataFrame, records: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the frames without what a clock that was set made wrong on a node.
+    """Return the frames without the wrong values of nodes whose clock was set.
 
-    These are its timestamps, and the times and rates of the one step in which it was set back, if they are below zero.
+    These are their timestamps, and the times and rates of the one step in which it was set back, if below zero.
     More such steps cannot come from the clock.
     """
     moved = {status["node"]: seconds for status in statuses if (seconds := moved_seconds(status))}
