@@ -20,7 +20,9 @@ positional: node, nodes, interface
 EXAMPLES = r"""
 - name: Show the command of each node
   ansible.builtin.debug:
-    msg: "{{ 'my.json' | trainops.cluster.training_argv(inventory_hostname, groups.all) | map('quote') | join(' ') }}"
+    msg: "{{ 'my.json' | trainops.cluster.training_argv(inventory_hostname, hosts) | map('quote') | join(' ') }}"
+  vars:
+    hosts: "{{ groups.all | map('extract', hostvars) }}"
 """
 
 RETURN = r"""

@@ -28,7 +28,8 @@ EXAMPLES = r"""
       {{ name }}={{ value | quote }}
       {% endfor %}
   vars:
-    environment: "{{ 'my.json' | trainops.cluster.training_env(inventory_hostname, groups.all, interface='eth0') }}"
+    hosts: "{{ groups.all | map('extract', hostvars) }}"
+    environment: "{{ 'my.json' | trainops.cluster.training_env(inventory_hostname, hosts, interface='eth0') }}"
 """
 
 RETURN = r"""

@@ -74,3 +74,10 @@ def test_what_is_wrong_is_named(tmp_path: Path, expression: str, expected: str) 
     assert status != 0
     assert expected in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["training_env", "training_argv", "training_plan"])
+def test_an_example_passes_the_variables_of_the_hosts_from_which_the_role_takes_ranks_and_addresses(name: str) -> None:
+    text = (ROOT / f"plugins/filter/{name}.py").read_text(encoding="utf-8")
+    example = text.partition('EXAMPLES = r"""')[2].partition('"""')[0]
+    assert example.count("groups.all") == example.count("groups.all | map('extract', hostvars)") == 1
