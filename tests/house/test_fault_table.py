@@ -1,4 +1,4 @@
-"""The page about faults names the settings with which a fault was measured."""
+"""The page about faults lists the settings with which a fault was measured."""
 
 from __future__ import annotations
 

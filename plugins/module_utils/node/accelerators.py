@@ -30,7 +30,7 @@ def required_gpu(plan: t.Mapping[str, t.Any]) -> str | None:
 
 
 def is_other_model(wanted: str, name: str) -> bool:
-    """Return whether the name of a device names another model than wanted; MI300 and MI300X are the same.
+    """Return whether a device is another model than wanted, by its name; MI300 and MI300X are the same.
 
     Names without a known model are no evidence.
     """
