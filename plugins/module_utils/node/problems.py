@@ -18,8 +18,6 @@ class Problem(t.TypedDict):
     values: t.Dict[str, t.Any]
 
 
-_HELD = "run {holder}; wait for it to end, or stop it: ansible-playbook playbooks/stop.yml -i INVENTORY -e "
-_HELD += "training_run_id={quoted}"
 _ANOTHER = "another run of the name {run_id} is here, {since}: "
 _CHOOSE = " To train, choose another training_run_id, or omit it"
 _OTHER_FOLDER = "it was begun from another folder of runs; "
@@ -29,8 +27,8 @@ SENTENCES = {
     # The run and the machine.
     "not_started_here": "no training of run {run_id} was started here, so there is none to follow or to judge",
     "not_staged": "run {run_id} is not staged here and cannot be started",
-    "held": "the node is held by " + _HELD,
-    "held_by_same_name": "the node is held by another " + _HELD,
+    "held": "the node is held by run {holder}",
+    "held_by_same_name": "the node is held by another run {holder}",
     "plan_differs": _ANOTHER + "its plan differs in {different}." + _CHOOSE,
     "other_run_and_plan": _ANOTHER + _OTHER_FOLDER + "its plan differs in {different}." + _CHOOSE,
     "other_run": _ANOTHER + _OTHER_FOLDER + "its plan is the same." + _CHOOSE + "; or follow and judge that run: "

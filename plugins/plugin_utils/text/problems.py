@@ -88,7 +88,10 @@ SENTENCES: t.Final = {
 _BECOME = "Check the login with: ansible HOST -i INVENTORY -m ansible.builtin.command -a id --become."
 _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
-_HELD = "Wait for that run to end, or stop it with the command above and the inventory of its nodes."
+_HELD = (
+    "Wait for that run to end, or stop it with the inventory of its nodes: ansible-playbook playbooks/stop.yml "
+    "-i INVENTORY -e training_run_id={quoted}"
+)
 # Most sentences already say what to do; these need another one.
 _REMEDIES = {
     "no_gpu": "Leave the node out (training_exclude), or set {option}=false if its accelerator is not on the PCI bus.",

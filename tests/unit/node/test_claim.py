@@ -101,7 +101,7 @@ def test_of_two_runs_exactly_one_starts_and_the_other_names_it(other_name: bool,
         answers = at_once(*(lambda run=run: (run.stage(), run.start())[1] for run in runs))
         winner = next(place for place, answer in enumerate(answers) if isinstance(answer, dict))
         assert answers[winner] == {"changed": True, "status": "running"}
-        assert f"the node is held by run {runs[winner].run_id};" in answers[1 - winner]
+        assert f"the node is held by run {runs[winner].run_id}" in answers[1 - winner]
         # A process shows its labels once it has become the launch script.
         wait_until(lambda runs=runs, winner=winner: [launched(run) for run in runs] == [1 - winner, winner])
         runs[winner].stop(grace_seconds=0)
@@ -127,7 +127,7 @@ def test_a_port_that_the_run_on_the_machine_uses_is_no_fault_of_the_machine(trai
     with socket.socket() as taken:
         taken.bind(("", other.node["master_port"]))
         taken.listen()
-        with pytest.raises(NodeHeldError, match=r"is not free here .*held by run run-1;") as held:
+        with pytest.raises(NodeHeldError, match=r"is not free here .*held by run run-1") as held:
             other.stage()
     assert (held.value.by, held.value.running) == (["run-1"], True)
     run.stop(grace_seconds=0)

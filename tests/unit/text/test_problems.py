@@ -20,7 +20,6 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.text.problems imp
 RUN = {"run_id": "run-7", "since": "started at 2026-11-28 10:00:00 UTC", "different": ["argv", "image"]}
 ANOTHER = "another run of the name run-7 is here, started at 2026-11-28 10:00:00 UTC: "
 CHOOSE = " To train, choose another training_run_id, or omit it"
-STOP = "wait for it to end, or stop it: ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id='a b'"
 # Code and values of a problem, and its message.
 ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     (
@@ -41,8 +40,8 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         "anyway",
     ),
     ("not_staged", {"run_id": "run-7"}, "run run-7 is not staged here and cannot be started"),
-    ("held", {"holder": "a b", "quoted": "'a b'"}, f"the node is held by run a b; {STOP}"),
-    ("held_by_same_name", {"holder": "a b", "quoted": "'a b'"}, f"the node is held by another run a b; {STOP}"),
+    ("held", {"holder": "a b", "quoted": "'a b'"}, "the node is held by run a b"),
+    ("held_by_same_name", {"holder": "a b", "quoted": "'a b'"}, "the node is held by another run a b"),
     ("plan_differs", RUN, f"{ANOTHER}its plan differs in argv, image.{CHOOSE}"),
     (
         "other_run_and_plan",
@@ -242,6 +241,11 @@ def test_the_remedy_of_a_node_that_is_not_ready_follows_from_the_code(code: str,
 def test_the_first_problem_with_a_remedy_of_its_own_decides() -> None:
     assert remedy_of([OF_CODE["device_missing"], OF_CODE["no_engine"]]) == remedy_of([OF_CODE["no_engine"]])
     assert "preflight.yml" in remedy_of([])
+
+
+def test_the_command_that_stops_the_run_that_holds_a_node_is_in_the_remedy_and_not_in_the_title() -> None:
+    assert "stop.yml" not in in_words([OF_CODE["held"]])
+    assert remedy_of([OF_CODE["held"]]).endswith("-e training_run_id='a b'")
 
 
 def test_every_remedy_names_values_of_its_problem() -> None:
