@@ -196,7 +196,7 @@ class CallbackModule(Default):
         self._display.display(f"failed: {text}", color=C.COLOR_ERROR, stderr=self.get_option("display_failed_stderr"))
 
     def _label(self, result: CallbackTaskResult) -> str:
-        """Return the label of an item, as the task's loop_control sets it."""
+        """Return the label that the task's loop_control gives an item."""
         return str(self._get_item_label(result.result))
 
     @staticmethod

@@ -149,7 +149,7 @@ def why_unreachable(problem: Problem) -> tuple[str, str]:
 def cause_of(problems: Iterable[Problem]) -> str:
     """Return the code of why ssh did not reach a node; empty for any other problem.
 
-    Nodes with the same cause share a line, although ssh's message names each of them.
+    Nodes with the same cause share a line, although ssh's message mentions each of them.
     """
     codes = {one["code"] for one in problems}
     return codes.pop() if len(codes) == 1 and codes <= UNREACHABLE.keys() else ""

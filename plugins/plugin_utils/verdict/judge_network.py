@@ -146,7 +146,7 @@ def _judge_communicator(status: Status, ranks: int, reasons: Reasons) -> None:
 def _judge_width(statuses: list[Status], ranks: int, reasons: Reasons) -> bool:
     """Note nodes that NCCL connects with no other node, and return whether there are any.
 
-    A smaller communicator alone shows nothing: those of tensor parallelism are inside a node as well.
+    A smaller communicator alone shows nothing: tensor parallelism has some inside a node as well.
     """
     widest = {
         status["node"]: found for status in statuses if (found := widest_communicator(status["trainer"]["ranks"]))
