@@ -17,7 +17,7 @@ options:
       - Names of the hosts that take part, in inventory order, or their variables, for example
         C(groups.all | map('extract', hostvars)), from which addresses and racks are taken.
       - With names alone, ranks follow the order of the names and addresses are the names, so that both may differ from
-        what the role P(trainops.cluster.training#role) takes.
+        the ranks and addresses with P(trainops.cluster.training#role).
       - Not for a plan.
     type: list
     elements: raw
