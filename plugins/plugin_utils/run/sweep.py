@@ -131,7 +131,7 @@ class Sweep:
         kept: list[SweepCell] = [
             {"name": cell["name"], "values": cell["values"], "run_id": cell["plan"]["run_id"]} for cell in planned
         ]
-        rehearsal = any(cell["plan"]["rehearsal"] for cell in planned)
+        rehearsal = any(cell["plan"].get("rehearsal") for cell in planned)
         write_sweep(
             self.folder,
             {"sweep_id": self.sweep_id, "config_file": config_file, "rehearsal": rehearsal, "cells": kept},

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Mapping
 from statistics import median
 
-from ...module_utils.logs.grammar import EVERY_RANK
+from ...module_utils.logs.grammar import LAST_RANK
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.ranks import widest_communicator
 from ..contracts import Plan, Status, Workload
@@ -130,7 +130,7 @@ def judge_world(
         reasons.argue(PASS, "world", ranks=ranks, world_size=sizes)
     elif not sizes and _judge_width(statuses, ranks, reasons):
         return
-    elif not sizes and grammar_of(grammar_name(plan)).printed_by != EVERY_RANK and len(by_node) > 1:
+    elif not sizes and grammar_of(grammar_name(plan)).printed_by == LAST_RANK and len(by_node) > 1:
         _judge_several_that_print(ranks, workload, by_node, reasons)
     elif not sizes and by_node:
         reasons.remark("world_unknown")

@@ -72,13 +72,15 @@ def test_noise_at_the_exit_of_a_rank_that_prints_warnings_alone_does_not_keep_a_
     assert judged([*two(), middle], tmp_path, iterations=10)["verdict"] == "PASS"
 
 
+# The store's line says which node has closed it.
 @pytest.mark.parametrize(
-    ("text", "failure"), [("store", "peer_died"), ("at exit", "peer_died"), ("ignored", "exit_status")]
+    ("text", "node", "failure"),
+    [("store", "gpu00", "peer_died"), ("at exit", "gpu01", "peer_died"), ("ignored", "gpu01", "exit_status")],
 )
-def test_in_mid_run_it_keeps_its_meaning(text, failure, tmp_path):
+def test_in_mid_run_it_keeps_its_meaning(text, node, failure, tmp_path):
     nodes = [Node("gpu00", SILENT, status="stopped"), Node("gpu01", lines(range(1, 6)) + NOISE[text], exit_status=1)]
     first = judged(nodes, tmp_path)["first_failure"]
-    assert (first["node"], first["class"]) == ("gpu01", failure)
+    assert (first["node"], first["class"]) == (node, failure)
 
 
 def test_a_fault_of_the_machine_is_none_of_the_exit(tmp_path):
