@@ -26,7 +26,7 @@ def of_nxdt(_bench: Bench) -> str:
     ("config", "steps", "swept"),
     [
         pytest.param(of_megatron, "training_iterations", "batch_size", id="megatron", marks=pytest.mark.slow),
-        pytest.param(of_maxtext, "training_steps", "batch_size", id="maxtext", marks=pytest.mark.slow),
+        pytest.param(of_maxtext, "training_steps", "max_target_length", id="maxtext", marks=pytest.mark.slow),
         pytest.param(of_nxdt, "trainer.max_steps", "data.global_batch_size", id="nxdt"),
     ],
 )
