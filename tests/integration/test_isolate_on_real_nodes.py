@@ -140,7 +140,7 @@ def test_a_node_with_little_of_a_processor_is_named(nodes: Cluster, throttled: s
 def test_a_link_with_little_throughput_is_named_and_not_its_nodes(
     nodes: Cluster, slow_link: set[str], tmp_path: Path
 ) -> None:
-    found, output = isolated(nodes, tmp_path, "link")
+    found, output = isolated(nodes, tmp_path, "link", isolate_probes=["tcp"])
     worst = of_nodes(found)[0]
     assert {worst["node"], worst["other"]} == slow_link, output
 
