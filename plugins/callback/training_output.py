@@ -210,7 +210,7 @@ class CallbackModule(Default):
         """Show the hosts that a run failed on, those with the same reason in one line."""
         for state, colour in (("failed", C.COLOR_ERROR), ("unreachable", C.COLOR_UNREACHABLE)):
             hosts = [one for one in self._of_hosts if one.state == state]
-            texts = [(one.host, f"{state}: [{one.host}] {one.reason.removeprefix(f'{state}: ')}") for one in hosts]
+            texts = [(one.host, f"{state}: [{one.host}] {one.reason}") for one in hosts]
             for line in _folded_messages(texts, {one.host: one.cause for one in hosts}):
                 self._display.display(line, color=colour, stderr=self.get_option("display_failed_stderr"))
         self._of_hosts = []

@@ -24,8 +24,8 @@ attributes:
 options:
   settings:
     description:
-      - Settings, each with its value. Parts of a name are separated by dots. If a part contains a dot itself, as a VLAN
-        interface does, use slashes instead.
+      - Settings, each with its value. Parts of a name are separated by dots. If a part contains a dot itself, such as
+        the name of a VLAN interface, use slashes instead.
       - A setting without a value (null) is left alone.
     type: dict
     default: {}
@@ -127,7 +127,7 @@ class Setting(t.NamedTuple):
 
 
 class Fault(t.NamedTuple):
-    """A reason against a change, as a code and in words."""
+    """A reason against a change: its code and its text."""
 
     code: str
     name: str

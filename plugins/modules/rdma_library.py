@@ -73,7 +73,7 @@ _NAME = re.compile(r"lib(?P<driver>[a-z0-9_]+)-rdmav(?P<number>[0-9]+|\*)\.so")
 
 
 class RefusedError(Exception):
-    """Why a library cannot be provided, as a code and in words."""
+    """The reason why a library cannot be provided: its code and its text."""
 
     def __init__(self, code: str, message: str) -> None:
         """Keep both."""

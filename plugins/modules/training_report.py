@@ -117,7 +117,7 @@ hosts:
       and, if SSH gave one, the code of the C(cause).
   returned: when the verdict is not PASS and O(require_pass)
   type: dict
-  sample: {node7: {state: unreachable, reason: "unreachable: node7 does not answer."}}
+  sample: {node7: {state: unreachable, reason: "node7 does not answer."}}
 report:
   description: The page to open.
   returned: when the report has been written

@@ -36,7 +36,7 @@ PLAY = [
                 "name": "Lose hosts",
                 "trainops.cluster.training_node_result": {
                     "state": "unreachable",
-                    "reason": "unreachable: no way leads to host-of-{{ inventory_hostname[-1] }}.",
+                    "reason": "no way leads to host-of-{{ inventory_hostname[-1] }}.",
                     "cause": "no_route",
                 },
                 "when": "inventory_hostname is search('[13]')",

@@ -32,7 +32,7 @@ FORMS = (
     Form("github_pat_", _LONG_WORD, "github_pat_Sample01234567890123"),
     # Keys of NVIDIA's NGC.
     Form("nvapi-", _LONG_WORD, "nvapi-Sample01234567890123"),
-    # A variable of the environment, as a program prints it: HF_TOKEN, WANDB_API_KEY, AWS_SECRET_ACCESS_KEY.
+    # Variables of the environment in the output of a program: HF_TOKEN, WANDB_API_KEY, AWS_SECRET_ACCESS_KEY.
     *(Form(name, _VALUE, f"OF{name}='Sample0123456789'") for name in ("_TOKEN", "_API_KEY", "_SECRET_ACCESS_KEY")),
 )
 

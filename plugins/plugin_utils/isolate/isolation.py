@@ -81,8 +81,8 @@ class Isolation(TypedDict):
     that are slow although no node is. ``unproved`` were slow twice, but by too little to prove anything among so few
     nodes, so nobody is accused. ``unmeasured`` are probes that failed in all pairs or groups, each with one error
     message. ``proof`` has by probe the smallest slowdown, as a fraction, that would accuse a node, None if no slowdown
-    would, and ``fleet`` how far good nodes differ. ``probes`` has by probe and part of a node the time beyond the
-    usual, as a fraction, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
+    would, and ``fleet`` how far good nodes differ. ``probes`` has by probe and part of a node the fraction of time
+    beyond the usual, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
     for pairs, as lists of two nodes and the fraction. ``suspicion`` is the result for earlier suspects, ``telemetry``
     the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
     model too few others have, each with its model, so that their speed is compared with nothing.

@@ -70,7 +70,7 @@ class Ending(t.NamedTuple):
     gap: float
 
     def share(self, value: float) -> float:
-        """Return how far a value is beyond the last good one, as a share of the gap that it needs."""
+        """Return how much of the gap beyond the last good value a value has crossed."""
         return (value - self.last) / self.gap if math.isfinite(self.gap) else 0.0
 
 

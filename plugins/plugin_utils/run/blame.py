@@ -105,7 +105,9 @@ def blame_of_verdict(
                 blamed.setdefault(reason["node"], Blame(state=state, reason=reason["message"], cause=cause))
     if first:
         for failure in (*second_faults(first["echoes"]), t.cast(Echo, first)):
-            state, message = _state_of(failure["class"]), f"{failure['class']}: {failure['message']}"
+            state, message = _state_of(failure["class"]), failure["message"]
+            if failure["class"] != UNREACHABLE:
+                message = f"{failure['class']}: {message}"
             cause = _cause_of(failure["class"], failure)
             blamed[failure["node"]] = Blame(state=state, reason=message, cause=cause)
     if not blamed and len(refused) < len(summary["nodes"]):

@@ -177,8 +177,7 @@ class Follower:
                 self._is_silent = True
                 self._board.update(self._node, silent_since=self._heard_at())
             if not self._error:
-                # Its connection stands: an answer that takes its time, as of a container engine that hangs, has a
-                # longer limit.
+                # The connection stands, so the answer may only be slow. A hanging container engine has a longer limit.
                 return None
             self._news.note_silence(self._node, silent=True)
             gives_up = self._news.failed or self._looks > self._patience.lost

@@ -29,7 +29,7 @@ _LOOK_SECONDS = 1.0
 _ASKED_SECONDS = 10.0
 # How long a shared file system takes to show another node's writes.
 _LAG_SECONDS = 30.0
-# So much later than it is due an answer is more than slow.
+# An answer that is this late is more than slow.
 SILENT_SECONDS = _LAG_SECONDS + 10.0
 # Nodes and file server may differ by so much.
 _CLOCK_SECONDS = 1.0
