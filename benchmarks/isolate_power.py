@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How often an isolation accuses healthy nodes, and how often it finds bad ones: ``isolate_power.py [SWEEPS [NODES]]``.
 
-Each sweep is simulated with its confirmation, and judged as a real one is. Three probes test single nodes, one sends
-one way between pairs, one reduces over pairs. A pair or group is as slow as its slower node, and its link. In each
-probe healthy nodes differ by a standard deviation of 0.5 %, and samples by 0.5 % more, of pairs and groups by 1 %; the
-rows of `NOISE` say what else there is. A bad node is slow in all probes, unless the row says otherwise.
+Each sweep is simulated with its confirmation, and judged as a real one is. Nodes by themselves give the seven
+readings of nodes with one GPU; one probe sends one way between pairs, one reduces over pairs. A pair or group is as
+slow as its slower node, and its link. In each reading healthy nodes differ by a standard deviation of 0.5 %, and
+samples by 0.5 % more, of pairs and groups by 1 %; the rows of `NOISE` say what else there is. A bad node is slow in all
+readings, unless the row says otherwise.
 """
 
 from __future__ import annotations
@@ -22,14 +23,9 @@ _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT / "collections"))
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.groups import Split
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
-    Judged,
-    best_references,
-    confirming_tests,
-    judged,
-    suspects_of,
-    suspects_of_sweep,
-)
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation import confirmation, sweep
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import Judged, judged, suspects_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.means import with_means
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
@@ -39,12 +35,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned i
     plan_tests,
     smallest_group,
 )
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import again_at_scale
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import Prober
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.scale import at_scale as slow_at_scale
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.score import scores_of
 
 SINGLE, ONE_WAY, PAIR, GROUP = "gemm", "send", "all_reduce", "torch_groups_all_reduce"
-SINGLES = (SINGLE, "memory", "to_gpu")
+SINGLES = (SINGLE, "gpu_memory", "to_gpu", "from_gpu", "nccl_all_reduce", "cpu", "memory")
 OF_SAMPLE, OF_PAIR = 0.005, 0.01
 SAMPLES = 3
 COST = Cost(single=60, pair=20)
@@ -87,13 +82,15 @@ _HALF_A_PERCENT, _NOTHING = _normal(0.005), _normal(0.0)
 class Noise:
     """How healthy nodes differ, and the delay of each in each test.
 
-    ``memory`` is the share of this delay that the next test keeps, ``drift`` the delay of all nodes in the end.
+    ``memory`` is the share of this delay that the next test keeps, ``drift`` the delay of all nodes in the end, and
+    ``shared`` the share of the variance between nodes that is the same in all readings.
     """
 
     own: Draw = _HALF_A_PERCENT
     in_test: Draw = _NOTHING
     memory: float = 0.0
     drift: float = 0.0
+    shared: float = 0.0
 
 
 NOISE = {
@@ -103,6 +100,7 @@ NOISE = {
     "bursts of neighbours": Noise(in_test=_bursts),
     "heat, 3 %": Noise(drift=0.03),
     "two levels": Noise(in_test=_two_levels),
+    "0.5 %, half shared": Noise(shared=0.5),
     "nodes differ by 1 %": Noise(own=_normal(0.01)),
     "nodes differ by 2 %": Noise(own=_normal(0.02)),
     "nodes differ by 3 %": Noise(own=_normal(0.03)),
@@ -125,13 +123,17 @@ class Fleet:
     slow_sending: dict[str, float] = field(default_factory=dict)
     slow_receiving: dict[str, float] = field(default_factory=dict)
     slow_at_scale: tuple[int, float] = (0, 0.0)
+    gone: t.Mapping[str, Exception] = field(default_factory=dict)
+    models: t.Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Draw how healthy nodes differ in each probe."""
         self.place = {node: number for number, node in enumerate(self.nodes)}
         slow = np.array([self.slow.get(node, 0.0) for node in self.nodes])
         probes = (*SINGLES, ONE_WAY, PAIR, GROUP)
-        self.own = {probe: self.noise.own(self.random, len(self.nodes)) + slow for probe in probes}
+        of_all = self.noise.own(self.random, len(self.nodes)) * np.sqrt(self.noise.shared)
+        alone = np.sqrt(1 - self.noise.shared)
+        self.own = {probe: alone * self.noise.own(self.random, len(self.nodes)) + of_all + slow for probe in probes}
         self.moment = 0
         self.kept = self.noise.in_test(self.random, len(self.nodes))
 
@@ -153,6 +155,27 @@ class Fleet:
         for groups in splits:
             found += self._of_groups(groups, stage)
         return found
+
+    @property
+    def chosen(self) -> Fleet:
+        """Return the cost of its tests, as a prober's chosen probes do."""
+        return self
+
+    def cost(self) -> Cost:
+        """Return how long its tests take."""
+        return WITH_GROUPS
+
+    def singles(self, nodes: Sequence[str], stage: Stage) -> list[Measured]:
+        """Return the measurements of nodes by themselves."""
+        return self.measured(list(nodes), [], stage)
+
+    def pairs(self, pairs: list[Pair], stage: Stage) -> list[Measured]:
+        """Return the measurements of a round of pairs."""
+        return self.measured([], [pairs], stage)
+
+    def groups(self, groups: Split, stage: Stage) -> list[Measured]:
+        """Return the measurements of a round of groups."""
+        return self.measured([], [], stage, [groups])
 
     def _of_singles(self, nodes: list[str], stage: Stage) -> list[Measured]:
         now, found = self._goes_on(), []
@@ -193,16 +216,9 @@ class Fleet:
 
 def swept(fleet: Fleet, tests: PlannedTests) -> list[Measured]:
     """Return what a sweep and its confirmation measure."""
-    measured = fleet.measured(tests["singles"], tests["pairs"], "sweep", tests["groups"])
-    scored = scores_of(measured)
-    suspects = suspects_of_sweep(scored)
-    good = best_references(scored, fleet.nodes, [score.unit for score in suspects])
-    again = confirming_tests(suspects, scored, good, smallest_group(tests))
-    groups = (again.groups or again_at_scale(measured, tests["groups"]))[: tests["confirming_groups"]]
-    measured += fleet.measured(again.singles, again.pairs[: tests["confirming"]], "confirmation", groups)
-    for _time in range(CONFIRMING_ROUNDS - 1):
-        measured += fleet.measured(again.singles, [], "confirmation")
-    return measured
+    prober = t.cast("Prober", fleet)
+    measured = sweep(prober, fleet.nodes, tests, lambda _text: None)
+    return with_means(measured + confirmation(prober, fleet.nodes, measured, tests, lambda _text: None))
 
 
 def accused(fleet: Fleet, tests: PlannedTests) -> set[frozenset[str]]:

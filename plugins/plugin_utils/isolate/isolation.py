@@ -26,6 +26,7 @@ from .judge import (
     suspects_of_sweep,
     verdicts_of,
 )
+from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
 from .models import within_models, without_peers
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
@@ -145,9 +146,9 @@ def isolate(
         for text in _folded(refused, "is not tested"):
             say(text)
         began = time.monotonic()
-        measured = _sweep(prober, nodes, tests, goes_on)
+        measured = sweep(prober, nodes, tests, goes_on)
         saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
-        measured += _confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
+        measured += confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
         goes_on()
         for text in _folded(prober.gone, "is not tested to the end"):
             say(text)
@@ -155,7 +156,7 @@ def isolate(
         left = {node: error for node, error in prober.let_go().items() if node not in not_held}
         for text in _folded(left, "may still be reserved"):
             say(text)
-    of_models = within_models(measured, prober.models)
+    of_models = with_means(within_models(measured, prober.models))
     suspects, unproved = judged(of_models, before, least)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
@@ -189,7 +190,8 @@ def isolate(
     }
 
 
-def _sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
+def sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
+    """Return the measurements of all planned tests of some nodes."""
     measured = prober.singles(nodes, "sweep")
     for number, planned in enumerate(tests["pairs"], 1):
         held = set(nodes) - prober.gone.keys()
@@ -212,15 +214,15 @@ def _folded(errors: Mapping[str, NodeError], what: str) -> list[str]:
     return folded_messages(((node, f"{node} {what}: {error}") for node, error in errors.items()), causes)
 
 
-def _confirmation(
+def confirmation(
     prober: Prober,
     nodes: Sequence[str],
     measured: Sequence[Measured],
     tests: PlannedTests,
     say: Say,
-    before: Collection[str],
-    least: float,
-    saved: float,
+    before: Collection[str] = (),
+    least: float = LEAST_EFFECT,
+    saved: float = 0.0,
 ) -> list[Measured]:
     """Return the measurements of suspects; the seconds that the sweep ``saved`` are for more of them."""
     cost = prober.chosen.cost()
@@ -230,7 +232,7 @@ def _confirmation(
     spare -= (times - 1) * cost.single
     rounds = CONFIRMING_ROUNDS + (int(spare // cost.pair) if cost.pair else 0)
     of_groups = tests["confirming_groups"]
-    measured = within_models(measured, prober.models)
+    measured = with_means(within_models(measured, prober.models))
     scored = scores_of(measured, least=least)
     suspects = suspects_of_sweep(scored, before)
     held = [node for node in nodes if node not in prober.gone]

@@ -17,6 +17,7 @@ import numpy as np
 from ...module_utils.node.probes.known import Of
 from ..text.isolation import isolation_finding
 from .groups import Split, excesses_of, with_proven
+from .means import MEAN, over_tests
 from .measured import Measured, Score, Suspect, Unit, Unproved
 from .pairs import Pair, confirming_rounds
 from .planned import CONFIRMING_ROUNDS, Cost
@@ -93,7 +94,8 @@ def confirming_tests(
     in_groups = [name for name in names if name in by["groups"]]
     in_pairs = [score.unit.nodes for score in suspects if scored[score.probe].of == "pairs"]
     return Confirmation(
-        [*names, *good[:_REFERENCES]] if by["nodes"] else [],
+        # Of few nodes all are tested again, because the noise of single tests hides more there, see `over_tests`.
+        [*names, *(good if len(good) <= 2 * _REFERENCES else good[:_REFERENCES])] if by["nodes"] else [],
         confirming_rounds(list(dict.fromkeys(in_pairs)), good, CONFIRMING_ROUNDS, _REFERENCES // 2),
         with_proven(in_groups, good, group, CONFIRMING_ROUNDS),
     )
@@ -120,10 +122,13 @@ def judged(measured: Sequence[Measured], before: Collection[str] = (), least: fl
     Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other. A bad unit
     is slower than the last good one by at least the fraction ``least``.
     """
-    scored = scores_of(measured, least=least)
+    scored = scores_of(over_tests(measured), least=least)
     again = [one for one in measured if one.stage == "confirmation"]
     tested = suspects_of_sweep(scored, before)
     found = [suspect for score in tested if (suspect := _accuse(score, scored, measured, again))]
+    by_itself = {one["node"] for one in found if scored[one["probe"]].of == "nodes" and one["probe"] != MEAN}
+    # A mean says nothing more of a node that one of its readings accuses.
+    found = [one for one in found if one["probe"] != MEAN or one["node"] not in by_itself]
     of_nodes = [one for one in found if one["other"] is None]
     bad = {one["node"] for one in of_nodes}
     doubts = [
@@ -151,7 +156,7 @@ def _doubt(score: Score, of_probe: Scored, again: Sequence[Measured], least: flo
     """Return a unit that was slow both times, or was not tested again; None if nothing is left of its slowness."""
     effect_again = _effect_again(score, of_probe, again)
     failed = any(_is_of(one, score.unit, score.probe) and one.problem for one in again)
-    together = score.effect if effect_again is None else (score.effect + effect_again) / 2
+    together = _together(score, of_probe, again)
     # Less than this is only the last of the good ones.
     if failed or score.proof is None or together - score.ending.last < math.log1p(least):
         return None
@@ -197,7 +202,7 @@ def _accuse(
         return _broken(score, failed) if failed and effect_again is None else None
     if effect_again is None:
         return None
-    together = (score.effect + effect_again) / 2
+    together = _together(score, of_probe, again)
     if together < score.enough() or effect_again < score.enough(_ALONE):
         return None
     in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
@@ -223,12 +228,23 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
 
     A slowness that comes and goes is no reason to accuse anybody.
     """
+    return min(_effects_again(score, of_probe, again), default=None)
+
+
+def _together(score: Score, of_probe: Scored, again: Sequence[Measured]) -> float:
+    """Return the extra cost of a unit in all of its tests: of a pair or group in the sweep and in the best test."""
+    effects = _effects_again(score, of_probe, again)
+    if effects and of_probe.of != "nodes":
+        effects = [min(effects)]
+    return (score.effect + sum(effects)) / (1 + len(effects))
+
+
+def _effects_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> list[float]:
+    """Return the extra cost of a unit in each of its repeated tests."""
     if of_probe.of != "nodes":
-        own_again = _again(score, of_probe, again)
-        return float(np.min(own_again)) if own_again.size else None
+        return [float(effect) for effect in _again(score, of_probe, again)]
     usual = _usual_again(score, again, of_probe)
-    costs = [one.cost for one in again if one.samples and _is_of(one, score.unit, score.probe)]
-    return min(costs) - usual if costs else None
+    return [one.cost - usual for one in again if one.samples and _is_of(one, score.unit, score.probe)]
 
 
 def _broken(score: Score, failed: Sequence[Measured]) -> Suspect:

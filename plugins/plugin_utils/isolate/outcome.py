@@ -10,6 +10,7 @@ from ..contracts import Reason
 from ..run.blame import FAILED, UNREACHABLE, Blame
 from ..text.isolation import isolation_finding, title_of
 from .isolation import Isolation, Suspicion
+from .means import MEAN
 from .measured import Suspect, Unproved
 from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
 from .scale import SlowAtScale
@@ -245,7 +246,10 @@ def proven_nodes(isolation: Isolation) -> list[str]:
 
 def probes_against(isolation: Isolation, node: str) -> tuple[str, ...]:
     """Return the names of the probes that suspect a node, or a link whose end to leave out is this node."""
-    found = (probe_of(one["probe"]) for one in isolation["suspects"] if one["node"] == node)
+    readings = [one["probe"] for one in isolation["suspects"] if one["node"] == node]
+    found = [probe_of(reading) for reading in readings]
+    if MEAN in readings:
+        found += [name for name in isolation["tests"]["probes"] if PROBES[name].of == "nodes"]
     return tuple(dict.fromkeys(filter(None, found)))
 
 

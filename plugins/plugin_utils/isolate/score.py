@@ -85,7 +85,8 @@ def _of(found: Sequence[Measured]) -> Of:
 
 def _band(effects: Values, rate: float, least: float, tails: float = 1.0) -> tuple[float, float, Ending]:
     """Return the robust standard deviation of effects, how many of them are needed, and where the good ones end."""
-    end = ending(effects, least, rate)
+    last, gap = ending(effects, least, rate)
+    end = Ending(last, tails * gap)
     if len(effects) < _LEAST_UNITS:
         return LEAST_SPREAD, math.inf, end
     return spread(effects), tails * deviations_needed(len(effects), rate), end

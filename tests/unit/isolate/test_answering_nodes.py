@@ -74,7 +74,7 @@ def test_what_a_node_was_not_asked_for_counts_for_nothing(nonsense: t.Any) -> No
 
     found = isolated(answer, tools=lambda _node, _names: {"unknown": {"lacks": "", "units": []}})
     assert set(verdicts(found).values()) == {"good"}
-    assert set(found["probes"]) == {"cpu", "memory", "tcp_throughput"}
+    assert set(found["probes"]) == {"cpu", "memory", "mean_of_readings", "tcp_throughput"}
 
 
 def test_what_is_named_is_planned_in_words_only_once() -> None:

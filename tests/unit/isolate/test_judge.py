@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from isolate_power import COST, NOISE, ONE_WAY, PAIR, SINGLE, Fleet, accused, rates
+from isolate_power import COST, NOISE, ONE_WAY, PAIR, SINGLE, SINGLES, Fleet, accused, rates
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import (
     best_references,
@@ -16,6 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge imp
     suspects_of_sweep,
     verdicts_of,
 )
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.means import MEAN, over_tests, with_means
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import finding_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import plan_tests
@@ -289,7 +290,43 @@ def test_healthy_nodes_are_hardly_ever_accused(noise: str) -> None:
     assert rates(8, 40, noise=noise).false <= 0.025
 
 
-def test_a_node_that_is_ten_percent_slower_than_64_is_found_and_no_other_is_accused() -> None:
-    of = rates(64, 10, 1, 0, 0.1)
-    assert of.found == 1
-    assert of.false <= 0.05
+@pytest.mark.parametrize(("size", "sweeps", "least"), [(16, 20, 0.75), (64, 10, 0.9)])
+def test_a_node_that_is_five_percent_slower_in_everything_is_found_and_no_other(
+    size: int, sweeps: int, least: float
+) -> None:
+    of = rates(size, sweeps, 1, 0, 0.05)
+    assert of.found >= least
+    assert of.false == 0
+
+
+def test_a_node_that_is_slow_in_all_readings_by_too_little_for_any_of_them_is_accused_by_their_mean() -> None:
+    far = [2.5, 1.5, *np.linspace(-1, 1, 30)]
+    random = np.random.default_rng(5)
+    places = {probe: random.permutation(far) for probe in SINGLES}
+    measured = [
+        Measured(probe, "gpu", (f"node{number}",), (float(np.exp(0.01 * place + 0.04 * (number == 7))),), stage)
+        for stage in STAGES
+        for probe, of_nodes in places.items()
+        for number, place in enumerate(of_nodes)
+    ]
+    assert suspects_of(measured) == []
+    (suspect,) = suspects_of(with_means(measured))
+    assert (suspect["node"], suspect["probe"]) == ("node7", MEAN)
+    # The same nodes are the last in everything, so their means say no more than each reading.
+    alike = [replace(one, samples=(float(np.exp(0.01 * far[int(one.nodes[0][4:])])),)) for one in measured]
+    assert suspects_of(with_means(alike)) == []
+    # One reading accuses it, so its mean adds nothing.
+    worse = [
+        replace(one, samples=(2.0,)) if one.nodes == ("node7",) and one.probe == SINGLE else one for one in measured
+    ]
+    assert [(one["node"], one["probe"]) for one in suspects_of(with_means(worse))] == [("node7", SINGLE)]
+
+
+def test_tests_that_all_nodes_repeated_count_as_their_mean_and_what_all_take_more_in_one_of_them_does_not() -> None:
+    def singles(stage: Stage, costs: dict[str, float]) -> list[Measured]:
+        return [Measured(SINGLE, "gpu", (node,), (float(np.exp(cost)),), stage) for node, cost in costs.items()]
+
+    first = singles("sweep", {"a": 0.0, "b": 0.01, "c": 0.02})
+    again = singles("confirmation", {"a": 0.5, "b": 0.51, "c": 0.56})
+    assert [one.cost for one in over_tests([*first, *again])][:3] == pytest.approx([0.0, 0.01, 0.04], abs=1e-9)
+    assert over_tests([*first, *again[:2]]) == [*first, *again[:2]]

@@ -114,10 +114,11 @@ def test_a_file_of_the_history_that_cannot_be_read_is_named_and_the_others_are_s
     assert all(node in page for node in NODES)
 
 
-def test_bad_nodes_go_into_quarantine_if_that_is_wanted_and_good_ones_leave_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("probe", ["cpu", "mean_of_readings"])
+def test_bad_nodes_go_into_quarantine_if_that_is_wanted_and_good_ones_leave_it(tmp_path: Path, probe: str) -> None:
     quarantine = Quarantine(tmp_path / "quarantine.json", "hosts")
     probes = {"tests": {"probes": ["cpu"]}}
-    bad = t.cast("Isolation", isolation(suspect("gpu2"), gpu2=("slow", "cpu", False)) | probes)
+    bad = t.cast("Isolation", isolation(suspect("gpu2") | {"probe": probe}, gpu2=("slow", probe, False)) | probes)
     assert update_quarantine(quarantine, "night", bad, 0) == []
     assert quarantine.hosts() == {}
     (said,) = update_quarantine(quarantine, "night", bad, 7)
