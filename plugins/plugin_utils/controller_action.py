@@ -26,8 +26,12 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from .plan.config.budget import text_of
-from .run.live_output import flush_output
+from .kept_bytecode import keep_bytecode
+
+keep_bytecode()
+
+from .plan.config.budget import text_of  # noqa: E402
+from .run.live_output import flush_output  # noqa: E402
 
 if t.TYPE_CHECKING:
     from .contracts import Finding

@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 THIN = ("action", "callback", "doc_fragments", "filter", "inventory", "modules")
 REQUIRED = set(re.findall(r"^[\w-]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
 
+PROGRESS = "training_progress"
+
 IMPORT_WITHOUT = """
 import importlib, sys
 sys.modules.update(dict.fromkeys(sys.argv[1].split()))  # what is None there cannot be imported
@@ -68,6 +70,26 @@ def test_what_few_runs_need_is_not_in_the_process_that_ansible_forks_all_others_
     assert {"format", "trainer", "options"} <= names
     assert names.isdisjoint({"config", "job", "checks"})
     assert late.isdisjoint(done.stdout.split())
+
+
+def test_python_keeps_the_bytecode_of_what_plugins_import():
+    """Ansible's loader of collections keeps none, so each process of a command would compile all of it again."""
+    names = [f"callback.{PROGRESS}", *(f"action.training_{name}" for name in ("plan", "phase", "report"))]
+    with_ansible = f"""
+import sys
+from importlib.machinery import SourceFileLoader
+from ansible.utils.collection_loader._collection_finder import _AnsibleCollectionFinder
+_AnsibleCollectionFinder([{str(ROOT / "collections")!r}])._install()
+sys.argv[1:] = ["", *{names}]
+{IMPORT_WITHOUT}
+for name, module in tuple(sys.modules.items()):
+    if name.startswith("ansible_collections.trainops") and not hasattr(module, "__path__"):
+        print(name.rpartition(".")[2], isinstance(module.__spec__.loader, SourceFileLoader))
+"""
+    done = subprocess.run([sys.executable, "-c", with_ansible], capture_output=True, text=True, check=True)
+    kept = dict(line.split() for line in done.stdout.splitlines())
+    assert {name for name in kept if kept[name] == "False"} == {PROGRESS, "controller_action", "kept_bytecode"}
+    assert len(kept) > 100
 
 
 @pytest.mark.parametrize("room", sorted(path.name for path in (ROOT / "plugins").iterdir() if path.is_dir()))
