@@ -28,7 +28,7 @@ SERVERS, OWNER = "TRAINOPS_ANSIBLE_SERVERS", "TRAINOPS_ANSIBLE_SERVERS_OWNER"
 # imported.
 READ_LATE = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_CALLBACK_RESULT_FORMAT"}
 # The further imports of a play that judges a run.
-OF_REPORTS = ("pandas", "pyarrow.dataset", "pyarrow.parquet")
+OF_REPORTS = ("pandas", "scipy.special", "pyarrow.dataset", "pyarrow.parquet")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -56,7 +56,7 @@ def test_what_few_runs_need_is_not_in_the_process_that_ansible_forks_all_others_
     """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
     names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]
     names = sorted({*names, "callback.training_progress", "filter.summary_essence"} - {"action.training_compare"})
-    late = {"pandas", "pyarrow", "omegaconf", "tomlkit", "ansible.module_utils.urls"}
+    late = {"pandas", "pyarrow", "scipy", "omegaconf", "tomlkit", "ansible.module_utils.urls"}
     loaded = f"import sys\nprint(*{late} & {{*sys.modules}}, *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_WITHOUT + loaded, "", *names],

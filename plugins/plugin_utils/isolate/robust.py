@@ -14,8 +14,7 @@ import typing as t
 from functools import cache
 
 import numpy as np
-
-from ..distributions import student_quantile
+from scipy.special import stdtrit
 
 Values: t.TypeAlias = "np.ndarray[t.Any, np.dtype[np.float64]]"
 
@@ -61,7 +60,7 @@ def deviations_needed(count: int, false_accusations: float, values: int = 0) -> 
     values = values or count
     freedom = (_QN_EFFICIENCY if values <= _FEW else _MAD_EFFICIENCY) * (values - 1)
     of_median = math.sqrt(1 + math.pi / (2 * values))
-    return -student_quantile(freedom, false_accusations / count) * of_median
+    return -float(stdtrit(freedom, false_accusations / count)) * of_median
 
 
 class Ending(t.NamedTuple):

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from ...module_utils.logs.record import METRICS
 from ..contracts import Reason
-from ..distributions import student_quantile
 from ..text.comparison import comparison_finding
 from .charts import runs_chart
 from .history_row import MEASURED, changes, comparable
@@ -87,7 +87,7 @@ def against_earlier(
         return _change(metric, before, value, UNKNOWN, test, runs=len(values))
     count, case = (len(values), "") if before is None else (1, "second_run")
     middle, spread = float(values.mean()) if before is None else before, float(values.std(ddof=1))
-    quantile = student_quantile(len(values) - 1, 1 - LEVEL / tests / 2)
+    quantile = float(stdtrit(len(values) - 1, 1 - LEVEL / tests / 2))
     margin = max(quantile * spread * math.sqrt(1 + 1 / count), _ROUNDING * abs(middle))
     outcome = NOISE if abs(value - middle) <= margin else REAL
     test = _tested("prediction_interval", case, tests, runs=len(values))

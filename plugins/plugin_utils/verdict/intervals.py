@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import typing as t
-from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import betainc, stdtrit
 
 from ..contracts import Interval
-from ..distributions import incomplete_beta, student_quantile
 
 # An estimate beyond this makes any interval endless.
 _MOST = 0.97
@@ -158,7 +157,7 @@ def mean_interval(values: np.ndarray) -> Interval | None:
     worth = effective_size(size, rho)
     # Slow variation moves the sample's mean along with its values, so they deviate less from it.
     variance = float(values.var()) / max(1.0 - 1.0 / worth, 0.1)
-    half = student_quantile(max(1.0, worth - 1.0), (1.0 + CONFIDENCE) / 2.0) * float(np.sqrt(variance / worth))
+    half = float(stdtrit(max(1.0, worth - 1.0), (1.0 + CONFIDENCE) / 2.0)) * float(np.sqrt(variance / worth))
     mean = float(values.mean())
     return {"low": max(float(values.min()), mean - half), "high": min(float(values.max()), mean + half)}
 
@@ -171,19 +170,20 @@ def _depth(worth: float, outside: float) -> float:
     """
 
     def above(place: float) -> float:
-        return incomplete_beta(worth - place + 1.0, place, 0.5)
+        return float(betainc(worth - place + 1.0, place, 0.5))
 
     middle = (worth + 1.0) / 2.0
     if above(middle) <= outside:
         return middle
-    whole = bisect_right(range(1, int(middle) + 1), outside, key=above)
-    if whole < 1 or whole + 1 > middle:
-        low, place = float(whole), min(middle, whole + 1.0)
-        while low < (half := (low + place) / 2.0) < place:
-            low, place = (half, place) if above(half) <= outside else (low, half)
+    # Bisect to the precision of a double: importing scipy.optimize takes longer than judging a run.
+    low, place = 0.0, middle
+    while low < (half := (low + place) / 2.0) < place:
+        low, place = (half, place) if above(half) <= outside else (low, half)
+    whole = np.floor(place)
+    if whole < 1.0 or whole + 1.0 > middle:
         return place
     share = (outside - above(whole)) / (above(whole + 1.0) - above(whole))
-    return whole + (worth - whole) * share / (whole + (worth - 2.0 * whole) * share)
+    return float(whole + (worth - whole) * share / (whole + (worth - 2.0 * whole) * share))
 
 
 # The rarer level has at least so many steps, and this share of all. Rarer slow steps are pauses.

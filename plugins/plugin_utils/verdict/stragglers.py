@@ -7,9 +7,9 @@ import typing as t
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.special import bdtrc
 
 from ..contracts import Statistics, Straggler, Stragglers
-from ..distributions import more_than
 from ..text.catalogue import VERDICT
 from ..text.sentences import filled
 from .intervals import CONFIDENCE, robust_deviation, sign_interval
@@ -67,7 +67,9 @@ def slow_steps(times: np.ndarray) -> list[SlowSteps]:
         usual = (others + 1.0) / (float(reported.sum() - reported[node]) + 1.0)
         # A stretch of slow steps is one chance event, so there are that many fewer events.
         in_a_row = float(squares.sum() - squares[node]) / others if others else 1.0
-        chance = more_than(max(0, int(count / in_a_row) - 1), max(1, int(every / in_a_row)), min(1.0, usual))
+        chance = float(
+            bdtrc(max(0.0, np.floor(count / in_a_row) - 1.0), max(1, int(every / in_a_row)), min(1.0, usual))
+        )
         delays = off[slow[:, node], node]
         unusual = (
             count >= max(_LEAST_STEPS, _LEAST_SHARE * every)
