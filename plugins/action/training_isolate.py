@@ -203,6 +203,7 @@ class ActionModule(ControllerAction):
                     before=left.suspects,
                     is_stopped=board.stop_is_requested,
                     least=arguments["least_effect"] / 100,
+                    places=self._places(options.hosts),
                 )
         except StoppedError:
             raise AnsibleActionFail(f"Isolation {name} was stopped, and found nothing.") from None
@@ -254,6 +255,10 @@ class ActionModule(ControllerAction):
     def _address(self, host: str) -> str:
         node = self.node(host)
         return "127.0.0.1" if node.local and node.address == host else node.address
+
+    def _places(self, hosts: list[str]) -> dict[str, str]:
+        """Return where nodes are in the network; nodes of Slurm need not be hosts."""
+        return {host: self.node(host).topology for host in hosts if host in self.variables["hostvars"]}
 
     def _slowdowns(self, hosts: list[str]) -> dict[str, t.Any]:
         hostvars = self.variables["hostvars"]

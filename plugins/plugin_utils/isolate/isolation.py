@@ -28,11 +28,12 @@ from .judge import (
 )
 from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
-from .models import within_models, without_peers
+from .models import SlowerModel, slower_models, within_models, without_peers
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
 from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of, unmeasured
+from .together import SlowTogether, part_of, slow_part, slow_places
 
 Say: t.TypeAlias = Callable[[str], None]
 Settle: t.TypeAlias = Callable[[Prober, Sequence[str]], tuple[PlannedTests, Mapping[str, NodeError]]]
@@ -86,7 +87,9 @@ class Isolation(TypedDict):
     beyond the usual, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
     for pairs, as lists of two nodes and the fraction. ``suspicion`` is the result for earlier suspects, ``telemetry``
     the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
-    model too few others have, each with its model, so that their speed is compared with nothing.
+    model too few others have, each with its model, so that their speed is compared with nothing. ``together`` are nodes
+    that are slow together: most of a place, or about half of all. ``slower_models`` are the models that take longer
+    than the commonest one.
     """
 
     suspects: list[Suspect]
@@ -107,6 +110,8 @@ class Isolation(TypedDict):
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
     gpus: t.NotRequired[dict[str, str]]
     without_peers: t.NotRequired[dict[str, str]]
+    together: t.NotRequired[list[SlowTogether]]
+    slower_models: t.NotRequired[list[SlowerModel]]
 
 
 def isolate(
@@ -118,13 +123,15 @@ def isolate(
     before: Mapping[str, str] = MappingProxyType({}),
     is_stopped: Callable[[], bool] = lambda: False,
     least: float = LEAST_EFFECT,
+    places: Mapping[str, str] = MappingProxyType({}),
 ) -> Isolation:
     """Run the tests, and return their findings. All nodes are free again afterwards, whatever happens.
 
     ``settle`` chooses the probes once the nodes are reserved, and returns the tests with them, and the nodes that
     cannot run them. ``before`` are the suspects of a run, each with the reason: they are tested again whatever their
-    first test shows. A bad node is slower than the last good one by at least the fraction ``least``. Once it
-    ``is_stopped``, nothing more is tested: StoppedError, because nodes were already free during the last measurements.
+    first test shows. A bad node is slower than the last good one by at least the fraction ``least``. ``places`` says
+    where nodes are in the network. Once it ``is_stopped``, nothing more is tested: StoppedError, because nodes were
+    already free during the last measurements.
     """
 
     def goes_on(text: str = "") -> None:
@@ -187,7 +194,17 @@ def isolate(
         "telemetry": prober.telemetry,
         "gpus": prober.gpus,
         "without_peers": without_peers(prober.models),
+        "slower_models": slower_models(measured, prober.models, least),
+        "together": _together(of_models, suspects, places, least),
     }
+
+
+def _together(
+    measured: Sequence[Measured], suspects: Sequence[Suspect], places: Mapping[str, str], least: float
+) -> list[SlowTogether]:
+    found = slow_places(suspects, {node: place for node, place in places.items() if place})
+    part = None if suspects else slow_part(measured, places, least)
+    return [*found, *([part] if part else [])]
 
 
 def sweep(prober: Prober, nodes: Sequence[str], tests: PlannedTests, say: Say) -> list[Measured]:
@@ -237,11 +254,16 @@ def confirmation(
     suspects = suspects_of_sweep(scored, before)
     held = [node for node in nodes if node not in prober.gone]
     again = Confirmation([], [], [])
+    part = part_of(scored, {}, least)
     if suspects:
         good = best_references(scored, held, [score.unit for score in suspects])
         again = confirming_tests(suspects, scored, good, smallest_group(tests))
-        named = dict.fromkeys("–".join(score.unit.nodes) for score in suspects)
-        say(f"Tested again: {', '.join(named)}")
+    if part:
+        again = again._replace(singles=held)
+        say(f"All nodes are tested again, because {len(part['nodes'])} are slower than the others")
+    if again.singles or again.pairs or again.groups:
+        if named := dict.fromkeys("–".join(score.unit.nodes) for score in suspects):
+            say(f"Tested again: {', '.join(named)}")
         for what, there, left in (("rounds", again.pairs, rounds), ("rounds of groups", again.groups, of_groups)):
             if len(there) > left:
                 say(f"The budget leaves {left} of {len(there)} {what} for that")

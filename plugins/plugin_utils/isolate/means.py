@@ -55,7 +55,7 @@ def with_means(measured: Sequence[Measured]) -> list[Measured]:
 
 
 def over_tests(measured: Sequence[Measured]) -> list[Measured]:
-    """Return the measurements, those of the sweep as the mean of all tests of a reading that all nodes repeated alike.
+    """Return the measurements; if all nodes repeated a reading alike, the mean of its tests stands for the sweep.
 
     What all nodes take more in one of the tests is no part of it.
     """

@@ -14,6 +14,7 @@ from .means import MEAN
 from .measured import Suspect, Unproved
 from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
 from .scale import SlowAtScale
+from .together import SlowTogether
 
 # Operators rarely send a node away for less than this. A node that took longer without proof is not called good.
 _ACCEPTED = 0.1
@@ -21,7 +22,7 @@ _ACCEPTED = 0.1
 _VERDICTS = {
     **dict.fromkeys(("slow", "broken"), "suspects"),
     **dict.fromkeys(("none_tested", "some_tested"), "incomplete"),
-    **dict.fromkeys(("unmeasured", "unproved", "coarse"), "unproved"),
+    **dict.fromkeys(("unmeasured", "unproved", "coarse", "slow_together"), "unproved"),
     "slow_at_scale": "slow_at_scale",
     "good": "good",
 }
@@ -68,6 +69,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
     suspects = isolation["suspects"]
     return [
         *map(finding_of, suspects),
+        *map(_together, isolation.get("together", [])),
         *unmeasured_probes(isolation),
         *(_unproved(one) for one in isolation["unproved"]),
         *map(_suspicion, isolation["suspicion"]),
@@ -80,13 +82,16 @@ def findings_of(isolation: Isolation) -> list[Reason]:
             isolation_finding("without_peers", node=node, model=model)
             for node, model in isolation.get("without_peers", {}).items()
         ),
+        *(isolation_finding("slower_model", **t.cast("t.Any", one)) for one in isolation.get("slower_models", [])),
         *_fleet(isolation),
         proof_of(isolation),
     ]
 
 
 def headline_of(isolation: Isolation) -> Reason:
-    """Return the main finding: the worst suspect, untested nodes, or why the result is not clean without a suspect."""
+    """Return the main finding: a slow place, the worst suspect, untested nodes, or else why the result is not clean."""
+    if isolation["suspects"] and (together := isolation.get("together")):
+        return _together(together[0])
     if isolation["suspects"]:
         return finding_of(isolation["suspects"][0])
     good, untested = len(passing_nodes(isolation)), untested_nodes(isolation)
@@ -107,6 +112,8 @@ def _doubt_of(isolation: Isolation) -> Reason | None:
         return _at_scale(isolation["at_scale"][0], title="title")
     if unmeasured := isolation.get("unmeasured"):
         return isolation_finding("unmeasured", "title", probes=[{"probe": one, "of": _of(one)} for one in unmeasured])
+    if together := isolation.get("together"):
+        return _together(together[0])
     if isolation["unproved"]:
         return _unproved(isolation["unproved"][0], title="title")
     return isolation_finding("coarse") if _is_coarse(isolation) else None
@@ -114,13 +121,25 @@ def _doubt_of(isolation: Isolation) -> Reason | None:
 
 def verdict_of(isolation: Isolation) -> str:
     """Return the verdict of an isolation: ``good``, ``suspects``, ``incomplete``, ``slow_at_scale`` or ``unproved``."""
-    return _VERDICTS[headline_of(isolation)["code"]]
+    return "suspects" if isolation["suspects"] else _VERDICTS[headline_of(isolation)["code"]]
 
 
 def title_of_isolation(isolation: Isolation) -> str:
     """Return the headline of an isolation, with how many more suspects there are."""
-    links = {(one["node"], one["other"]) for one in isolation["suspects"]}
-    return title_of(headline_of(isolation), max(0, len(links) - 1), gpus_untested=gpus_are_untested(isolation))
+    first = isolation.get("together", [])[:1]
+    of_first = {node for one in first for node in one["nodes"]}
+    links = {(one["node"], one["other"]) for one in isolation["suspects"] if one["node"] not in of_first}
+    return title_of(
+        headline_of(isolation),
+        len(links) if first else max(0, len(links) - 1),
+        gpus_untested=gpus_are_untested(isolation),
+    )
+
+
+def _together(one: SlowTogether) -> Reason:
+    """Return the finding of nodes that are slow together: with their names, unless a place says it."""
+    values: dict[str, t.Any] = {**one, "count": len(one["nodes"])}
+    return isolation_finding("slow_together", "place" if one["places"] else "", **values)
 
 
 def _unproved(one: Unproved, title: str = "") -> Reason:
@@ -241,6 +260,7 @@ def passing_nodes(isolation: Isolation) -> list[str]:
 def proven_nodes(isolation: Isolation) -> list[str]:
     """Return the good nodes, without those that have an unproved slowness."""
     doubtful = {node for one in isolation["unproved"] for node in (one["node"], one["other"])}
+    doubtful |= {node for one in isolation.get("together", []) for node in one["nodes"]}
     return [node for node in passing_nodes(isolation) if node not in doubtful]
 
 

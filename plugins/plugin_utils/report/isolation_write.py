@@ -212,10 +212,16 @@ def write_isolation(
 def isolation_lines(isolation: Isolation, steps: Sequence[Reason] = ()) -> list[str]:
     """Return the result as lines for a terminal, with the next steps after the suspects."""
     suspects = isolation["suspects"]
-    head = [f"{finding_of(one)['message']}\n  {one['evidence']}" for one in suspects]
+    together = isolation.get("together", []) if suspects else []
+    of_places = {node for one in together for node in one["nodes"]}
+    all_found = findings_of(isolation)
+    rest = all_found[len(suspects) + len(together) :]
+    # Nobody reads sixteen names of a rack.
+    head = [one["message"] for one in all_found[len(suspects) :][: len(together)]]
+    head += [f"{finding_of(one)['message']}\n  {one['evidence']}" for one in suspects if one["node"] not in of_places]
     head = head or [f"{title_of_isolation(isolation)}."]
     untested = ["  GPUs were not tested"] if suspects and gpus_are_untested(isolation) else []
-    groups = itertools.groupby(findings_of(isolation)[len(suspects) :], lambda one: one["code"])
+    groups = itertools.groupby(rest, lambda one: one["code"])
     folded_findings = [one.message for _code, group in groups for one in told(ISOLATION, group)]
     return [*head, *untested, *(f"  {text}" for text in (*(step["message"] for step in steps), *folded_findings))]
 

@@ -45,6 +45,13 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         for known, took in _UNPROVED.items()
         for kind, what in _WHAT.items()
     },
+    "slow_together": {
+        "": Form("{count} of {of} nodes are {slower_by:slower} than the others ({probe}): {nodes:nodes}"),
+        "place": Form(
+            "{count} of the {of} nodes of {places:list} are {slower_by:slower} ({probe}). Check first "
+            "their power, cooling and switches"
+        ),
+    },
     "unmeasured": {
         "nodes": Form("{probe} failed on all nodes: {said}"),
         "between": Form("{probe} failed between all nodes: {said}"),
@@ -82,6 +89,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
     "without_peers": {"": Form("{node} is compared with nothing: too few other nodes have {model}")},
+    "slower_model": {"": Form("Nodes with {model} take longer than nodes with {than}: {slower_by:percents}")},
     "next_steps": {
         "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),
         "cost": Form(

@@ -47,6 +47,7 @@ def isolated(
     before: t.Mapping[str, str] | None = None,
     gpu: str | None = None,
     budget: float = 60.0,
+    places: t.Mapping[str, str] | None = None,
 ) -> Isolation:
     """Return an isolation's findings for nodes with these answers, and collect its output."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": budget, "rounds": 0}
@@ -73,6 +74,7 @@ def isolated(
         lines.append,
         lambda prober, nodes: settled(prober, nodes, options, lines.append),
         before=before or {},
+        places=places or {},
     )
 
 

@@ -9,6 +9,7 @@ from isolate_power import COST, WITH_GROUPS, Fleet, swept
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import suspects_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.models import (
     model_of,
+    slower_models,
     within_models,
     without_peers,
 )
@@ -29,6 +30,11 @@ def named(slow: dict[str, float], cost: Cost = COST) -> set[str]:
 @pytest.mark.parametrize("cost", [COST, WITH_GROUPS])
 def test_a_slower_model_is_accused_of_nothing(cost: Cost) -> None:
     assert named(OLD, cost) == set()
+    measured = swept(Fleet(NODES, np.random.default_rng(1), OLD, {}), plan_tests(NODES, cost, 60))
+    (slower,) = slower_models(measured, MODELS, 0.03)
+    assert (slower["model"], slower["than"]) == ("old", "new")
+    assert slower["slower_by"]["cpu"] == pytest.approx(0.2, abs=0.02)
+    assert slower_models(measured, MODELS, 0.3) == []
 
 
 def test_a_slow_node_is_found_among_its_model() -> None:

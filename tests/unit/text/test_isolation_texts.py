@@ -20,6 +20,7 @@ _SLOW = {"slower_by": 0.3125, "interval": [0.3, 0.33], "probe": "cpu"}
 _UNPROVED = {"slower_by": 0.29, "proof": 0.45, "probe": "cpu"}
 _AT_SCALE = {"probe": "tcp_groups", "nodes": 8, "than": 4, "slower_by": 0.4}
 _FAILS = {**_AT_SCALE, "slower_by": None}
+_TOGETHER = {"count": 2, "of": 4, "slower_by": 0.1, "probe": "cpu", "nodes": ["gpu1", "gpu2"], "places": []}
 _RUN = {"reason": "nccl: timeout"}
 _PEAK = {"model": "H100", "tflops": 1500.4, "precision": "BF16", "probe": "torch_gemm"}
 _OF_UNPROVED = {
@@ -96,6 +97,20 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "title",
         {"probes": [{"probe": "disk", "of": "nodes"}, {"probe": "tcp", "of": "between"}]},
         "Nothing is proved to be slow, but disk failed on all nodes, tcp failed between all nodes",
+    ),
+    ("slow_together", "", _TOGETHER, "2 of 4 nodes are 10.0 % slower than the others (cpu): gpu[1-2]"),
+    (
+        "slow_together",
+        "place",
+        {**_TOGETHER, "places": ["rack3"]},
+        "2 of the 4 nodes of rack3 are 10.0 % slower (cpu). Check first their power, cooling and "
+        "switches",
+    ),
+    (
+        "slower_model",
+        "",
+        {"model": "EPYC 7763", "than": "EPYC 9654", "slower_by": {"cpu": 0.2, "memory": 0.05}},
+        "Nodes with EPYC 7763 take longer than nodes with EPYC 9654: 20.0 % (cpu), 5.0 % (memory)",
     ),
     ("slow_at_scale", "", _AT_SCALE, "Groups of 8 nodes are 40 % slower than groups of 4 (tcp_groups)"),
     ("slow_at_scale", "fails", _FAILS, "Groups of 8 nodes fail, and groups of 4 do not (tcp_groups)"),
