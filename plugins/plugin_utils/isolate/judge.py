@@ -25,6 +25,7 @@ from .robust import Values
 from .score import LEAST_EFFECT, SUSPECTED, Scored, scores_of
 
 _REFERENCES = 8
+_MANY = 1 / 8
 # Fewer say less about the usual cost than the sweep does.
 _LEAST_REFERENCES = 2
 
@@ -93,9 +94,11 @@ def confirming_tests(
     by = {of: {node for s in suspects if scored[s.probe].of == of for node in s.unit.nodes} for of in t.get_args(Of)}
     in_groups = [name for name in names if name in by["groups"]]
     in_pairs = [score.unit.nodes for score in suspects if scored[score.probe].of == "pairs"]
+    # Of few nodes all are tested again, because noise hides more there, and so are all if many were slow for a moment,
+    # because some of them will be so again, see `over_tests`.
+    is_all = len(good) <= 2 * _REFERENCES or len(by["nodes"]) > _MANY * (len(names) + len(good))
     return Confirmation(
-        # Of few nodes all are tested again, because the noise of single tests hides more there, see `over_tests`.
-        [*names, *(good if len(good) <= 2 * _REFERENCES else good[:_REFERENCES])] if by["nodes"] else [],
+        [*names, *(good if is_all else good[:_REFERENCES])] if by["nodes"] else [],
         confirming_rounds(list(dict.fromkeys(in_pairs)), good, CONFIRMING_ROUNDS, _REFERENCES // 2),
         with_proven(in_groups, good, group, CONFIRMING_ROUNDS),
     )
@@ -122,10 +125,11 @@ def judged(measured: Sequence[Measured], before: Collection[str] = (), least: fl
     Nodes that were suspects ``before`` were tested again in any case, and need as much proof as any other. A bad unit
     is slower than the last good one by at least the fraction ``least``.
     """
-    scored = scores_of(over_tests(measured), least=least)
+    means, repeated = over_tests(measured)
+    scored = scores_of(means, least=least)
     again = [one for one in measured if one.stage == "confirmation"]
     tested = suspects_of_sweep(scored, before)
-    found = [suspect for score in tested if (suspect := _accuse(score, scored, measured, again))]
+    found = [suspect for score in tested if (suspect := _accuse(score, scored, measured, again, repeated))]
     by_itself = {one["node"] for one in found if scored[one["probe"]].of == "nodes" and one["probe"] != MEAN}
     # A mean says nothing more of a node that one of its readings accuses.
     found = [one for one in found if one["probe"] != MEAN or one["node"] not in by_itself]
@@ -135,7 +139,7 @@ def judged(measured: Sequence[Measured], before: Collection[str] = (), least: fl
         (score, doubt)
         for score in tested
         if score.unit.nodes[0] not in before or score.nearness >= SUSPECTED
-        if (doubt := _doubt(score, scored[score.probe], again, least))
+        if (doubt := _doubt(score, scored[score.probe], again, least, repeated))
     ]
     doubtful = bad | {score.unit.nodes[0] for score, _doubt in doubts if len(score.unit.nodes) == 1}
     # A link is accused only between nodes that are good with others.
@@ -152,11 +156,13 @@ def suspects_of(
     return judged(measured, before, least).suspects
 
 
-def _doubt(score: Score, of_probe: Scored, again: Sequence[Measured], least: float) -> Unproved | None:
+def _doubt(
+    score: Score, of_probe: Scored, again: Sequence[Measured], least: float, repeated: Collection[str]
+) -> Unproved | None:
     """Return a unit that was slow both times, or was not tested again; None if nothing is left of its slowness."""
     effect_again = _effect_again(score, of_probe, again)
     failed = any(_is_of(one, score.unit, score.probe) and one.problem for one in again)
-    together = _together(score, of_probe, again)
+    together = _together(score, of_probe, again, repeated)
     # Less than this is only the last of the good ones.
     if failed or score.proof is None or together - score.ending.last < math.log1p(least):
         return None
@@ -192,7 +198,11 @@ def verdicts_of(nodes: Iterable[str], measured: Iterable[Measured], suspects: It
 
 
 def _accuse(
-    score: Score, scored: Mapping[str, Scored], measured: Iterable[Measured], again: Sequence[Measured]
+    score: Score,
+    scored: Mapping[str, Scored],
+    measured: Iterable[Measured],
+    again: Sequence[Measured],
+    repeated: Collection[str],
 ) -> Suspect | None:
     unit, of_probe = score.unit, scored[score.probe]
     failed = [one for one in again if _is_of(one, unit, score.probe) and one.problem]
@@ -202,7 +212,7 @@ def _accuse(
         return _broken(score, failed) if failed and effect_again is None else None
     if effect_again is None:
         return None
-    together = _together(score, of_probe, again)
+    together = _together(score, of_probe, again, repeated)
     if together < score.enough() or effect_again < score.enough(_ALONE):
         return None
     in_sweep = _effects(unit, score.probe, [one for one in measured if one.stage == "sweep"], of_probe, of_probe.usual)
@@ -231,8 +241,13 @@ def _effect_again(score: Score, of_probe: Scored, again: Sequence[Measured]) -> 
     return min(_effects_again(score, of_probe, again), default=None)
 
 
-def _together(score: Score, of_probe: Scored, again: Sequence[Measured]) -> float:
-    """Return the extra cost of a unit in all of its tests: of a pair or group in the sweep and in the best test."""
+def _together(score: Score, of_probe: Scored, again: Sequence[Measured], repeated: Collection[str]) -> float:
+    """Return the extra cost of a unit in all of its tests: of a pair or group in the sweep and in the best test.
+
+    The scores of readings that all nodes ``repeated`` are already of all tests.
+    """
+    if score.probe in repeated:
+        return score.effect
     effects = _effects_again(score, of_probe, again)
     if effects and of_probe.of != "nodes":
         effects = [min(effects)]

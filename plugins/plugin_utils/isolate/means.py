@@ -54,8 +54,8 @@ def with_means(measured: Sequence[Measured]) -> list[Measured]:
     ]
 
 
-def over_tests(measured: Sequence[Measured]) -> list[Measured]:
-    """Return the measurements; if all nodes repeated a reading alike, the mean of its tests stands for the sweep.
+def over_tests(measured: Sequence[Measured]) -> tuple[list[Measured], set[str]]:
+    """Return the measurements, and the readings that all nodes repeated alike; there the mean stands for the sweep.
 
     What all nodes take more in one of the tests is no part of it.
     """
@@ -65,14 +65,16 @@ def over_tests(measured: Sequence[Measured]) -> list[Measured]:
             costs.setdefault(one.probe, {}).setdefault(one.link, []).append(one.cost)
     means: dict[tuple[str, Unit], float] = {}
     for probe, of_probe in costs.items():
-        if len({len(tests) for tests in of_probe.values()}) == 1:
+        counts = {len(tests) for tests in of_probe.values()}
+        if len(counts) == 1 and counts != {1}:
             table = np.array(list(of_probe.values()))
             usual = np.median(table, axis=0)
             of_units = (table - usual).mean(axis=1) + usual[0]
             means.update(((probe, unit), float(mean)) for unit, mean in zip(of_probe, of_units, strict=True))
-    return [
+    found = [
         replace(one, samples=(math.exp(means[one.probe, one.link]),))
         if one.stage == "sweep" and (one.probe, one.link) in means
         else one
         for one in measured
     ]
+    return found, {probe for probe, _unit in means}

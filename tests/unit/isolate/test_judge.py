@@ -328,5 +328,23 @@ def test_tests_that_all_nodes_repeated_count_as_their_mean_and_what_all_take_mor
 
     first = singles("sweep", {"a": 0.0, "b": 0.01, "c": 0.02})
     again = singles("confirmation", {"a": 0.5, "b": 0.51, "c": 0.56})
-    assert [one.cost for one in over_tests([*first, *again])][:3] == pytest.approx([0.0, 0.01, 0.04], abs=1e-9)
-    assert over_tests([*first, *again[:2]]) == [*first, *again[:2]]
+    means, repeated = over_tests([*first, *again])
+    assert ([one.cost for one in means][:3], repeated) == (pytest.approx([0.0, 0.01, 0.04], abs=1e-9), {SINGLE})
+    assert over_tests([*first, *again[:2]]) == ([*first, *again[:2]], set())
+    assert over_tests(first) == (first, set())
+
+
+def test_if_many_nodes_are_slow_for_a_moment_all_are_tested_again() -> None:
+    nodes = [f"node{number}" for number in range(64)]
+
+    def again(slow: int) -> int:
+        measured = [
+            Measured(SINGLE, "gpu", (node,), (1.0 + 0.001 * (number % 7) + (0.2 if number < slow else 0),))
+            for number, node in enumerate(nodes)
+        ]
+        scored = scores_of(measured)
+        suspects = suspects_of_sweep(scored)
+        good = best_references(scored, nodes, [score.unit for score in suspects])
+        return len(confirming_tests(suspects, scored, good).singles)
+
+    assert (again(2), again(10)) == (10, 64)
