@@ -52,6 +52,21 @@ class Config(t.NamedTuple):
 
 
 _SHOWS_DATA = 3
+# Of the parts of a run, and of Ansible itself.
+_TAGS = (
+    "plan",
+    "preflight",
+    "ranks",
+    "stage",
+    "train",
+    "finish",
+    "report",
+    "notify",
+    "always",
+    "all",
+    "tagged",
+    "untagged",
+)
 
 
 class ActionModule(ControllerAction):
@@ -102,6 +117,14 @@ class ActionModule(ControllerAction):
             # They describe today's state, but the plan must be the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
+        for path in _missing_token_files(plan):
+            self._display.warning(
+                f"hf_token_file {path} is not on this machine: a node without it has no Hugging Face token."
+            )
+        if unknown := {*self.variables.get("ansible_run_tags", ())} - {*_TAGS, *self._task.tags}:
+            self._display.warning(
+                f"No part of a run has the tag {', '.join(sorted(unknown))}. The tags are {', '.join(_TAGS)}."
+            )
         # The nodes' commands are in the run's folder; they are also shown if only a plan was requested.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
         # A preflight reports on the nodes; the plan is shown only for context.
@@ -249,6 +272,12 @@ def _faults_of_folder(output_dir: str | None) -> list[Finding]:
         return []
     remedy = "Set it to the path of a folder on this machine, or omit it."
     return [{"key": "training_output_dir", "value": "", "message": "It is empty.", "remedy": remedy}]
+
+
+def _missing_token_files(plan: Plan) -> list[str]:
+    """Return the files of a config's Hugging Face token that a run cannot take from the controller."""
+    paths = {secret["source"] for node in plan["nodes"] for secret in node["secrets"] if secret["source"]}
+    return sorted(path for path in paths if not os.path.isfile(path))
 
 
 def _not_written(error: OSError) -> AnsibleActionFail:

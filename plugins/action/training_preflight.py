@@ -9,7 +9,14 @@ import typing as t
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
-from ..plugin_utils.controller_action import ControllerAction, inventory_name, needed_packages, reason_of, show
+from ..plugin_utils.controller_action import (
+    ControllerAction,
+    inventory_name,
+    needed_packages,
+    own_call,
+    reason_of,
+    show,
+)
 
 with needed_packages(__name__):
     from ..plugin_utils.preflight.cells import RED, problems_of_red
@@ -40,7 +47,9 @@ class ActionModule(ControllerAction):
             )
         if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
-        result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"])
+        result = preflight(
+            plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"], own_call()
+        )
         of = plan["run_id"] or "machines (no training config)"
         text = preflight_text(of, result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")

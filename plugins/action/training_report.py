@@ -13,6 +13,7 @@ from ..plugin_utils.controller_action import (
     ControllerAction,
     is_shown_by_callback,
     needed_packages,
+    own_call,
     playbook_command,
     reason_of,
     show,
@@ -53,6 +54,7 @@ class ActionModule(ControllerAction):
                 arguments["straggler_deviations"],
                 f"../{INDEX}" if arguments["index"] else "",
                 self._isolate_command(run_dir),
+                own_call(),
             )
         except NotWrittenError as error:
             of_logs = Board(run_dir).plan().get("logs")

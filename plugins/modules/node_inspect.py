@@ -133,8 +133,8 @@ node:
           C(numa_node), C(kernel_abi), and C(ports). A port has C(state), C(physical_state), C(link_layer), C(rate),
           C(netdev), C(mtu), and C(gids), each with C(index), C(type), C(address) and C(netdev).
         - C(libraries), the provider libraries, each with C(driver), C(path), C(configured), C(soname) and C(rdma_abi).
-        - C(verbs), with the number of C(devices) that libibverbs reports and its C(warnings) about unsupported kernel
-          ABIs.
+        - C(verbs), with the number of C(devices) that libibverbs reports, null if it did not answer in time, and its
+          C(warnings) about unsupported kernel ABIs.
       type: dict
     network:
       description:
@@ -171,6 +171,8 @@ node:
         - C(docker) and C(podman), null if not installed, each with C(version), C(problem) if it does not respond,
           C(storage) with the C(path) of its images and the space there as for RV(node.paths), and C(image) with C(id)
           and C(digests), null if it does not have the image.
+        - C(knows_registry) says whether the engine can tell which registry has the image. A podman with no, or with
+          several, registries for short names cannot.
       type: dict
     clock:
       description:

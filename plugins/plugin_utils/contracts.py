@@ -24,6 +24,13 @@ from ..module_utils.node.problems import Problem
 Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
 
+class Call(t.TypedDict):
+    """How a user plays our playbooks on these nodes: their folder, and `` -i`` with its value, which may be empty."""
+
+    playbooks: str
+    inventory: str
+
+
 class Finding(t.TypedDict):
     """One error in the user's input: its place, the value found there, why it is wrong, and what would be right."""
 

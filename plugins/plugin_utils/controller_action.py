@@ -34,7 +34,7 @@ from .plan.config.budget import text_of  # noqa: E402
 from .run.live_output import flush_output  # noqa: E402
 
 if t.TYPE_CHECKING:
-    from .contracts import Finding
+    from .contracts import Call, Finding
     from .plan.job.ranks import Node
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements.txt"
@@ -88,14 +88,22 @@ def playbook_command(name: str, run_dir: str | Path, variables: str = "training_
 
     ``variables`` are more settings, separated by blanks. In them ``{run}`` stands for the name of the run.
     """
-    folder = Path(__file__).resolve().parents[2] / "playbooks"
-    sources = context.CLIARGS.get("inventory") or ()
-    words = [_from_here(folder / f"{name}.yml"), *(word for source in sources for word in ("-i", str(source)))]
-    run = Path(run_dir)
+    call, words, run = own_call(), [], Path(run_dir)
     if run.parent.resolve() != Path("runs").resolve():
         words += ["-e", f"training_output_dir={_from_here(run.parent)}"]
     words += [word for one in variables.format(run=run.name).split() for word in ("-e", one)]
-    return shlex.join(["ansible-playbook", *words])
+    called = f"ansible-playbook {call['playbooks']}/{name}.yml{call['inventory']}"
+    return f"{called} {shlex.join(words)}" if words else called
+
+
+def own_call() -> Call:
+    """Return how the user of this call plays our playbooks, quoted for a shell."""
+    folder = Path(__file__).resolve().parents[2] / "playbooks"
+    sources = context.CLIARGS.get("inventory") or ()
+    return {
+        "playbooks": shlex.quote(_from_here(folder)),
+        "inventory": "".join(f" -i {shlex.quote(str(source))}" for source in sources),
+    }
 
 
 def _from_here(path: Path) -> str:

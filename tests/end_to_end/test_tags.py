@@ -25,8 +25,9 @@ def test_a_run_is_judged_again_without_its_nodes(bench: Bench) -> None:
 def test_a_run_is_staged_first_and_trained_later(bench: Bench, retries: int) -> None:
     hosts, config = bench.inventory(node0={}, node1={}), bench.config()
     given = {"training_run_id": "nightly", "training_retries": retries, "training_master_port": free_port()}
-    staged = bench.play("megatron_multinode.yml", hosts, config, "--tags", "stage", **given)
+    staged = bench.play("megatron_multinode.yml", hosts, config, "--tags", "stage,trian", **given)
     assert staged.status == 0, staged.output
+    assert "No part of a run has the tag trian" in " ".join(staged.output.split())
     run_dir = bench.runs / "nightly"
     assert (run_dir / "plan.json").exists()
     assert not (run_dir / "summary.json").exists()

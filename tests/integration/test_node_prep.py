@@ -240,6 +240,7 @@ class TestPreparing:
             output = " ".join(refused.output.split())
             assert (refused.status, refused.changed) == (2, set())
             assert "and cannot be set to 2000000: it is read-only" in output
+            assert "add -e node_prep_kernel_settings=false" in output
             assert "no setting net.core.somaxcon; did you mean net.core.somaxconn?" in output
         assert settings_of(cluster, "node1") == before
         assert cluster.prepare("--limit", "node1").status == 0

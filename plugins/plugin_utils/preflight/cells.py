@@ -13,8 +13,9 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from ...module_utils.node.problems import Problem, problem
-from ..contracts import PreflightRow
+from ..contracts import Call, PreflightRow
 from ..text.preflight import cell_in_words
+from ..text.problems import SOME_CALL
 
 GREEN, YELLOW, RED, GREY = "green", "yellow", "red", "grey"
 
@@ -28,9 +29,9 @@ class Cell(t.NamedTuple):
     values: Mapping[str, t.Any]
     remedy: str = ""
 
-    def row(self, node: str, check: str) -> PreflightRow:
+    def row(self, node: str, check: str, call: Call = SOME_CALL) -> PreflightRow:
         """Return the row of the table that this is."""
-        found, reason, command = cell_in_words(self.code, self.case, self.values, self.remedy)
+        found, reason, command = cell_in_words(self.code, self.case, self.values, self.remedy, call)
         return {
             "node": node,
             "check": check,

@@ -41,10 +41,10 @@ def check_image(look: Look) -> Cell:
         return grey("unknown")
     if engine["image"]:
         return green("image", image_id=engine["image"]["id"])
-    return _image_to_come(look)
+    return _image_to_come(look, engine["knows_registry"])
 
 
-def _image_to_come(look: Look) -> Cell:
+def _image_to_come(look: Look, knows_registry: bool) -> Cell:
     image, archive = look.node["image"], look.node.get("image_archive")
     there = look.path(archive) if archive else None
     if there and there["kind"] == "file":
@@ -53,4 +53,4 @@ def _image_to_come(look: Look) -> Cell:
         return red("image_archive_missing", image=image, archive=archive)
     if image and image.startswith("localhost/"):
         return red("image_missing", image=image, engine=look.engine)
-    return grey("image_to_fetch")
+    return grey("image_to_fetch") if knows_registry else red("image_name_short", image=image)

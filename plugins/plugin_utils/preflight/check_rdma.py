@@ -134,6 +134,8 @@ def _own_provider(look: Look) -> Cell:
     verbs = rdma["verbs"]
     if verbs is None:
         return red("verbs_unusable", remedy=family, said=look.facts["problems"].get("verbs"))
+    if verbs["devices"] is None:
+        return red("verbs_silent")
     if verbs["warnings"]:
         return red("abi_not_supported", said=verbs["warnings"][0])
     if verbs["devices"] < len(rdma["devices"]):

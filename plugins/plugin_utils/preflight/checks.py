@@ -7,9 +7,9 @@ import re
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..contracts import Plan, Preflight
+from ..contracts import Call, Plan, Preflight
 from ..plain_text import one_line
-from ..text.problems import UNREACHABLE
+from ..text.problems import SOME_CALL, UNREACHABLE
 from ..unreachable import unreachable
 from .cells import RED, Cell, grey, red
 from .check_container import check_engine, check_image
@@ -87,13 +87,14 @@ def preflight(
     probe: str | None = None,
     only: Collection[str] | None = None,
     problems: Mapping[str, str] | None = None,
+    call: Call = SOME_CALL,
 ) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
     ``facts`` maps names of nodes to the results of the module ``node_inspect``; a node without any was not reached.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
     leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``problems``
-    is why nodes could not be inspected.
+    is why nodes could not be inspected. ``call`` completes the commands that fix a node.
     """
     known: dict[str, Facts] = {}
     wrong = dict(problems or {})
@@ -111,8 +112,8 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in known:
-            rows.append(_not_inspected(name, wrong).row(name, REACHED))
-        rows += [of_check[name].row(name, check) for check, of_check in cells.items() if name in known]
+            rows.append(_not_inspected(name, wrong).row(name, REACHED, call))
+        rows += [of_check[name].row(name, check, call) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 

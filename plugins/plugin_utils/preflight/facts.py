@@ -122,7 +122,7 @@ class _Provider(TypedDict):
 
 
 class _Verbs(TypedDict):
-    devices: Count
+    devices: Count | None
     warnings: _Some[Line]
 
 
@@ -234,6 +234,7 @@ class _Engine(TypedDict):
     version: Line | None
     storage: _Storage | None
     image: _Image | None
+    knows_registry: bool
     problem: Line | None
 
 

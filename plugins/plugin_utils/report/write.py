@@ -10,9 +10,11 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from ..contracts import Status, Summary
+from ...module_utils.node.problems import Problem
+from ..contracts import Call, Status, Summary
 from ..run.board import Board
 from ..run.whole_file import replacing, write_whole
+from ..text.problems import SOME_CALL
 from ..verdict.frame import columns_of, plain_samples, records_frame, steps_frame
 from ..verdict.machine_events import accelerators_seen
 from ..verdict.stragglers import DEFAULT_DEVIATIONS
@@ -61,6 +63,7 @@ def write_report(
     straggler_deviations: float = DEFAULT_DEVIATIONS,
     index: str = "",
     isolate: str = "",
+    call: Call = SOME_CALL,
 ) -> tuple[Summary, bool]:
     """Judge the run in a folder, write its report there, and return the summary and whether it is new.
 
@@ -69,13 +72,15 @@ def write_report(
     ``history_dir`` also ``history.json``, the comparison with earlier runs, and the run's row in the history there (but
     not for a rehearsal or a retry). An identical report is left untouched. ``warmup_steps`` is ``auto`` or the number
     of first steps that do not count, ``index`` the page's link to the list of all runs, and ``isolate`` the command
-    that tests the run's nodes, which is proposed if it helps. Raises ValueError for any other ``warmup_steps``, for a
-    folder without a run, and for an unknown dialect.
+    that tests the run's nodes, which is proposed if it helps; ``call`` completes the commands of other remedies. Raises
+    ValueError for any other ``warmup_steps``, for a folder without a run, and for an unknown dialect.
     """
     board = Board(run_dir)
     plan = board.plan()
     steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
-    statuses: list[Status] = [{**board.status(node["node"]), "node_rank": node["node_rank"]} for node in plan["nodes"]]
+    statuses: list[Status] = [
+        {**_with_call(board.status(node["node"]), call), "node_rank": node["node_rank"]} for node in plan["nodes"]
+    ]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
     records = records_frame(plan["run_id"], plan["nodes"], steps_by_node, warm_up.steps)
@@ -98,6 +103,12 @@ def write_report(
             f"it is in {board.run_dir}, but the run could not be added to the history {history_dir} ({error.strerror})"
         )
         raise OSError(message) from error
+
+
+def _with_call(status: Status, call: Call) -> Status:
+    """Return a node's status whose problems have the values of a command that helps."""
+    problems: list[Problem] = [{**one, "values": {**call, **one["values"]}} for one in status["problems"]]
+    return {**status, "problems": problems}
 
 
 def _write_files(

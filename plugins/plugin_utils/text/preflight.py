@@ -10,7 +10,8 @@ import typing as t
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .problems import UNREACHABLE, UNREACHABLE_OTHERWISE
+from ..contracts import Call
+from .problems import SOME_CALL, UNREACHABLE, UNREACHABLE_OTHERWISE
 from .sentences import Form, filled
 
 
@@ -152,7 +153,7 @@ _PROCESSORS = {
             "the GPUs are in use by {processes:processes}",
             {
                 "run": Remedy(
-                    "ansible-playbook playbooks/stop.yml -i INVENTORY -e training_run_id={processes[0][run_id]}"
+                    "ansible-playbook {playbooks}/stop.yml{inventory} -e training_run_id={processes[0][run_id]}"
                 ),
                 "": _step("ask its owner to stop it", "ps -fp {processes[0][pid]}"),
             },
@@ -166,7 +167,7 @@ _PROCESSORS = {
         "": CellForm(
             "auto-balancing on",
             "NUMA auto-balancing is on, and its page migration stalls GPUs",
-            _fix("sysctl -w kernel.numa_balancing=0   # playbooks/node_prep.yml makes it permanent"),
+            _fix("sysctl -w kernel.numa_balancing=0   # {playbooks}/node_prep.yml makes it permanent"),
         )
     },
 }
@@ -274,6 +275,16 @@ _RDMA = {
             },
         )
     },
+    "verbs_silent": {
+        "": CellForm(
+            "no answer",
+            "libibverbs did not answer in time",
+            _by_hand(
+                "repeat the preflight; if that does not help, reboot the node",
+                "dmesg | grep -iE 'rdma|infiniband|mlx5|bnxt'",
+            ),
+        )
+    },
     "abi_not_supported": {
         "": CellForm("ABI mismatch", "{said}", _by_hand("install the kernel driver vendor's user space package"))
     },
@@ -292,7 +303,8 @@ _RDMA = {
             "{problems:mounts}",
             {
                 "prepare": Remedy(
-                    "ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={problems[0][path]}"
+                    "ansible-playbook {playbooks}/node_prep.yml{inventory} "
+                    "-e node_prep_rdma_library_path={problems[0][path]}"
                 ),
                 "": Remedy("{problems:mounts_fixed}"),
             },
@@ -434,7 +446,7 @@ _STORAGE = {
         "": CellForm(
             "memlock {limit:kib}",
             "RDMA locks all memory that it uses, but this login may lock only {limit:kib}",
-            _fix("ansible-playbook playbooks/node_prep.yml --tags limits   # then log in again"),
+            _fix("ansible-playbook {playbooks}/node_prep.yml{inventory} --tags limits   # then log in again"),
             many="RDMA locks all memory that it uses, but this login may lock only {each}",
             each="{limit:kib} on {node}",
         )
@@ -498,6 +510,13 @@ _CONTAINER = {
     "image_at_start": {"": CellForm("fetched when the ranks start")},
     "image_to_fetch": {"": CellForm("not on the node yet; staging the run fetches it")},
     "image_to_load": {"": CellForm("not loaded yet; its archive is on the node")},
+    "image_name_short": {
+        "": CellForm(
+            "short name",
+            "{image} is a short name, and podman cannot tell which registry has the image",
+            _by_hand("write the full name in the config, such as docker.io/{image}", "podman info"),
+        )
+    },
     "image_archive_missing": {
         "": CellForm(
             "no archive",
@@ -706,14 +725,21 @@ REASONS: t.Final[dict[str, dict[str, Form]]] = {
 }
 
 
-def cell_in_words(code: str, case: str, values: Mapping[str, t.Any], remedy: str = "") -> tuple[str, str, str]:
+def cell_in_words(
+    code: str, case: str, values: Mapping[str, t.Any], remedy: str = "", call: Call = SOME_CALL
+) -> tuple[str, str, str]:
     """Return the node's state and, if the cell is red, why that is wrong and what to do about it.
 
     ``remedy`` selects one of the remedies of the form; if the form has no such remedy, the general one is used.
+    ``call`` completes the commands in it.
     """
     form = CELLS[code][case]
     known = form.remedies.get(remedy) or form.remedies.get("")
-    return filled(form.found, values), filled(form.reason, values), _remedy_in_words(known, values) if known else ""
+    return (
+        filled(form.found, values),
+        filled(form.reason, values),
+        _remedy_in_words(known, {**call, **values}) if known else "",
+    )
 
 
 def _remedy_in_words(remedy: Remedy, values: Mapping[str, t.Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ...module_utils.node import problems as of_nodes
 from ...module_utils.node.problems import Problem
+from ..contracts import Call
 
 
 class Unreachable(t.NamedTuple):
@@ -85,12 +86,13 @@ SENTENCES: t.Final = {
     "preflight_red": "its preflight is red: {reasons}",
 }
 
-_BECOME = "Check the login with: ansible HOST -i INVENTORY -m ansible.builtin.command -a id --become."
+# What the user typed; of a run that was judged elsewhere it is unknown.
+SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY"}
+_BECOME = "Check the login with: ansible HOST{inventory} -m ansible.builtin.command -a id --become."
 _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
 _HELD = (
-    "Wait for that run to end, or stop it with the inventory of its nodes: ansible-playbook playbooks/stop.yml "
-    "-i INVENTORY -e training_run_id={quoted}"
+    "Wait for that run to end, or stop it: ansible-playbook {playbooks}/stop.yml{inventory} -e training_run_id={quoted}"
 )
 # Most sentences already say what to do; these need another one.
 _REMEDIES = {
@@ -107,8 +109,8 @@ _REMEDIES = {
     "disk_full": _ROOM,
     "checkout_missing": _PUT,
     "script_missing": _PUT,
-    "folder_open": "Run that command on the node as the owner of the folder, or choose another log_dir.",
-    "parent_open": "Run that command on the node as the owner of the folder, or choose another log_dir.",
+    "folder_open": "As the owner of the folder, run on the node: chmod go-w {quoted}. Or choose another log_dir.",
+    "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
     "runs.",
     **dict.fromkeys(
@@ -134,7 +136,7 @@ def remedy_of(problems: Iterable[Problem]) -> str:
     """Return what to do about a node that cannot start a run: the first remedy for any of its problems."""
     for one in problems:
         if one["code"] in _REMEDIES:
-            return _REMEDIES[one["code"]].format(**one["values"])
+            return _REMEDIES[one["code"]].format(**{**SOME_CALL, **one["values"]})
     return _OTHERWISE
 
 

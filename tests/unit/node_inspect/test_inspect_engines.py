@@ -72,5 +72,45 @@ def test_an_engine_that_fails_says_how(docker: Path) -> None:
     assert facts["problem"] == "docker image failed (exit status 1): Error: disk gone"
 
 
+@pytest.mark.parametrize(
+    ("image", "search", "configured", "known"),
+    [
+        ("docker.io/rocm/megatron-lm:v25.6", None, "", True),
+        ("registry:5000/own", None, "", True),
+        ("localhost/own:1", None, "", True),
+        ("rocm/megatron-lm:v25.6", None, "", False),
+        ("busybox:1.36", None, "", False),
+        ("rocm/megatron-lm:v25.6", ["docker.io"], 'short-name-mode = "enforcing"', True),
+        ("rocm/megatron-lm:v25.6", ["registry.redhat.io", "docker.io"], "", True),
+        # RHEL 9.
+        ("rocm/megatron-lm:v25.6", ["registry.redhat.io", "docker.io"], 'short-name-mode = "enforcing"', False),
+        ("rocm/megatron-lm@sha256:cafe", None, '[aliases]\n  "rocm/megatron-lm" = "docker.io/rocm/megatron-lm"', True),
+    ],
+)
+def test_podman_may_not_know_the_registry_of_a_short_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    image: str,
+    search: list[str] | None,
+    configured: str,
+    known: bool,
+) -> None:
+    info = {
+        "version": {"Version": "4.9.4"},
+        "store": {"graphRoot": "/"},
+        "registries": {"search": search} if search else {},
+    }
+    (tmp_path / "podman").write_text(
+        f"#!/bin/sh\n[ $1 = info ] && echo '{json.dumps(info)}' && exit\necho 'Error: image not known' >&2; exit 125\n"
+    )
+    (tmp_path / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "etc/containers/registries.conf.d").mkdir(parents=True)
+    (tmp_path / "etc/containers/registries.conf.d/own.conf").write_text(configured)
+    facts = engine_facts("podman", image, str(tmp_path))
+    assert facts is not None
+    assert (facts["image"], facts["knows_registry"]) == (None, known)
+
+
 def test_an_engine_that_is_not_installed_is_none() -> None:
     assert engine_facts("no-such-engine", None) is None

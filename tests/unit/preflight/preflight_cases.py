@@ -138,6 +138,7 @@ def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, 
                 "docker": {
                     "version": "27.3.1",
                     "problem": None,
+                    "knows_registry": True,
                     "image": dict(image),
                     "storage": path_facts(path="/var/lib/docker"),
                 },

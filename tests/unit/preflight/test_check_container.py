@@ -40,6 +40,8 @@ def test_an_image_that_is_not_there_yet(bench) -> None:
     for number in (1, 2):
         nodes[number]["engines"]["docker"]["image"] = pulled[number]["engines"]["docker"]["image"] = None
     assert pulled.code("image") == ("grey", "image_to_fetch", "")
+    pulled[1]["engines"]["docker"]["knows_registry"] = False
+    assert pulled.code("image") == ("red", "image_name_short", "")
     assert nodes.code("image") == ("red", "image_missing", "")
     nodes.plan["nodes"][0]["image_archive"] = "/srv/own.tar"
     nodes[1]["paths"]["/srv/own.tar"] = path_facts(kind="file")

@@ -159,7 +159,10 @@ def test_a_mounted_library_that_is_missing_is_never_made_a_folder(bench) -> None
     nodes[2]["paths"][LIBRARY].update(kind="directory")
     first, second = nodes.cell("provider", 1), nodes.cell("provider", 2)
     assert first["values"] == {"kind": "missing", "problems": [{"code": "library_missing", "path": LIBRARY}]}
-    assert first["command"] == f"ansible-playbook playbooks/node_prep.yml -e node_prep_rdma_library_path={LIBRARY}"
+    assert (
+        first["command"]
+        == f"ansible-playbook playbooks/node_prep.yml -i INVENTORY -e node_prep_rdma_library_path={LIBRARY}"
+    )
     assert second["values"]["problems"] == [{"code": "library_is_folder", "path": LIBRARY}]
     assert second["command"] == f"rmdir {LIBRARY}"
     # It is reported once, and not with the other mounts again.
@@ -215,6 +218,8 @@ class TestWithoutContainer:
         nodes[1]["rdma"]["verbs"]["devices"] = 7
         assert nodes.code("provider") == ("red", "verbs_devices_missing", "")
         assert nodes.cell("provider")["values"] == {"offered": 7, "devices": 8}
+        nodes[1]["rdma"]["verbs"]["devices"] = None
+        assert nodes.code("provider") == ("red", "verbs_silent", "")
 
     def test_libibverbs_has_to_be_there(self, nodes) -> None:
         nodes[1]["rdma"]["verbs"] = None

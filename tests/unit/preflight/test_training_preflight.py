@@ -28,7 +28,7 @@ def play(folder: Path, *cases: dict[str, Any]) -> tuple[int, str]:
     ]
     playbook = folder / "play.yml"
     playbook.write_text(json.dumps(plays))
-    done = run("ansible-playbook", str(playbook))
+    done = run("ansible-playbook", "-i", "localhost,", str(playbook))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -40,15 +40,17 @@ def test_nodes_that_are_ready_let_the_play_go_on(bench, tmp_path: Path) -> None:
     assert "msg: 64 rows, gid 3" in output
 
 
-def test_a_red_cell_ends_the_play_with_a_short_message(bench, tmp_path: Path) -> None:
+def test_red_cells_end_the_play_with_a_short_message_and_commands_for_this_inventory(bench, tmp_path: Path) -> None:
     nodes = bench()
     nodes[2]["numa"]["auto_balancing"] = 1
+    nodes[1]["gpus"]["processes"] = [{"pid": 7, "command": "python3", "user": "alice", "run_id": "run3"}]
     status, output = play(tmp_path, {"plan": nodes.plan, "nodes": nodes.facts, "probe": PROBE})
     assert status == 2
     assert "NUMA auto-balancing is on" in output
     told = " ".join(output.split())
-    assert "The preflight found 1 red cell on 1 of 2 nodes. See above for what to do about each." in told
+    assert "The preflight found 2 red cells on 2 of 2 nodes. See above for what to do about each." in told
     assert "rows:" not in output
+    assert "playbooks/stop.yml -i localhost, -e training_run_id=run3" in told
 
 
 def test_what_is_no_plan_and_what_are_no_facts_is_refused(bench, tmp_path: Path) -> None:

@@ -250,7 +250,10 @@ def test_the_command_that_stops_the_run_that_holds_a_node_is_in_the_remedy_and_n
 
 def test_every_remedy_names_values_of_its_problem() -> None:
     for code, remedy in problems._REMEDIES.items():
-        assert {name for _text, name, *_way in string.Formatter().parse(remedy) if name} <= set(OF_CODE[code]["values"])
+        assert {name for _text, name, *_way in string.Formatter().parse(remedy) if name} <= {
+            *OF_CODE[code]["values"],
+            *problems.SOME_CALL,
+        }
 
 
 @pytest.mark.parametrize(

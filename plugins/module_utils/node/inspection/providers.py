@@ -11,7 +11,7 @@ import typing as t
 from ..rdma_library import COUNT_PROGRAM, abi_warnings
 from .elf import shared_library
 from .files import below, fields, names, text
-from .tools import ToolError, run_tool
+from .tools import SlowToolError, ToolError, run_tool
 
 _SECONDS = 4.0
 _CONFIGURED = "/etc/libibverbs.d"
@@ -51,9 +51,14 @@ def configured_drivers(root: str) -> set[str]:
 
 
 def verbs_facts() -> dict[str, t.Any]:
-    """Return how many ``devices`` libibverbs offers a program here, and its ``warnings`` of a kernel ABI mismatch."""
+    """Return how many ``devices`` libibverbs offers a program here, and its ``warnings`` of a kernel ABI mismatch.
+
+    ``devices`` is None if libibverbs did not answer in time.
+    """
     try:
         output, errors = run_tool([sys.executable, "-c", COUNT_PROGRAM], _SECONDS)
+    except SlowToolError:
+        return {"devices": None, "warnings": []}
     except ToolError as error:
         # The last line of Python's traceback says it all.
         raise ToolError(str(error).partition("): ")[2] or str(error)) from None

@@ -24,6 +24,10 @@ class MissingToolError(ToolError):
     """The tool is not installed."""
 
 
+class SlowToolError(ToolError):
+    """The tool did not answer in time."""
+
+
 def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str, str]:
     """Return a program's standard output and error; ToolError if it fails or takes too long.
 
@@ -55,7 +59,7 @@ def run_tool(argv: Sequence[str], seconds: float, called: str = "") -> tuple[str
         with contextlib.suppress(subprocess.TimeoutExpired):
             # A process that waits for a hanging driver survives even SIGKILL.
             process.communicate(timeout=_END_SECONDS)
-        raise ToolError(f"{called or argv[0]} did not answer within {seconds:g} s") from None
+        raise SlowToolError(f"{called or argv[0]} did not answer within {seconds:g} s") from None
     if process.returncode != 0:
         said = (errors.strip() or output.strip() or "no output").splitlines()[-1][:_LONGEST_WORDS]
         raise ToolError(f"{called or ' '.join(argv[:2])} failed (exit status {process.returncode}): {said}")
