@@ -38,6 +38,7 @@ if t.TYPE_CHECKING:
 _HIDDEN = ("display_ok_hosts", "display_skipped_hosts")
 _MESSAGE = "ansible.builtin.debug"
 _OURS = "trainops.cluster."
+_FOLLOWS = "trainops.cluster.training_phase"
 # Hosts that a run failed on share a line where the reason is the same.
 _OF_HOSTS = "trainops.cluster.training_node_result"
 # The counts of a host, by their names in the recap.
@@ -76,6 +77,8 @@ class CallbackModule(Default):
         """Begin without hosts that a run failed on."""
         super().__init__()
         self._of_hosts: list[_OfHost] = []
+        # Shown after the last step of a training that was followed.
+        self._changed: list[str] = []
 
     def get_option(self, k: str, hostvars: dict[str, t.Any] | None = None) -> t.Any:
         """Return an option of the default callback; output hidden here is hidden there too."""
@@ -117,7 +120,9 @@ class CallbackModule(Default):
         self._handle_warnings_and_exception(result)
         if not changed or of_items:
             return
-        self._display.display(f"changed: [{self.host_label(result)}] {_name(result.task)}", color=C.COLOR_CHANGED)
+        self._changed.append(f"changed: [{self.host_label(result)}] {_name(result.task)}")
+        if result.task.action != _FOLLOWS:
+            self._show_changed()
 
     def v2_runner_item_on_ok(self, result: CallbackTaskResult) -> None:
         """Show an item that a task changed, or says; of a task of this collection, the task itself says that."""
@@ -208,12 +213,18 @@ class CallbackModule(Default):
 
     def _show_hosts(self) -> None:
         """Show the hosts that a run failed on, those with the same reason in one line."""
+        self._show_changed()
         for state, colour in (("failed", C.COLOR_ERROR), ("unreachable", C.COLOR_UNREACHABLE)):
             hosts = [one for one in self._of_hosts if one.state == state]
             texts = [(one.host, f"{state}: [{one.host}] {one.reason}") for one in hosts]
             for line in _folded_messages(texts, {one.host: one.cause for one in hosts}):
                 self._display.display(line, color=colour, stderr=self.get_option("display_failed_stderr"))
         self._of_hosts = []
+
+    def _show_changed(self) -> None:
+        for line in self._changed:
+            self._display.display(line, color=C.COLOR_CHANGED)
+        self._changed = []
 
     def _is_message(self, result: CallbackTaskResult) -> bool:
         return bool(result.task.resolved_action == _MESSAGE and self._run_is_verbose(result))

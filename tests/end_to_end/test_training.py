@@ -45,6 +45,12 @@ def test_a_run_passes_and_names_its_report(passed):
     assert f"PASS  {passed.run_dir.name}" in passed.output
 
 
+def test_the_last_step_is_shown_before_the_training_is_done(passed):
+    lines = passed.output.splitlines()
+    last = max(number for number, line in enumerate(lines) if line.startswith("step "))
+    assert lines.index("changed: [node0] Start all ranks and follow the training") > last
+
+
 def test_a_good_run_is_shown_on_a_screen(passed):
     # How many lines follow the steps depends on how fast the machine is.
     assert len([line for line in passed.output.splitlines() if not line.startswith("step ")]) <= 45, passed.output
