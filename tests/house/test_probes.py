@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.probes.known import PROBES, Probe
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/howto_find_the_bad_node.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/isolation.md"
 # The names in the first cell of a row -> the row.
 ROWS = {
     name: row
