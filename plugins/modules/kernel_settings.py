@@ -15,6 +15,8 @@ description:
   - Checks all settings before it changes the first. If the kernel lacks one, or one that must change is read-only, the
     task fails with all faults, also in check mode, and nothing is changed.
   - If the kernel refuses a value, the settings that were already changed get their former values back.
+  - Keeps on the node the values before its first change. O(state=absent) sets these again, unless somebody has changed
+    a setting since, and removes the file.
   - Warns in every run about a file that is read later and sets another value, which wins at the next boot.
 extends_documentation_fragment:
   - trainops.cluster.attributes
@@ -43,6 +45,11 @@ options:
     type: list
     elements: str
     default: []
+  state:
+    description: Whether to make the settings, or to take back all that this module made.
+    type: str
+    choices: [present, absent]
+    default: present
 seealso:
   - module: trainops.cluster.node_inspect
 """
@@ -63,6 +70,10 @@ EXAMPLES = r"""
   trainops.cluster.kernel_settings:
     settings:
       net/ipv4/conf/ens51np0.100/rp_filter: 2
+
+- name: Take back all settings
+  trainops.cluster.kernel_settings:
+    state: absent
 """
 
 RETURN = r"""
@@ -86,7 +97,6 @@ faults:
   sample: [{code: no_such_setting, name: net.core.somaxcon}]
 """
 
-import contextlib
 import difflib
 import os
 import re
@@ -96,8 +106,11 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.node.files import write_bytes
 from ..module_utils.node.inspection.files import below, names, text
+from ..module_utils.node.preparation import apply, forget, noted
 
 FILE = "/etc/sysctl.d/99-trainops.conf"
+_PROC = "/proc/sys/"
+_NOTES = "kernel_settings"
 _HEADER = "# Written by the Ansible collection trainops.cluster.\n"
 # The order is systemd-sysctl's: by file name, whatever the folder (sysctl.d(5)).
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
@@ -266,7 +279,7 @@ def changes_to(root: str, settings: list[Setting]) -> dict[str, tuple[str, str]]
         if found is None:
             continue
         if not setting.suits(found):
-            changes[f"/proc/sys/{setting.path}"] = (f"{found}\n", f"{setting.value}\n")
+            changes[_PROC + setting.path] = (f"{found}\n", f"{setting.value}\n")
         # A number that is great enough comes from elsewhere; kept in our file, ours would lower it at the next boot.
         if setting.path in of_file or not (setting.at_least and setting.suits(found)):
             of_file[setting.path] = setting.value
@@ -276,10 +289,25 @@ def changes_to(root: str, settings: list[Setting]) -> dict[str, tuple[str, str]]
     return changes
 
 
+def changes_back(root: str) -> dict[str, tuple[str, str]]:
+    """Return the changes that undo ours; a value that somebody has changed since stays as it is."""
+    content = text(root, FILE)
+    ours = kept(content)
+    changes = {}
+    for path, before in noted(root, _NOTES).items():
+        found = running_value(root, path)
+        if found is not None and Setting(path, ours.get(path, "")).suits(found) and found != before:
+            changes[_PROC + path] = (f"{found}\n", f"{before}\n")
+    return changes if content is None else {**changes, FILE: (content, "")}
+
+
 def write(root: str, path: str, content: str) -> None:
-    """Write a file of the kernel, or our own, which is replaced as a whole."""
+    """Write a file of the kernel, or our own, which is replaced as a whole, or removed without content."""
     place = below(root, path)
     if path == FILE:
+        if not content:
+            os.unlink(place)
+            return
         os.makedirs(os.path.dirname(place), exist_ok=True)
         write_bytes(place, content.encode(), 0o644)
         return
@@ -287,28 +315,28 @@ def write(root: str, path: str, content: str) -> None:
         stream.write(content)
 
 
-def apply(root: str, changes: dict[str, tuple[str, str]]) -> Fault | None:
-    """Make the changes; if one is refused, take back those before it and return the fault."""
-    done: list[str] = []
-    for path, (_before, after) in changes.items():
-        try:
-            write(root, path, after)
-        except OSError as error:
-            for made in done:
-                with contextlib.suppress(OSError):
-                    write(root, made, changes[made][0])
-            name = path if path == FILE else Setting(path[len("/proc/sys/") :], "").name
-            what = f"{FILE} cannot be written" if path == FILE else f"{name} cannot be set to {after.strip()}"
-            return Fault("refused", name, f"{what}: {error.strerror}")
-        done.append(path)
-    return None
-
-
 class Result(t.NamedTuple):
     """What the module returns: its result, and all that stood against it."""
 
     result: dict[str, t.Any]
     faults: list[Fault]
+
+
+def _change(root: str, notes: dict[str, dict[str, str]], changes: dict[str, tuple[str, str]]) -> Fault | None:
+    refused = apply(root, notes, changes, lambda path, content: write(root, path, content))
+    if refused is None:
+        return None
+    path, why = refused
+    name = path if path == FILE else Setting(path[len(_PROC) :], "").name
+    what = f"{FILE} cannot be written" if path == FILE else f"{name} cannot be set to {changes[path][1].strip()}"
+    return Fault("refused", name, f"{what}: {why}")
+
+
+def _diff(changes: dict[str, tuple[str, str]]) -> list[dict[str, str]]:
+    return [
+        {"before_header": path, "before": before, "after_header": path, "after": after}
+        for path, (before, after) in changes.items()
+    ]
 
 
 def ensure(
@@ -324,14 +352,26 @@ def ensure(
     faults += faults_on(root, asked, optional)
     changes = {} if faults else changes_to(root, asked)
     before = {setting.name: running_value(root, setting.path) for setting in asked}
-    refused = None if check_mode else apply(root, changes)
+    refused = None
+    if not check_mode:
+        running = {path[len(_PROC) :]: was.strip() for path, (was, _) in changes.items() if path != FILE}
+        refused = _change(root, {_NOTES: running}, changes)
     if faults or refused:
         return Result({}, faults or [t.cast("Fault", refused)])
-    diff = [
-        {"before_header": path, "before": before, "after_header": path, "after": after}
-        for path, (before, after) in changes.items()
-    ]
-    return Result({"changed": bool(changes), "before": before, "overridden": overridden(root, asked), "diff": diff}, [])
+    found = {"changed": bool(changes), "before": before, "overridden": overridden(root, asked), "diff": _diff(changes)}
+    return Result(found, [])
+
+
+def take_back(root: str, check_mode: bool) -> Result:
+    """Undo our changes below a root folder, unless in check mode."""
+    changes, names_noted = changes_back(root), list(noted(root, _NOTES))
+    before = {Setting(path, "").name: running_value(root, path) for path in names_noted}
+    if not check_mode:
+        refused = _change(root, {}, changes)
+        if refused:
+            return Result({}, [refused])
+        forget(root, _NOTES, names_noted)
+    return Result({"changed": bool(changes), "before": before, "overridden": {}, "diff": _diff(changes)}, [])
 
 
 def main() -> None:
@@ -341,11 +381,19 @@ def main() -> None:
             "settings": {"type": "dict", "default": {}},
             "minimums": {"type": "dict", "default": {}},
             "optional": {"type": "list", "elements": "str", "default": []},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
         supports_check_mode=True,
     )
     options = module.params
-    result, faults = ensure("/", options["settings"], options["minimums"], options["optional"], module.check_mode)
+    try:
+        result, faults = (
+            take_back("/", module.check_mode)
+            if options["state"] == "absent"
+            else ensure("/", options["settings"], options["minimums"], options["optional"], module.check_mode)
+        )
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
     if faults:
         module.fail_json(
             msg=f"{'; '.join(fault.message for fault in faults)}. Nothing has been changed.",

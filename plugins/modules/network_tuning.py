@@ -16,6 +16,8 @@ description:
   - Changes the running kernel only. To make the changes permanent, use the host's own network configuration.
   - The minimum retransmission timeout belongs to the route, and is lost with it when the interface goes down. On Linux
     6.11 and later, set C(net.ipv4.tcp_rto_min_us) with M(trainops.cluster.kernel_settings) instead.
+  - Keeps on the node the values before its first change. O(state=absent) sets these again, unless somebody has changed
+    one since.
   - Needs C(ip) from iproute2, and C(ethtool) for O(features). In check mode, features are reported as changes if
     C(ethtool) is missing.
 extends_documentation_fragment:
@@ -46,6 +48,11 @@ options:
       - Applies to the whole kernel. Does nothing on a kernel without TCP CUBIC.
     type: int
     choices: [1, 2, 3]
+  state:
+    description: Whether to make the changes, or to take back all that this module made.
+    type: str
+    choices: [present, absent]
+    default: present
 seealso:
   - module: trainops.cluster.kernel_settings
 """
@@ -67,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 interface:
-  description: Name of the interface.
+  description: Name of the interface, null with O(state=absent).
   returned: success
   type: str
   sample: ens4
@@ -80,11 +87,14 @@ commands:
   sample: [[ip, link, set, dev, ens4, mtu, "8896"]]
 """
 
+import contextlib
 import os
 import re
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.node.preparation import forget, note, noted
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,16 +105,22 @@ HYSTART = "/sys/module/tcp_cubic/parameters/hystart_detect"
 # IPv4's minimum, and the kernel's maximum.
 _LEAST_MTU = 68
 _GREATEST_MTU = 65536
+_NO_TIMEOUT = "kernel default"
+_NOTES = "network_tuning"
 _INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,14}")
 
 
 class Change(t.NamedTuple):
-    """A change: the setting, its value before and after, and the command, or the file and its new value."""
+    """A change: the setting, its value before and after, and the command, or the file and its new value.
+
+    ``undo`` are the options that take it back.
+    """
 
     what: str
     before: str
     after: str
     command: list[str]
+    undo: dict[str, t.Any]
 
 
 def default_route(routes: str, interface: str | None) -> list[str] | None:
@@ -144,26 +160,28 @@ def feature_changes(interface: str, wanted: dict[str, bool], shown: str) -> list
                 raise ValueError(f"the feature {name} of {interface} is fixed to {'on' if is_on else 'off'}")
             words = {True: "on", False: "off"}
             command = ["ethtool", "--features", interface, name, words[state]]
-            changes.append(Change(f"{interface} {name}", words[is_on], words[state], command))
+            undo = {"features": {name: is_on}}
+            changes.append(Change(f"{interface} {name}", words[is_on], words[state], command, undo))
     return changes
 
 
 def route_change(route: list[str], rto_min_ms: int) -> Change | None:
-    """Return the change of a default route, or None where it has this timeout."""
+    """Return the change of a default route, or None where it has this timeout; 0 is the kernel's own."""
     bare, found = without_rto_min(route)
-    wanted = f"{rto_min_ms}ms"
+    wanted = f"{rto_min_ms}ms" if rto_min_ms else ""
     if found == wanted:
         return None
     # What ip shows of the state of a link, it does not take back.
     kept = [word for word in bare if word not in ("linkdown", "dead", "offload", "trap")]
-    command = ["ip", "route", "change", *kept, "rto_min", wanted]
-    return Change(f"{' '.join(kept)} rto_min", found or "kernel default", wanted, command)
+    command = ["ip", "route", "change", *kept, *(("rto_min", wanted) if wanted else ())]
+    undo = {"rto_min_ms": int(found.removesuffix("ms")) if found.removesuffix("ms").isdigit() else 0}
+    return Change(f"{' '.join(kept)} rto_min", found or _NO_TIMEOUT, wanted or _NO_TIMEOUT, command, undo)
 
 
 def without_ethtool(interface: str, wanted: dict[str, bool]) -> list[Change]:
     """Return the features as changes for check mode on a host where ethtool would first be installed."""
     return [
-        Change(f"{interface} {name}", "unknown (ethtool is not installed)", "on" if state else "off", [])
+        Change(f"{interface} {name}", "unknown (ethtool is not installed)", "on" if state else "off", [], {})
         for name, state in wanted.items()
     ]
 
@@ -180,8 +198,8 @@ def changes_to(options: dict[str, t.Any], run: Run, shows_features: bool = True)
         found = run(["cat", f"/sys/class/net/{interface}/mtu"]).strip()
         if found != str(options["mtu"]):
             command = ["ip", "link", "set", "dev", interface, "mtu", str(options["mtu"])]
-            changes.append(Change(f"{interface} mtu", found, str(options["mtu"]), command))
-    if options["rto_min_ms"]:
+            changes.append(Change(f"{interface} mtu", found, str(options["mtu"]), command, {"mtu": int(found)}))
+    if options["rto_min_ms"] is not None:
         if route is None:
             raise ValueError(f"there is no default route over {interface} to set rto_min_ms on")
         changed = route_change(route, options["rto_min_ms"])
@@ -194,8 +212,33 @@ def changes_to(options: dict[str, t.Any], run: Run, shows_features: bool = True)
     if options["hystart_detect"] and os.path.exists(HYSTART):
         found, wanted = run(["cat", HYSTART]).strip(), str(options["hystart_detect"])
         if found != wanted:
-            changes.append(Change(HYSTART, found, wanted, [HYSTART, wanted]))
+            changes.append(Change(HYSTART, found, wanted, [HYSTART, wanted], {"hystart_detect": int(found)}))
     return interface, changes
+
+
+def changes_back(root: str, run: Run) -> list[Change]:
+    """Return the changes that undo ours; a value that somebody has changed since, or removed, stays as it is."""
+    changes = []
+    for made in noted(root, _NOTES).values():
+        options = {**dict.fromkeys(_OPTIONS), "interface": made["interface"], **made["undo"]}
+        with contextlib.suppress(ValueError):
+            changes += [change for change in changes_to(options, run)[1] if change.before == made["after"]]
+    return changes
+
+
+def note_changes(root: str, interface: str, changes: list[Change]) -> None:
+    """Note the values before and after the changes; a value noted before an earlier change stays."""
+    known = noted(root, _NOTES)
+    notes = {
+        change.what: {
+            "interface": interface,
+            "undo": known.get(change.what, {}).get("undo", change.undo),
+            "after": change.after,
+        }
+        for change in changes
+    }
+    forget(root, _NOTES, notes)
+    note(root, _NOTES, notes)
 
 
 def diff_of(changes: list[Change]) -> dict[str, str]:
@@ -230,18 +273,19 @@ def refused(options: dict[str, t.Any]) -> str | None:
     return None
 
 
+_OPTIONS: dict[str, dict[str, t.Any]] = {
+    "interface": {"type": "str"},
+    "mtu": {"type": "int"},
+    "rto_min_ms": {"type": "int"},
+    "features": {"type": "dict"},
+    "hystart_detect": {"type": "int", "choices": [1, 2, 3]},
+}
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "interface": {"type": "str"},
-            "mtu": {"type": "int"},
-            "rto_min_ms": {"type": "int"},
-            "features": {"type": "dict"},
-            "hystart_detect": {"type": "int", "choices": [1, 2, 3]},
-        },
-        supports_check_mode=True,
-    )
+    states = {"type": "str", "choices": ["present", "absent"], "default": "present"}
+    module = AnsibleModule(argument_spec={**_OPTIONS, "state": states}, supports_check_mode=True)
     wrong = refused(module.params)
     if wrong:
         module.fail_json(msg=wrong)
@@ -255,11 +299,21 @@ def main() -> None:
             raise ValueError(f"{' '.join(command)} failed: {problem.strip() or output.strip()}")
         return str(output)
 
+    absent = module.params["state"] == "absent"
+    interface: str | None = None
     try:
         shows_features = not module.check_mode or module.get_bin_path("ethtool") is not None
-        interface, changes = changes_to(module.params, run, shows_features)
-        for change in [] if module.check_mode else changes:
-            apply(change, run)
+        if absent:
+            changes = changes_back("/", run)
+        else:
+            interface, changes = changes_to(module.params, run, shows_features)
+        if not module.check_mode:
+            if interface:
+                note_changes("/", interface, changes)
+            for change in changes:
+                apply(change, run)
+            if absent:
+                forget("/", _NOTES, noted("/", _NOTES))
     except ValueError as error:
         module.fail_json(msg=str(error))
     except OSError as error:

@@ -97,7 +97,7 @@ node:
       type: str
       sample: x86_64
     os:
-      description: C(name), C(id), C(version), and C(family), one of V(debian), V(rhel), V(suse) and null.
+      description: C(name), C(id), C(version), and C(family), one of V(debian), V(rhel), V(suse), V(azure) and null.
       type: dict
       sample: {name: Ubuntu 22.04.4 LTS, id: ubuntu, version: "22.04", family: debian}
     cpus:

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 The trainops.cluster maintainers
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Provides an RDMA provider library at the path that training configs mount."""
+"""Provides files of RDMA user space at the paths that training configs mount."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rdma_library
-short_description: Provides an RDMA provider library at the path that training configs mount
+short_description: Provides files of RDMA user space at the paths that training configs mount
 version_added: 1.0.0
 description:
   - Links O(path) to the provider library of the installed rdma-core if no library is there. A vendor's own library
@@ -16,6 +16,7 @@ description:
   - The library must support the kernel driver, and its name must end with the number that O(path) asks for, because a
     program can only load a provider for its own release of libibverbs.
   - Does nothing on a node without adapters that the library drives.
+  - Notes on the node which links it makes. O(state=absent) removes these, unless somebody has changed them since.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -25,9 +26,23 @@ options:
   path:
     description:
       - Path of the library, C(FOLDER/libDRIVER-rdmavNUMBER.so). C(*) stands for the number of the installed library,
-        such as 34 or 59.
+        such as 34 or 59. Without it no library is provided.
     type: path
-    required: true
+  drivers:
+    description:
+      - Whether to provide C(/lib/libibverbs.d), which AMD's training configs mount. If it is missing, it becomes a link
+        to C(/etc/libibverbs.d), where rdma-core lists the drivers.
+    type: bool
+    default: false
+  expect_rdma_core:
+    description: In check mode, whether rdma-core will be installed by the time that the task runs.
+    type: bool
+    default: false
+  state:
+    description: Whether to make the links, or to remove those that this module made.
+    type: str
+    choices: [present, absent]
+    default: present
 seealso:
   - module: trainops.cluster.node_inspect
 """
@@ -36,19 +51,18 @@ EXAMPLES = r"""
 - name: Provide Broadcom's library where training configs mount it from
   trainops.cluster.rdma_library:
     path: /usr/local/lib/libbnxt_re-rdmav*.so
+    drivers: true
 """
 
 RETURN = r"""
-path:
-  description: Path of the library.
+links:
+  description: Links that were made or removed, each with its C(path) and C(source).
   returned: success
-  type: str
-  sample: /usr/local/lib/libbnxt_re-rdmav34.so
-source:
-  description: Library that the path was linked to, null if nothing had to be done.
-  returned: success
-  type: str
-  sample: /usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so
+  type: list
+  elements: dict
+  sample:
+    - path: /usr/local/lib/libbnxt_re-rdmav34.so
+      source: /usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so
 code:
   description: Why the library cannot be provided, C(not_a_library_name), C(folder_in_place), C(not_installed),
     C(other_abi) or C(kernel_abi_not_supported).
@@ -64,11 +78,13 @@ import typing as t
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.node.inspection.files import below
-from ..module_utils.node.inspection.providers import provider_libraries, verbs_facts
+from ..module_utils.node.inspection.providers import CONFIGURED, provider_libraries, verbs_facts
 from ..module_utils.node.inspection.rdma import rdma_devices
 from ..module_utils.node.inspection.tools import ToolError
-from ..module_utils.node.rdma_library import kind_of
+from ..module_utils.node.preparation import apply, forget, noted
+from ..module_utils.node.rdma_library import DRIVERS, kind_of
 
+_NOTES = "rdma_library"
 _NAME = re.compile(r"lib(?P<driver>[a-z0-9_]+)-rdmav(?P<number>[0-9]+|\*)\.so")
 
 
@@ -133,37 +149,86 @@ def _fits(path: str, number: str) -> bool:
     return name is not None and number in ("*", name["number"])
 
 
-def make(link: Link) -> None:
-    """Make a link, in place of one that leads nowhere."""
-    os.makedirs(os.path.dirname(link.path), exist_ok=True)
-    if os.path.islink(link.path):
-        os.unlink(link.path)
-    os.symlink(link.source, link.path)
+def drivers_link(root: str, expect_rdma_core: bool) -> Link | None:
+    """Return the link to rdma-core's list of drivers; None if the list is there, or rdma-core is not."""
+    is_known = expect_rdma_core or kind_of(below(root, CONFIGURED)) == "directory"
+    return Link(DRIVERS, CONFIGURED) if is_known and kind_of(below(root, DRIVERS)) == "missing" else None
+
+
+def write(root: str, path: str, source: str) -> None:
+    """Make a link, in place of one that leads nowhere; without a source, remove it."""
+    place = below(root, path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    if os.path.islink(place):
+        os.unlink(place)
+    if source:
+        os.symlink(source, place)
+
+
+def links_made(root: str) -> list[Link]:
+    """Return the links that this module made and that are still as it made them."""
+    made = [Link(path, source) for path, source in noted(root, _NOTES).items()]
+    return [link for link in made if _target(below(root, link.path)) == link.source]
+
+
+def _target(path: str) -> str | None:
+    return os.readlink(path) if os.path.islink(path) else None
+
+
+def change(root: str, links: list[Link], *, absent: bool) -> None:
+    """Make or remove links; OSError if one is refused."""
+    changes = {link.path: (link.source, "") if absent else ("", link.source) for link in links}
+    notes = {} if absent else {_NOTES: {link.path: link.source for link in links}}
+    refused = apply(root, notes, changes, lambda path, source: write(root, path, source))
+    if refused:
+        raise OSError(f"{refused[0]} cannot be changed: {refused[1]}")
+    if absent:
+        forget(root, _NOTES, noted(root, _NOTES))
+
+
+def _library_link(path: str, expected: bool) -> Link | None:
+    try:
+        link = needed_link("/", path)
+    except RefusedError as error:
+        if expected and error.code == "not_installed":
+            return Link(path, "the library of rdma-core, once it is installed")
+        raise
+    warnings = verbs_facts()["warnings"] if link else []
+    if link and warnings:
+        raise RefusedError("kernel_abi_not_supported", f"{link.source} cannot replace {link.path}: {warnings[0]}")
+    return link
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec={"path": {"type": "path", "required": True}}, supports_check_mode=True)
-    path = module.params["path"]
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path"},
+            "drivers": {"type": "bool", "default": False},
+            "expect_rdma_core": {"type": "bool", "default": False},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        supports_check_mode=True,
+    )
+    options = module.params
+    expected = module.check_mode and options["expect_rdma_core"]
+    absent = options["state"] == "absent"
     try:
-        link = needed_link("/", path)
-        warnings = verbs_facts()["warnings"] if link else []
-        if link and warnings:
-            raise RefusedError("kernel_abi_not_supported", f"{link.source} cannot replace {link.path}: {warnings[0]}")
-        if link and not module.check_mode:
-            make(link)
+        if absent:
+            links = links_made("/")
+        else:
+            wanted = [drivers_link("/", expected) if options["drivers"] else None]
+            wanted.append(_library_link(options["path"], expected) if options["path"] else None)
+            links = [link for link in wanted if link]
+        if not module.check_mode:
+            change("/", links, absent=absent)
     except RefusedError as error:
-        # Check mode has installed no package.
-        if not module.check_mode or error.code != "not_installed":
-            module.fail_json(msg=str(error), code=error.code)
-        link = Link(path, "the library of rdma-core, once it is installed")
-    except (OSError, ToolError) as error:
-        module.fail_json(msg=f"{path} cannot be provided: {error}")
-    if link is None:
-        module.exit_json(changed=False, path=path, source=None)
-    else:
-        diff = {"before": "", "after": f"{link.path} -> {link.source}\n"}
-        module.exit_json(changed=True, path=link.path, source=link.source, diff=diff)
+        module.fail_json(msg=str(error), code=error.code)
+    except (OSError, ToolError, ValueError) as error:
+        module.fail_json(msg=f"RDMA files cannot be provided: {error}")
+    rows = "".join(f"{link.path} -> {link.source}\n" for link in links)
+    diff = {"before": rows, "after": ""} if absent else {"before": "", "after": rows}
+    module.exit_json(changed=bool(links), links=[link._asdict() for link in links], diff=diff)
 
 
 if __name__ == "__main__":

@@ -183,9 +183,8 @@ class TestPreparing:
         assert done.changed == told.changed
         assert {task for task, _ in done.changed} == {
             "Set the kernel settings of a step",
-            "Install packages on Debian or Ubuntu",
-            "Link to libibverbs' list of drivers",
-            "Link to rdma-core's library",
+            "Install packages",
+            "Link to rdma-core's files",
             "Write the login limits",
         }
 
@@ -253,6 +252,54 @@ class TestPreparing:
             output = " ".join(one.output.split())
             assert (one.status, "changed: " in output) == (0, False)
             assert output.count("/etc/sysctl.d/zz-vendor.conf sets kernel.numa_balancing to another value") == 1, output
+
+    def test_absent_takes_back_what_the_role_made_and_nothing_else(self, cluster: Cluster) -> None:
+        """On a node with processors that have a governor, in files of its own, and with slurmd's unit."""
+        cpu = "/sys/devices/system/cpu"
+        governor = f"{cpu}/cpu0/cpufreq/scaling_governor"
+        cluster.shell(
+            "node2",
+            f"mount -t tmpfs tmpfs {cpu} && mkdir -p {cpu}/cpu0/cpufreq && echo powersave >{governor}"
+            f"; touch /etc/systemd/system/slurmd.service; echo '# mine' >>{LIMITS}",
+        )
+        try:
+            made = cluster.prepare("--limit", "node2")
+            assert {task for task, _ in made.changed} == {
+                "Make settings of processors, PCIe and services, and keep them at each boot"
+            }, made.output
+            assert cluster.prepare("--limit", "node2").changed == set()
+            # As at boot.
+            cluster.shell(
+                "node2",
+                f"echo powersave >{governor}; echo 1 >/proc/sys/kernel/numa_balancing; systemctl daemon-reload"
+                "; systemctl restart systemd-sysctl; systemctl start multi-user.target trainops-cpu-governor",
+            )
+            wanted = "enabled\ninfinity\nperformance\n0\n"
+            assert wanted == cluster.shell(
+                "node2",
+                "systemctl is-enabled trainops-cpu-governor; systemctl show --value -p LimitMEMLOCK slurmd"
+                f"; cat {governor} /proc/sys/kernel/numa_balancing",
+            )
+            back = [
+                cluster.prepare("--limit", "node2", *more, node_prep_state="absent") for more in (["--check"], [], [])
+            ]
+            assert [one.status for one in back] == [0, 0, 0], back[1].output
+            assert back[0].changed == back[1].changed
+            assert back[2].changed == set()
+            left = cluster.shell(
+                "node2",
+                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {LIMITS}"
+                "; find /etc /var/lib /usr/local /lib/libibverbs.d -name '*trainops*' -o -name '*rdmav34*' 2>&1; true"
+                "; dpkg-query --show --showformat '${db:Status-Status}\\n' rdma-core ibverbs-providers ibverbs-utils",
+            )
+            assert left == (
+                f"powersave\n1\n4096\n# mine\n{LIMITS}\nfind: ‘{DRIVERS}’: No such file or directory\n"
+                + "config-files\n" * 2
+                + "not-installed\n"
+            )
+        finally:
+            cluster.shell("node2", f"umount {cpu}; rm {LIMITS} /etc/systemd/system/slurmd.service")
+        assert cluster.prepare("--limit", "node2").status == 0
 
     def test_more_open_files_than_the_kernel_allows_are_refused(self, cluster: Cluster) -> None:
         refused = cluster.prepare("--limit", "node1", node_prep_limits_nofile=2000000)
@@ -351,9 +398,12 @@ class TestNetwork:
         """The nodes' repository has no ethtool."""
         cluster.shell("node1", "sed -i /tcp_no_metrics_save/d /etc/sysctl.d/99-trainops.conf")
         options = {**self.OPTIONS, "node_prep_network_features": {}}
+        options |= {"node_prep_limits": True, "node_prep_limits_nofile": 1000}
         played = cluster.play("node_prep.yml", "--limit", "node1", **options)
-        assert (played.status, played.changed) == (2, set())
-        assert "ethtool cannot be installed" in played.output
+        # The other steps are done.
+        assert (played.status, played.changed) == (2, {("Write the login limits", "node1")})
+        assert "ethtool cannot be installed: E: Unable to locate package ethtool" in played.output
+        assert "node_prep_network_features to {tx-nocache-copy: null}" in " ".join(played.output.split())
         assert "tcp_no_metrics_save" not in cluster.shell("node1", "cat /etc/sysctl.d/99-trainops.conf")
 
 

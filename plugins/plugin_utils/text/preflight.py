@@ -557,10 +557,9 @@ _SETTINGS = {
         "PCIe ACS is on at {count:count bridge} above GPUs and adapters",
         "what passes between them goes through the processor",
         "NCCL, GPU Direct; AMD, single-node network configuration",
-        _by_hand(
-            "switch ACS off in the BIOS, or after each boot with setpci for the bridges {bridges:all_listed}, unless "
-            "this machine hands devices to guests",
-            "lspci -vvv | grep ACSCtl",
+        _fix(
+            "ansible-playbook playbooks/node_prep.yml --tags acs -e node_prep_pcie_acs_off=true"
+            "   # refused where the machine hands devices to guests; or turn it off in the BIOS"
         ),
     ),
     "iommu_off": {"": CellForm("off")},
@@ -594,7 +593,7 @@ _SETTINGS = {
         "nvidia-peermem is not loaded, and the driver is not the open one with dma-buf",
         "each RDMA transfer goes through the node's memory",
         "NCCL, GPU Direct RDMA",
-        _fix("modprobe nvidia-peermem && echo nvidia-peermem >/etc/modules-load.d/nvidia-peermem.conf"),
+        _fix("ansible-playbook playbooks/node_prep.yml --tags peer"),
     ),
     "rails": {"": CellForm("{interfaces:all_listed}")},
     "rails_mixed": _setting(
@@ -613,14 +612,14 @@ _SETTINGS = {
         "the frequency governor of processors is {governor}",
         "kernels start late while a processor speeds up",
         _AMD_TUNING,
-        _fix("cpupower frequency-set -g performance"),
+        _fix("ansible-playbook playbooks/node_prep.yml --tags cpu"),
     ),
     "cpu_sleeps": _setting(
         "C2 on",
         "processors may sleep in C2",
         "they wake up late, which delays kernels and packets",
         _AMD_TUNING,
-        _fix("cpupower idle-set -d 2"),
+        _fix("ansible-playbook playbooks/node_prep.yml --tags cpu -e node_prep_cpu_c2_off=true"),
     ),
     "dscp_unknown": {
         "": CellForm("the config sets no traffic class"),
@@ -640,7 +639,7 @@ _SETTINGS = {
         "slurmd may lock only {limit:kib}, and its jobs inherit that",
         "RDMA fails in jobs of Slurm",
         "Slurm, FAQ on memory lock",
-        _by_hand("set LimitMEMLOCK=infinity in a drop-in of slurmd.service, and restart slurmd"),
+        _fix("ansible-playbook playbooks/node_prep.yml --tags limits   # then systemctl restart slurmd on the node"),
     ),
     "memory": {"": CellForm("{total:gib}")},
     "memory_small": _setting(

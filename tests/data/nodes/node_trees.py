@@ -31,6 +31,11 @@ def system(root: Path, hostname: str = "gpu01", numa_balancing: int | None = 0, 
     releases = {
         "ubuntu": 'PRETTY_NAME="Ubuntu 22.04.4 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"',
         "rocky": 'PRETTY_NAME="Rocky Linux 9.4 (Blue Onyx)"\nID="rocky"\nID_LIKE="rhel fedora"\nVERSION_ID="9.4"',
+        "noble": 'PRETTY_NAME="Ubuntu 24.04.1 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"',
+        "debian": 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\nVERSION_ID="12"',
+        "rhel": 'PRETTY_NAME="Red Hat Enterprise Linux 9.4 (Plow)"\nID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.4"',
+        "sles": 'PRETTY_NAME="SUSE Linux Enterprise Server 15 SP5"\nID="sles"\nID_LIKE="suse"\nVERSION_ID="15.5"',
+        "azurelinux": 'PRETTY_NAME="Microsoft Azure Linux 3.0"\nID=azurelinux\nVERSION_ID="3.0"',
         "alpine": "PRETTY_NAME=Alpine\nID=alpine",
     }
     files: dict[str, object] = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,14 @@ import pytest
 from module_runs import call_module, run_module
 from node_trees import write
 
-from ansible_collections.trainops.cluster.plugins.modules.kernel_settings import FILE, Result, Setting, ensure
+from ansible_collections.trainops.cluster.plugins.module_utils.node.preparation import FILE as NOTES
+from ansible_collections.trainops.cluster.plugins.modules.kernel_settings import (
+    FILE,
+    Result,
+    Setting,
+    ensure,
+    take_back,
+)
 
 NUMA = {"kernel.numa_balancing": 0}
 SOMAXCONN = "net.core.somaxconn"
@@ -59,6 +67,7 @@ def test_a_setting_is_made_true_once_and_kept(root: Path) -> None:
         "proc/sys/kernel/numa_balancing": "0\n",
         "proc/sys/net/core/somaxconn": "128\n",
         OURS: f"{HEADER}kernel.numa_balancing = 0\n",
+        NOTES.lstrip("/"): json.dumps({"kernel_settings": {"kernel/numa_balancing": "1"}}, indent=1) + "\n",
     }
     assert stat.S_IMODE((root / OURS).stat().st_mode) == 0o644
     assert done(root, NUMA) == {
@@ -150,6 +159,26 @@ def test_a_value_must_be_a_line(root: Path, value: Any) -> None:
 def test_when_the_kernel_refuses_a_value_the_others_are_taken_back(root: Path) -> None:
     write(root, {"/proc/sys/vm/refuses": "->/dev/full"})
     assert refused(root, {**NUMA, "vm.refuses": 1}) == {("refused", "vm.refuses")}
+
+
+def test_what_was_made_is_taken_back_and_nothing_else(root: Path) -> None:
+    write(root, {"/proc/sys/vm/max_map_count": 1, "/proc/sys/fs/nr_open": 5})
+    before = files(root)
+    done(root, NUMA, {SOMAXCONN: 4096, "vm.max_map_count": 2, "fs.nr_open": 4})
+    done(root, {}, {SOMAXCONN: 8192})  # the first value is the one that counts
+    write(root, {"/proc/sys/vm/max_map_count": 3})  # somebody's own since
+    made = files(root)
+    told = take_back(str(root), check_mode=True)
+    assert files(root) == made
+    assert take_back(str(root), check_mode=False) == told
+    assert files(root) == {**before, "proc/sys/vm/max_map_count": "3\n"}
+    assert not (root / "var/lib/trainops").exists()
+    assert [change["before_header"] for change in told.result["diff"]] == [
+        "/proc/sys/kernel/numa_balancing",
+        "/proc/sys/net/core/somaxconn",
+        FILE,
+    ]
+    assert take_back(str(root), check_mode=False).result["changed"] is False
 
 
 def test_blanks_between_numbers_do_not_matter(root: Path) -> None:

@@ -57,17 +57,23 @@ def namespace() -> Iterator[str]:
 
 
 @pytest.fixture
-def tune(namespace: str) -> Callable[..., dict[str, Any]]:
+def within(namespace: str, tmp_path: Path) -> tuple[str, ...]:
+    """Return a command that runs another one in the namespace, with a /var/lib of its own for the module's notes."""
+    script = 'mount --bind "$0" /var/lib && exec "$@"'
+    return ("ip", "netns", "exec", namespace, "unshare", "--mount", "sh", "-c", script, str(tmp_path))
+
+
+@pytest.fixture
+def tune(within: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
     """Return a function that runs the module in the namespace."""
-    return functools.partial(call_module, "network_tuning", within=("ip", "netns", "exec", namespace))
+    return functools.partial(call_module, "network_tuning", within=within)
 
 
 def test_check_mode_shows_what_changes_and_the_second_run_changes_nothing(
-    tune: Callable[..., dict[str, Any]], namespace: str, tmp_path: Path
+    tune: Callable[..., dict[str, Any]], namespace: str, within: tuple[str, ...], tmp_path: Path
 ) -> None:
     wanted = {"mtu": 1400, "rto_min_ms": 5}
     before = in_namespace(namespace, "ip -details route show default") + in_namespace(namespace, "ip link show e0")
-    within = ("ip", "netns", "exec", namespace)
     shown = run_module(tmp_path, "network_tuning", "--check", "--diff", within=within, **wanted)
     assert (shown["changed"], shown["interface"]) == (True, "e0")
     assert shown["commands"] == [
@@ -82,6 +88,17 @@ def test_check_mode_shows_what_changes_and_the_second_run_changes_nothing(
     assert tune(**wanted)["changed"] is False
     assert tune(rto_min_ms=7)["commands"][0][-1] == "7ms"
     assert in_namespace(namespace, "ip route show default").split()[-3:] == ["rto_min", "lock", "7ms"]
+    undone = tune(state="absent")["commands"]
+    assert undone == [shown["commands"][1][:-2], ["ip", "link", "set", "dev", "e0", "mtu", "1500"]]
+    after = in_namespace(namespace, "ip -details route show default") + in_namespace(namespace, "ip link show e0")
+    assert (after, list(tmp_path.glob("trainops"))) == (before, [])
+    assert tune(state="absent")["changed"] is False
+
+
+def test_what_somebody_has_changed_since_is_not_taken_back(tune: Callable[..., dict[str, Any]], namespace: str) -> None:
+    tune(mtu=1400, rto_min_ms=5)
+    in_namespace(namespace, "ip link set e0 mtu 1300")
+    assert [change[1] for change in tune(state="absent")["commands"]] == ["route"]
 
 
 def test_features_are_switched_once(tune: Callable[..., dict[str, Any]], namespace: str) -> None:

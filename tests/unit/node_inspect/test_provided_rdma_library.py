@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from module_runs import call_module
-from node_trees import bare, h100_cx7, mi300x_thor2
+from node_trees import bare, h100_cx7, mi300x_thor2, write
 
-from ansible_collections.trainops.cluster.plugins.modules.rdma_library import Link, RefusedError, needed_link
+from ansible_collections.trainops.cluster.plugins.modules.rdma_library import (
+    Link,
+    RefusedError,
+    change,
+    drivers_link,
+    links_made,
+    needed_link,
+)
 
 OF_RDMA_CORE = "/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav{}.so"
 ANY = "/usr/local/lib/libbnxt_re-rdmav*.so"
@@ -57,6 +65,31 @@ def test_what_cannot_be_provided_is_refused(root: Path) -> None:
     assert refused(root, ANY) == "folder_in_place"
     (root / OF_RDMA_CORE.format(34).lstrip("/")).unlink()
     assert refused(root, ANY) == "not_installed"
+
+
+def test_links_are_made_and_only_these_removed(root: Path) -> None:
+    write(root, {"/etc/libibverbs.d/bnxt_re.driver": "driver bnxt_re"})
+    drivers, library = drivers_link(str(root), expect_rdma_core=False), needed_link(str(root), ANY)
+    assert drivers == Link("/lib/libibverbs.d", "/etc/libibverbs.d")
+    assert library is not None
+    change(str(root), [drivers, library], absent=False)
+    assert (root / "lib/libibverbs.d").readlink() == Path("/etc/libibverbs.d")
+    assert links_made(str(root)) == [drivers, library]
+    # Somebody's own since.
+    (root / library.path.lstrip("/")).unlink()
+    write(root, {library.path: "the vendor's"})
+    change(str(root), links_made(str(root)), absent=True)
+    assert not (root / "lib/libibverbs.d").is_symlink()
+    assert (root / library.path.lstrip("/")).read_text() == "the vendor's\n"
+    assert links_made(str(root)) == []
+
+
+def test_the_list_of_drivers_needs_rdma_core(root: Path) -> None:
+    shutil.rmtree(root / "etc/libibverbs.d")
+    assert drivers_link(str(root), expect_rdma_core=False) is None
+    assert drivers_link(str(root), expect_rdma_core=True) is not None
+    (root / "lib/libibverbs.d").mkdir(parents=True)
+    assert drivers_link(str(root), expect_rdma_core=True) is None
 
 
 def test_the_module_says_why_it_refuses() -> None:

@@ -14,7 +14,7 @@ from .files import below, fields, names, text
 from .tools import SlowToolError, ToolError, run_tool
 
 _SECONDS = 4.0
-_CONFIGURED = "/etc/libibverbs.d"
+CONFIGURED = "/etc/libibverbs.d"
 # Where distributions keep providers (Debian's architecture folders, RHEL), and where vendors' installers put their own.
 _FOLDERS = ("/usr/lib/*-linux-gnu/libibverbs", "/usr/lib64/libibverbs", "/usr/lib/libibverbs", "/usr/local/lib")
 
@@ -43,9 +43,9 @@ def configured_drivers(root: str) -> set[str]:
     A driver may be given with a path in place of a name; then its base name counts (libibverbs, man ibverbs).
     """
     drivers = set()
-    for name in names(root, _CONFIGURED):
+    for name in names(root, CONFIGURED):
         if name.endswith(".driver"):
-            driver = fields(text(root, f"{_CONFIGURED}/{name}"), " ").get("driver", "")
+            driver = fields(text(root, f"{CONFIGURED}/{name}"), " ").get("driver", "")
             drivers.add(os.path.basename(driver).replace("lib", "", 1) if "/" in driver else driver)
     return drivers - {""}
 

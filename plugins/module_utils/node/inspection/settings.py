@@ -16,6 +16,8 @@ from .sensors import pcie_link
 
 _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+GOVERNOR = "cpufreq/scaling_governor"
+C2_DISABLED = "cpuidle/state2/disable"
 _BEGINNING = 8192  # of /proc/cpuinfo: its first processor
 # PCI Express Base Specification: extended capabilities begin at 0x100, ACS has the ID 13, and the switches of
 # its control register that redirect traffic between devices are the lowest five bits but Translation Blocking.
@@ -33,11 +35,9 @@ def setting_facts(root: str, gpus: list[dict[str, t.Any]], adapters: list[dict[s
     each of them with ``device``, ``address``, ``kind``, its link, and what both ends can do. ``rails`` has the settings
     of each adapter's interface.
     """
-    devices = {str(gpu["pci_address"]).lower(): ("gpu", str(gpu["pci_address"])) for gpu in gpus if gpu["pci_address"]}
-    devices.update({str(one["pci_address"]).lower(): ("nic", one["name"]) for one in adapters if one["pci_address"]})
-    processor = fields(text(root, "/proc/cpuinfo", _BEGINNING), ":")
+    devices = pci_devices(gpus, adapters)
     return {
-        "virtual_machine": "hypervisor" in processor.get("flags", "").split(),
+        "virtual_machine": is_virtual_machine(root),
         "command_line": line(root, "/proc/cmdline"),
         "acs_bridges": acs_bridges(root, list(devices)),
         "iommu": sorted({kind for kind in (_iommu(root, address) for address in devices) if kind}),
@@ -46,13 +46,30 @@ def setting_facts(root: str, gpus: list[dict[str, t.Any]], adapters: list[dict[s
             for address, (kind, name) in sorted(devices.items())
         ],
         "peer_memory": any(names(root, f"/sys/module/{name}") for name in ("nvidia_peermem", "nv_peer_mem")),
-        "open_kernel_module": "Open Kernel Module" in (text(root, "/proc/driver/nvidia/version") or ""),
-        "governors": sorted(_of_processors(root, "cpufreq/scaling_governor")),
-        "c2": "0" in _of_processors(root, "cpuidle/state2/disable"),
+        "open_kernel_module": has_open_nvidia_module(root),
+        "governors": sorted(set(of_processors(root, GOVERNOR).values())),
+        "c2": "0" in of_processors(root, C2_DISABLED).values(),
         "rails": {name: _rail(root, name) for name in sorted(_interfaces(adapters))},
         "slurmd_memlock": slurmd_memlock(root),
         "roce_dscp": {one["name"]: _dscp(root, one["name"]) for one in adapters},
     }
+
+
+def pci_devices(gpus: list[dict[str, t.Any]], adapters: list[dict[str, t.Any]]) -> dict[str, tuple[str, str]]:
+    """Return kind and name of the GPUs and RDMA adapters, by PCI address."""
+    devices = {str(gpu["pci_address"]).lower(): ("gpu", str(gpu["pci_address"])) for gpu in gpus if gpu["pci_address"]}
+    devices.update({str(one["pci_address"]).lower(): ("nic", one["name"]) for one in adapters if one["pci_address"]})
+    return devices
+
+
+def is_virtual_machine(root: str) -> bool:
+    """Return whether the processor says that another machine runs this one."""
+    return "hypervisor" in fields(text(root, "/proc/cpuinfo", _BEGINNING), ":").get("flags", "").split()
+
+
+def has_open_nvidia_module(root: str) -> bool:
+    """Return whether NVIDIA's driver is the open one, which gives adapters the memory of GPUs as dma-buf."""
+    return "Open Kernel Module" in (text(root, "/proc/driver/nvidia/version") or "")
 
 
 def bridges_above(root: str, address: str) -> list[str]:
@@ -63,35 +80,67 @@ def bridges_above(root: str, address: str) -> list[str]:
 
 def acs_bridges(root: str, addresses: list[str]) -> list[str] | None:
     """Return the bridges above devices whose ACS redirects traffic; None if the kernel shows it to root only."""
-    found = []
+    registers = acs_registers(root, addresses)
+    if registers is None:
+        return None
+    return [bridge for bridge, register in registers.items() if register.redirects]
+
+
+class AcsRegister(t.NamedTuple):
+    """The control register of a bridge's ACS: its ``place`` in the bridge's configuration, and its value."""
+
+    place: int
+    control: int
+
+    @property
+    def redirects(self) -> bool:
+        """Return whether the bridge sends traffic between devices below it to the processor."""
+        return bool(self.control & _REDIRECTS)
+
+
+def acs_registers(root: str, addresses: list[str]) -> dict[str, AcsRegister] | None:
+    """Return the registers of the bridges above devices that have ACS; None if a configuration cannot be read."""
+    found = {}
     for bridge in sorted({bridge for address in addresses for bridge in bridges_above(root, address)}):
-        control = _acs_control(root, bridge)
-        if control is None:
+        space = _configuration(root, bridge)
+        if space is None:
             return None
-        if control & _REDIRECTS:
-            found.append(bridge)
+        register = _acs_register(space)
+        if register is not None:
+            found[bridge] = register
     return found
 
 
-def _acs_control(root: str, bridge: str) -> int | None:
-    """Return the control register of a bridge's ACS, 0 without ACS; None if its configuration cannot be read."""
+def acs_register(root: str, bridge: str) -> AcsRegister | None:
+    """Return the control register of a bridge's ACS; None without ACS, or if its configuration cannot be read."""
+    return _acs_register(_configuration(root, bridge) or b"")
+
+
+def configuration_path(bridge: str) -> str:
+    """Return the file of a PCI device's configuration space."""
+    return f"{_PCI}/{bridge}/config"
+
+
+def _configuration(root: str, bridge: str) -> bytes | None:
     try:
-        with open(below(root, f"{_PCI}/{bridge}/config"), "rb") as stream:
+        with open(below(root, configuration_path(bridge)), "rb") as stream:
             space = stream.read(4096)
     except OSError:
         return None
-    if len(space) <= _EXTENDED:
-        # Others than root see 64 bytes; a bridge of conventional PCI has 256 and no ACS.
-        return 0 if len(space) == _EXTENDED else None
+    # Others than root see 64 bytes; a bridge of conventional PCI has 256 and no ACS.
+    return space if len(space) >= _EXTENDED else None
+
+
+def _acs_register(space: bytes) -> AcsRegister | None:
     place = _EXTENDED
     for _capability in range(_MOST_CAPABILITIES):
         if not _EXTENDED <= place <= len(space) - 8:
-            return 0
+            return None
         (header,) = struct.unpack_from("<I", space, place)
         if header & 0xFFFF == _ACS:
-            return int(struct.unpack_from("<H", space, place + 6)[0])
+            return AcsRegister(place + 6, int(struct.unpack_from("<H", space, place + 6)[0]))
         place = header >> 20
-    return 0
+    return None
 
 
 def _iommu(root: str, address: str) -> str | None:
@@ -109,10 +158,12 @@ def _link(root: str, address: str) -> dict[str, t.Any]:
     return link
 
 
-def _of_processors(root: str, path: str) -> set[str]:
+def of_processors(root: str, path: str) -> dict[str, str]:
+    """Return the values of a file that each processor has, by path; without those that cannot be read."""
     folder = "/sys/devices/system/cpu"
     processors = [name for name in names(root, folder) if name[:3] == "cpu" and name[3:].isdigit()]
-    return {value for value in (line(root, f"{folder}/{name}/{path}") for name in processors) if value}
+    found = {f"{folder}/{name}/{path}": line(root, f"{folder}/{name}/{path}") for name in processors}
+    return {path: value for path, value in found.items() if value}
 
 
 def _interfaces(adapters: list[dict[str, t.Any]]) -> set[str]:

@@ -12,6 +12,7 @@ _FAMILIES = {
     "debian": ("debian", "ubuntu"),
     "rhel": ("rhel", "fedora", "centos", "rocky", "almalinux", "amzn", "ol"),
     "suse": ("suse", "sles", "opensuse"),
+    "azure": ("azurelinux",),
 }
 _BEGINNING = 8192  # of /proc/cpuinfo, which takes long to read on hundreds of processors
 
@@ -22,7 +23,7 @@ def system_facts(root: str) -> dict[str, t.Any]:
         "hostname": line(root, "/proc/sys/kernel/hostname"),
         "kernel": line(root, "/proc/sys/kernel/osrelease"),
         "architecture": os.uname().machine,
-        "os": _operating_system(root),
+        "os": operating_system(root),
         "cpus": _cpus(root),
         "memory_bytes": _memory_bytes(root),
         "numa": {
@@ -42,7 +43,8 @@ def ids_in(ranges: str | None) -> list[int]:
     return ids
 
 
-def _operating_system(root: str) -> dict[str, t.Any]:
+def operating_system(root: str) -> dict[str, t.Any]:
+    """Return ``name``, ``id``, ``version`` and ``family`` of the system."""
     release = fields(text(root, "/etc/os-release"), "=")
     related = [release.get("ID", ""), *release.get("ID_LIKE", "").split()]
     family = next((name for name, members in _FAMILIES.items() if any(one in members for one in related)), None)
