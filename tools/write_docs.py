@@ -28,6 +28,7 @@ from docs import (
     _maxtext,
     _megatron,
     _metrics,
+    _node_settings,
     _nxdt,
     _options,
     _primus,
@@ -46,6 +47,7 @@ PAGES = {
     "checks": _checks,
     "metrics": _metrics,
     "machine_facts": _machine_facts,
+    "node_settings": _node_settings,
     "what_ran": _what_ran,
 }
 _TEMPLATES = jinja2.Environment(

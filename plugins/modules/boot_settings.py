@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: boot_settings
-short_description: Sets what a kernel does not keep by itself, now and at each boot
+short_description: Makes settings of processors, PCIe and services, now and at each boot
 version_added: 1.0.0
 description:
   - Sets the frequency governor and idle states of processors and ACS of PCIe bridges in the running kernel, and writes
@@ -16,8 +16,8 @@ description:
   - Does nothing on a node without the hardware or service that a setting is for.
   - Checks all settings before it changes the first. If one cannot be made, the task fails with all faults, also in
     check mode, and nothing is changed.
-  - Notes on the node what it found before its first change. O(state=absent) takes back what this module made, unless
-    somebody has changed it since.
+  - Keeps on the node the values before its first change. O(state=absent) undoes its changes, except those that somebody
+    has changed since.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 attributes:
@@ -57,7 +57,7 @@ EXAMPLES = r"""
   trainops.cluster.boot_settings:
     settings: [pcie_acs_off]
 
-- name: Take back what was made for processors
+- name: Undo the settings of processors
   trainops.cluster.boot_settings:
     settings: [cpu_governor, cpu_c2_off]
     state: absent
@@ -132,8 +132,8 @@ class Setting(t.NamedTuple):
     """How a setting is made: ``kept`` in a file at each boot, and ``values`` of the running kernel.
 
     ``values`` returns the wanted ones, by path below /sys; None where the setting is for other nodes. ``content``
-    returns what the file is to contain. ``against`` returns what stands against the setting on this node, and
-    ``program`` is what the unit needs.
+    returns the text of the file. ``against`` returns an objection to the setting on this node, and ``program`` is a
+    program that the unit needs.
     """
 
     kept: str
@@ -206,7 +206,7 @@ def guests_of(root: str) -> str | None:
     """Return how it shows that a machine hands devices to guests, or None."""
     bound = [name for name in names(root, "/sys/bus/pci/drivers/vfio-pci") if ":" in name]
     if bound:
-        return f"vfio-pci holds {bound[0]}"
+        return f"vfio-pci drives {bound[0]}"
     if "vfio-pci.ids=" in (line(root, "/proc/cmdline") or ""):
         return "the kernel's command line has vfio-pci.ids"
     for module in ("kvm_amd", "kvm_intel"):
@@ -262,7 +262,7 @@ SETTINGS = {
 
 
 def found_at(root: str, path: str) -> str | None:
-    """Return the value of a setting of the running kernel, as it is wanted, noted and shown."""
+    """Return the value of a setting of the running kernel, in the form of the wanted value."""
     if path.startswith(_MODULE):
         return _LOADED if os.path.isdir(below(root, path)) else "not loaded"
     if path.endswith(_CONFIGURATION):

@@ -81,7 +81,7 @@ _LONGEST_WORDS = 500
 
 
 class Family(t.NamedTuple):
-    """The package manager of a family of systems, and the names of its packages by what they are for.
+    """The package manager of a family of systems, and its packages by program.
 
     ``listed`` prints ``installed NAME`` for each package. ``refresh`` fetches the lists of packages where installing
     does not. ``remove`` refuses to remove what another package needs, and with ``trial`` only says so.
@@ -107,7 +107,7 @@ def _of_rpm(systems: str, *install: str) -> Family:
 
 
 _APT = ["apt-get", "--quiet=2", "-o", "DPkg::Lock::Timeout=60", "-o", "Acquire::Retries=1"]
-# The names are those of each system's own repositories, from the spec files of rdma-core there.
+# As in the spec file of rdma-core of each system.
 FAMILIES = {
     "debian": Family(
         "Debian and Ubuntu",
@@ -141,7 +141,7 @@ class Result(t.NamedTuple):
 
 
 def family_of(root: str, programs: list[str]) -> Family:
-    """Return the family of a node's system; RefusedError for an unknown one says what it would need."""
+    """Return the family of a node's system; RefusedError lists the packages that an unknown one would need."""
     system = operating_system(root)
     family = FAMILIES.get(system["family"] or "")
     if family is None:
@@ -162,7 +162,7 @@ def _installed(family: Family, names: list[str], run: Run) -> set[str]:
 
 
 def install(root: str, programs: list[str], check_mode: bool, run: Run) -> Result:
-    """Install what is missing for the programs; RefusedError gives the package manager's own words."""
+    """Install the missing packages of the programs; RefusedError gives the package manager's own words."""
     family = family_of(root, programs)
     names = [name for program in programs for name in family.packages[program]]
     there = _installed(family, names, run)
@@ -171,7 +171,7 @@ def install(root: str, programs: list[str], check_mode: bool, run: Run) -> Resul
         of_program = {name: program for program in programs for name in family.packages[program]}
         new = {name: of_program[name] for name in missing if name not in noted(root, _NOTES)}
         note(root, _NOTES, new)
-        # Old lists may do, and what is wrong with the repositories counts only if not.
+        # Old lists may do; only if not, the error from here counts.
         said = [_words(*run(family.refresh)[1:])] if family.refresh else []
         status, output, problem = run([*family.install, *missing])
         if status:
@@ -183,7 +183,7 @@ def install(root: str, programs: list[str], check_mode: bool, run: Run) -> Resul
 
 
 def _words(output: str, problem: str) -> str:
-    """Return what a package manager said, errors if there are any, in one line."""
+    """Return the output of a package manager, its errors if there are any, in one line."""
     rows = dict.fromkeys(" ".join(row.split()) for row in (problem.strip() or output.strip()).splitlines())
     return " ".join(row for row in rows if row)[:_LONGEST_WORDS]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes of node preparation: made all or none, and with a note of what was there before, so as to take them back.
+"""Changes of node preparation: made all or none, and with a note of the former values, to undo them.
 
 The modules of the role node_prep share one JSON file on the node. Each has a part of it: by the name of a thing that it
-changed, what was there before the first change. A later change of the same thing does not replace that.
+changed, the value before the first change. A later change of the same thing does not replace that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "/var/lib/trainops/node_prep.json"
 
 
 def noted(root: str, part: str) -> dict[str, t.Any]:
-    """Return what a module noted; ValueError if the file is not one of ours."""
+    """Return the notes of a module; ValueError if the file is not one of ours."""
     parts = (read_json(below(root, FILE)) or {}).get(part, {})
     if not isinstance(parts, dict):
         raise ValueError(f"{below(root, FILE)}: {part} is {parts!r}, but must be an object; repair or remove the file")
@@ -27,7 +27,7 @@ def noted(root: str, part: str) -> dict[str, t.Any]:
 
 
 def note(root: str, part: str, before: Mapping[str, t.Any]) -> None:
-    """Note what was there before a change, ahead of the change. Things that are already noted stay as they are."""
+    """Note the values before a change, ahead of the change. Things that are already noted stay as they are."""
     _keep(root, part, {**before, **noted(root, part)})
 
 
@@ -60,7 +60,7 @@ def apply(
 ) -> tuple[str, str] | None:
     """Make changes, by path the present and the wanted content; if one is refused, take back those before it.
 
-    ``notes`` are what each part is to note beforehand. Returns the path that was refused, and why.
+    ``notes`` are to be noted beforehand, by part. Returns the path that was refused, and why.
     """
     new = {part: set(before) - set(noted(root, part)) for part, before in notes.items()}
     for part, before in notes.items():

@@ -129,7 +129,7 @@ def check_rails(look: Look) -> Cell:
             for setting, is_wrong in (
                 ("rp_filter", rails[name]["rp_filter"] == _STRICT),
                 ("arp_ignore", not rails[name]["arp_ignore"]),
-                ("arp_announce", (rails[name]["arp_announce"] or 0) < 2),
+                ("arp_announce", not rails[name]["arp_announce"]),
             )
             if is_wrong
         }

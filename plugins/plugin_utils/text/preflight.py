@@ -539,7 +539,6 @@ def _setting(found: str, what: str, costs: str, asked_by: str, remedies: Mapping
     return {"": CellForm(found, f"{what}: {costs} ({asked_by})", remedies)}
 
 
-_AMD_TUNING = "AMD, system optimization for Instinct"
 _SETTINGS = {
     "setting_not_used": {
         "": CellForm("does not apply"),
@@ -602,7 +601,7 @@ _SETTINGS = {
         "connections fail, or all go over one adapter",
         "AMD, NIC installation",
         _fix(
-            "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 net.ipv4.conf.all.rp_filter=2"
+            "sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 net.ipv4.conf.all.rp_filter=2"
             "   # node_prep_network_settings keeps them"
         ),
     ),
@@ -611,14 +610,14 @@ _SETTINGS = {
         "{governor}",
         "the frequency governor of processors is {governor}",
         "kernels start late while a processor speeds up",
-        _AMD_TUNING,
+        "AMD, preflight of Primus",
         _fix("ansible-playbook playbooks/node_prep.yml --tags cpu"),
     ),
     "cpu_sleeps": _setting(
         "C2 on",
         "processors may sleep in C2",
         "they wake up late, which delays kernels and packets",
-        _AMD_TUNING,
+        "AMD, OS tuning",
         _fix("ansible-playbook playbooks/node_prep.yml --tags cpu -e node_prep_cpu_c2_off=true"),
     ),
     "dscp_unknown": {
