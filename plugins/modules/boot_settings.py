@@ -338,7 +338,7 @@ def changes_back(root: str, name: str) -> Changes:
 
 
 def _running(changes: Changes) -> dict[str, str]:
-    return {path: before for path, (before, _) in changes.items() if path.startswith("/sys/")}
+    return {path: before for path, (before, _after) in changes.items() if path.startswith("/sys/")}
 
 
 def ensure(

@@ -354,7 +354,7 @@ def ensure(
     before = {setting.name: running_value(root, setting.path) for setting in asked}
     refused = None
     if not check_mode:
-        running = {path[len(_PROC) :]: was.strip() for path, (was, _) in changes.items() if path != FILE}
+        running = {path[len(_PROC) :]: was.strip() for path, (was, _after) in changes.items() if path != FILE}
         refused = _change(root, {_NOTES: running}, changes)
     if faults or refused:
         return Result({}, faults or [t.cast("Fault", refused)])

@@ -158,7 +158,7 @@ def family_of(root: str, programs: list[str]) -> Family:
 def _installed(family: Family, names: list[str], run: Run) -> set[str]:
     # The status is not 0 if one of them is missing.
     rows = run([*family.listed, *names])[1].splitlines()
-    return {name for state, _, name in (row.partition(" ") for row in rows) if state == "installed"}
+    return {name for state, _blank, name in (row.partition(" ") for row in rows) if state == "installed"}
 
 
 def install(root: str, programs: list[str], check_mode: bool, run: Run) -> Result:
