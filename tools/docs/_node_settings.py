@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page on the settings of nodes by hardware; the checks and variables that it names must exist."""
+"""The page on the settings of nodes by hardware; its checks and variables must exist."""
 
 from __future__ import annotations
 
