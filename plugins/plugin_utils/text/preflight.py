@@ -610,7 +610,7 @@ _SETTINGS = {
         "{governor}",
         "the frequency governor of processors is {governor}",
         "kernels start late while a processor speeds up",
-        "AMD, preflight of Primus",
+        "Linux, CPU performance scaling",
         _fix("ansible-playbook playbooks/node_prep.yml --tags cpu"),
     ),
     "cpu_sleeps": _setting(
