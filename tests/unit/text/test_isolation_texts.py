@@ -103,8 +103,7 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "slow_together",
         "place",
         {**_TOGETHER, "places": ["rack3"]},
-        "2 of the 4 nodes of rack3 are 10.0 % slower (cpu). Check first their power, cooling and "
-        "switches",
+        "2 of the 4 nodes of rack3 are 10.0 % slower (cpu). Check first their power, cooling and switches",
     ),
     (
         "slower_model",
