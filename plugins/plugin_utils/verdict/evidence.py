@@ -7,6 +7,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..contracts import Plan, Status, Verdict
+from ..plan.trainers.known import TRAINERS
 from ..run.status import ended_well, has_failed, none_began
 from .node_end import unreachable_case
 from .reasons import ERROR, FAIL, INCONCLUSIVE, PASS, Reasons
@@ -30,12 +31,21 @@ def is_complete(seen: Seen) -> bool:
 def without_end(seen: Seen) -> list[str]:
     """Return the nodes whose job lacks its trainer's closing line, if its trainer prints one.
 
-    One rank of a job prints it.
+    One rank of a job prints it. The launcher that the plan starts may say instead, of each node, that it ended well.
     """
-    if not seen.grammar.over:
+    if not seen.grammar.over or (seen.together and any(status["log"]["said_end"] for status in seen.statuses)):
         return []
-    silent = [status["node"] for status in seen.statuses if not status["log"]["said_end"]]
-    return [] if seen.together and len(silent) < len(seen.statuses) else silent
+    return [
+        status["node"] for status in seen.statuses if not status["log"]["said_end"] and not _exited(seen.plan, status)
+    ]
+
+
+def _exited(plan: Plan, status: Status) -> bool:
+    """Return whether the plan's own launcher said in a node's last lines that it ended well."""
+    chosen = plan.get("chosen")
+    trainer = TRAINERS.get(chosen["trainer"]["name"]) if chosen and not plan.get("rehearsal") else None
+    line = trainer.exit_line if trainer else ""
+    return bool(line) and any(last.endswith(line) for last in status["log"]["last_lines"])
 
 
 def judge_end(seen: Seen, reasons: Reasons) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...module_utils.logs.ending import only_errors
 from ...module_utils.logs.failure_classes import BLAME
@@ -13,12 +13,14 @@ from ...module_utils.logs.signature import Failure, is_warning
 from ..contracts import EndedBy, FirstFailure, Reason, Status
 from ..run.status import ended_well
 from ..text.failures import ENDS
-from .first_cause import echo_of, first_failure, is_own
+from .first_cause import echo_of, is_own
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
     from .seen import Seen
 
+# `first_failure` of a run: from its nodes' statuses, and the nodes that ended with exit status 0 although they failed.
+Blame = Callable[[Iterable[Status], Collection[str]], FirstFailure | None]
 
 # The reasons that report NaN or infinite values.
 _NOT_FINITE = frozenset({"not_finite", "nan_iterations"})
@@ -88,15 +90,14 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
             reasons.argue(INCONCLUSIVE, code, node, case=case, line=line, **{"class": failure["class"]})
 
 
-def failure_in_logs(
-    statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
-) -> FirstFailure | None:
-    """Return the first cause among the failures that no later step shows to be survived, like `first_failure`, or None.
+def failure_in_logs(statuses: Iterable[Status], reasons: Sequence[Reason], blame: Blame) -> FirstFailure | None:
+    """Return the first cause among the failures that no later step shows to be survived, or None. ``blame`` orders them.
 
     These are failures of the node itself before its last few steps, failures of any class after the last step, and NaN
     or infinite values among the ``reasons``. The result reports a failure and does not change the verdict.
     """
-    found: list[Status] = []
+    found: dict[str, Status] = {}
+    statuses = list(statuses)
     for status in statuses:
         values = (
             reason for reason in reasons if reason["code"] in _NOT_FINITE and reason.get("node") == status["node"]
@@ -106,12 +107,12 @@ def failure_in_logs(
         texts = [*filter(is_own, known), *at_end, *map(_nan, values)]
         if texts:
             failures = list({text["line"]: text for text in texts}.values())
-            found.append({**status, "log": {**status["log"], "failures": failures}})
-    return first_failure(found, {status["node"] for status in found}, together)
+            found[status["node"]] = {**status, "log": {**status["log"], "failures": failures}}
+    return blame([found.get(status["node"], status) for status in statuses], found) if found else None
 
 
 def nan_before(
-    first: FirstFailure, statuses: Iterable[Status], reasons: Sequence[Reason], together: bool = True
+    first: FirstFailure, statuses: Iterable[Status], reasons: Sequence[Reason], blame: Blame, *, together: bool
 ) -> FirstFailure:
     """Return the first failure; if that is a bare exit status, return the NaN or infinite values before it."""
     if first["class"] != "exit_status":
@@ -119,7 +120,7 @@ def nan_before(
     bare: list[Status] = [
         {**status, "log": {**status["log"], "failures": [], "failures_at_end": []}} for status in statuses
     ]
-    nan = failure_in_logs(bare, reasons, together)
+    nan = failure_in_logs(bare, reasons, blame)
     if nan is None:
         return first
     ended = echo_of(first)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import ALL_METRICS
@@ -28,6 +29,7 @@ from .evidence import (
     note_taken_up,
 )
 from .failures_in_logs import (
+    Blame,
     failure_in_logs,
     judge_failures_at_end,
     judge_hidden_failure,
@@ -112,14 +114,14 @@ def judge(
     grammar = grammar_of(grammar_name(plan))
     reached = reached_by(plan, grammar, statuses, attempts)
     together = plan["mode"] == "multi_node"
-    first = first_failure(
-        statuses,
-        reached.unfinished,
+    blame: Blame = partial(
+        first_failure,
         together=together,
         goal=reached.goal,
         names=NodeNames(plan["nodes"], statuses),
         ranks_per_node=ranks_per_node(plan),
     )
+    first = blame(statuses, reached.unfinished)
     by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)
     seen = Seen(
         plan=plan,
@@ -163,9 +165,9 @@ def judge(
     note_unusual(seen, reasons)
     note_slow_rank(seen, reasons)
     if reasons.has_failure():
-        in_logs = (that_count(statuses) if seen.interrupted else statuses, reasons.decisive(), together)
+        in_logs = (that_count(statuses) if seen.interrupted else statuses, reasons.decisive(), blame)
         first = first_of_machine(seen) if first is None else first
-        first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs)
+        first = failure_in_logs(*in_logs) if first is None else nan_before(first, *in_logs, together=together)
     if by_node:
         reasons.remark("stragglers", case=stragglers["case"], **stragglers["values"])
         if utilization["mfu"] is not None:

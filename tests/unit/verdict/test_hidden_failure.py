@@ -95,6 +95,30 @@ def test_an_end_that_the_trainer_did_not_print_is_not_that_of_a_script(tmp_path)
     assert ("no_end_seen", None) in codes(summary)
 
 
+EXITED = "[2026-02-03 04:06:09] [NODE-0(n0)] [INFO] [direct] torchrun finished successfully (code 0)\n"
+OF_PRIMUS = {"chosen": {"trainer": {"name": "primus_cli", "why": ""}}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "plan", "codes_of_end"),
+    [
+        (EXITED, EXITED, OF_PRIMUS, []),
+        (EXITED, "", OF_PRIMUS, [("no_end_seen", None)]),
+        (*["torchrun finished successfully (code 0)\n"] * 2, OF_PRIMUS, [("no_end_seen", None)]),
+        (EXITED, EXITED, {"chosen": {"trainer": {"name": "rocm_scripts", "why": ""}}}, [("no_end_seen", None)]),
+        (EXITED, EXITED, OF_PRIMUS | {"rehearsal": True}, [("no_end_seen", None)]),
+        (EXITED, EXITED, {}, [("no_end_seen", None)]),
+        ("", "throughput per GPU: 400.0\ntokens/GPU/s: 8065.4\n", {}, [("no_end_seen", None)]),
+    ],
+    ids=["its own", "of one node", "echoed", "of another launcher", "in a rehearsal", "no launcher", "averages"],
+)
+def test_only_the_launcher_of_the_plan_says_that_it_ended_well(one, other, plan, codes_of_end, tmp_path):
+    silent = SILENT.replace("[after training is done]", "[after validation]")
+    summary = judged([Node("gpu00", silent + one), Node("gpu01", ALL + other)], tmp_path, **plan)
+    assert [found for found in codes(summary) if found[0] == "no_end_seen"] == codes_of_end
+    assert summary["verdict"] == ("INCONCLUSIVE" if codes_of_end else "PASS")
+
+
 def test_a_failure_after_the_last_step_is_the_first_failure(tmp_path):
     first = judged(two(ALL + OUT_OF_MEMORY), tmp_path, **LOGS)["first_failure"]
     assert (first["node"], first["class"]) == ("gpu01", "out_of_memory")

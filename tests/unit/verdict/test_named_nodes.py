@@ -4,7 +4,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from training_logs import Node, judged, known_of
+from training_logs import ALL, SILENT, Node, judged, known_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.first_cause import first_failure
@@ -96,5 +96,14 @@ def test_two_nodes_that_accuse_each_other_prove_nothing(tmp_path: Path) -> None:
 def test_the_report_says_which_node_an_address_in_the_evidence_is(tmp_path: Path) -> None:
     log = "RuntimeError: connect() to [10.0.0.17]:29500 failed: NCCL WARN Call to connect timed out\n"
     nodes = [failed("gpu016", log), stopped("gpu017")]
+    first = judged(nodes, tmp_path, addresses=["10.0.0.16", "10.0.0.17"])["first_failure"]
+    assert (first["node"], first["named"]) == ("gpu016", {"10.0.0.17": "gpu017"})
+
+
+def test_a_failure_after_the_end_of_nodes_that_ended_with_0_names_hosts_too(tmp_path: Path) -> None:
+    nodes = [
+        Node("gpu016", SILENT.replace("[after training", "[after") + CLOSED.format("10.0.0.17")),
+        Node("gpu017", ALL),
+    ]
     first = judged(nodes, tmp_path, addresses=["10.0.0.16", "10.0.0.17"])["first_failure"]
     assert (first["node"], first["named"]) == ("gpu016", {"10.0.0.17": "gpu017"})

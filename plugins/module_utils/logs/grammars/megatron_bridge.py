@@ -100,7 +100,7 @@ GRAMMAR = megatron_processes.GRAMMAR._replace(
     under_way=(_LOOP, _STEP_TIME, _DONE, b" iterations) memory (GB) |"),
     first_rank=(_STEP_TIME, _DONE),
     ends=(b"[after dataloaders are built]", _DONE),
-    over=(_DONE, b"torchrun finished successfully (code 0)"),
+    over=(_DONE,),
     starts=tuple(Printed(text, re.escape(text)) for text in (_LOOP, b"-and-optimizer-setup")),
     only_here=(_STEP_TIME,),
     # Megatron-LM's own are in its grammar.

@@ -70,8 +70,8 @@ GRAMMAR = Grammar(
     under_way=(*_FIRST_RANK, b" iterations) memory (MB) |"),
     first_rank=_FIRST_RANK,
     ends=_FIRST_RANK,
-    # training.py, by rank 0, the runner of Primus, and the last line of ROCm's scripts.
-    over=(_FIRST_RANK[1], b"torchrun finished successfully (code 0)", b"tokens/GPU/s:"),
+    # training.py, by rank 0. The averages that ROCm's scripts print last follow a crash too.
+    over=(_FIRST_RANK[1],),
     starts=tuple(Printed(text, re.escape(text)) for text in (_FIRST_RANK[0], _BEGIN)),
     # save_checkpoint() of checkpointing.py, by rank 0; "successfully saved local checkpoint" counts too.
     saves=(b"saving checkpoint at iteration", (b"successfully saved ",)),

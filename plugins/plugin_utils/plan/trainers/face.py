@@ -37,6 +37,8 @@ class Trainer(abc.ABC, t.Generic[ConfigT, OptionsT]):
     """The variables of a plan that it reads; its own begin with ``training_<framework>_``."""
     uses_nccl: t.ClassVar[bool] = True
     """Whether its configs have keys for NCCL and Gloo."""
+    exit_line: t.ClassVar[str] = ""
+    """How its launcher's last line ends if the node's processes ended with exit status 0; empty without such a line."""
     platforms: t.ClassVar[tuple[str, ...]] = ()
     """Values of ``training_platform`` that it supports in addition to inventory hosts."""
 

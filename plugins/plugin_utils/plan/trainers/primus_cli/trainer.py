@@ -27,6 +27,8 @@ class PrimusCli(Trainer["PrimusFile", PrimusOptions]):
     grammar = "megatron"
     options = PrimusOptions
     uses_nccl = False
+    # runner/primus-cli-direct.sh, v0.5.0 to v26.5.1. Before a training of JAX, no grammar asks for it.
+    exit_line = "[INFO] [direct] torchrun finished successfully (code 0)"
 
     def asks_for_image(self, config: PrimusFile) -> bool:
         """Return whether the section ``trainops`` sets an image."""
