@@ -12,7 +12,7 @@ from itertools import islice
 from operator import itemgetter
 
 from .find import Find, Piece, finder
-from .grammars.known import GRAMMARS
+from .grammars.known import HELPER_FILES
 from .literals import literals_of
 from .signature import LINE_CHARACTERS, Failure, Signature, compiled
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
@@ -36,8 +36,7 @@ _SOURCE = re.compile(
 _FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
 _INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
-_HELPER_FILES = (rb"<string>$", rb"/json/", *(known.helper_files for known in GRAMMARS.values() if known.helper_files))
-_HELPER_FILE = re.compile(b"|".join(_HELPER_FILES))
+_HELPER_FILE = re.compile(b"|".join((rb"<string>$", rb"/json/", *HELPER_FILES)))
 _TRACEBACK_LINES = 300
 _MOST_AT_ONCE = 16
 _PREFIX_BYTES = 99

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 
 from .find import Piece, Printed
 from .rows import FoundStep, FoundSteps
-from .signature import Signature
 
 
 def _no_summary(_piece: Piece) -> dict[str, float]:
@@ -80,8 +79,7 @@ class Grammar(t.NamedTuple):
     ``only_here`` are texts that no other grammar's logs have, where another one reads the same step lines.
 
     ``step_line`` shows a user what a step line looks like, ``printed_by`` which ranks of a job print it.
-    ``helper_files`` is a pattern of Python files of the launch scripts, which fail without harm. ``failures`` are the
-    messages of the trainer and its launch scripts when they fail.
+    ``helper_files`` is a pattern of Python files of the launch scripts, which fail without harm.
     """
 
     parse: Callable[[Piece, dict[str, t.Any]], Iterator[FoundStep]]
@@ -110,7 +108,6 @@ class Grammar(t.NamedTuple):
     summary: Callable[[Piece], dict[str, float]] = _no_summary
     only_here: t.Tuple[bytes, ...] = ()
     helper_files: t.Optional[bytes] = None
-    failures: t.Tuple[Signature, ...] = ()
     parse_many: t.Optional[Callable[[Piece, dict[str, t.Any]], t.Optional[Iterator[FoundSteps]]]] = None
 
 

@@ -27,12 +27,7 @@ _COMMON = re.compile(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|s
 @lru_cache(maxsize=None)
 def literals_of(pattern: bytes) -> Texts:
     """Return texts in lower case and without digits: each match contains one. There may be none."""
-    return tuple(map(_plain, literals_as_written(pattern)))
-
-
-def literals_as_written(pattern: bytes) -> Texts:
-    """Return texts as the pattern writes them: each match contains one, in any case within (?i:…)."""
-    return _literals(_TOKEN.finditer(pattern))[0]
+    return tuple(map(_plain, _literals(_TOKEN.finditer(pattern))[0]))
 
 
 def _literals(tokens: Iterator[re.Match[bytes]]) -> tuple[Texts, bool]:

@@ -14,10 +14,16 @@ from .files import write_bytes
 from .own_folders import UntrustedError, private_folder
 
 _PREFIX = "program-"
+# No launch loads them, so they stay text, which is compiled where a phase loads it: a quarter of the time to compile.
+_NOT_OF_A_LAUNCH = (
+    *("node.contracts", "node.hang", "node.machine_facts", "node.nccl_ras", "node.phases.probe", "node.phases.tools"),
+    *("node.probes.", "logs.prefixes", "logs.results"),
+    *(f"node.inspection.{name}" for name in ("clock", "elf", "engines", "facts", "limits", "providers", "settings")),
+)
 
 
-def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> tuple[bytes, dict[str, bytes]]:
-    """Return the program, and the marshalled code of its modules by name.
+def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> tuple[bytes, dict[str, str | bytes]]:
+    """Return the program, and its modules by name: the marshalled code of those that a launch loads, others as text.
 
     It begins with the line ``python``, the version of the compiling Python. ``digest`` identifies the ``texts``.
     Without ``keep`` nothing is written; otherwise only the last program is kept.
@@ -26,9 +32,12 @@ def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> t
     found = _read(path, python) if path else None
     if found:
         return found
+    later = tuple(f"{__package__.rpartition('.')[0]}.{name}" for name in _NOT_OF_A_LAUNCH)
     # Without docstrings.
-    code = {
-        name: marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
+    code: dict[str, str | bytes] = {
+        name: text
+        if name.startswith(later)
+        else marshal.dumps(compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2))
         for name, text in texts.items()
     }
     program = python + marshal.dumps(code)
@@ -45,7 +54,7 @@ def _path(digest: str, make: bool) -> str | None:
     return None
 
 
-def _read(path: str, python: bytes) -> tuple[bytes, dict[str, bytes]] | None:
+def _read(path: str, python: bytes) -> tuple[bytes, dict[str, str | bytes]] | None:
     """Return the program in a file and its code, or None if it is missing, torn, or another Python's."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         with open(path, "rb") as stream:

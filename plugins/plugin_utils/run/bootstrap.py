@@ -4,8 +4,8 @@
 Only its text is used, because the program of ``python3 -c`` cannot read files that the node does not have. It expects
 the names ``request`` and ``kept``: ``kept`` is where an earlier phase kept the program on the node, with the SHA-256
 that it reported, or None if the sources follow in a second line with the SHA-256 ``digest``. The kept program is
-compiled code. Its SHA-256 proves that nobody has changed it since, and its first line gives the Python that compiled
-it.
+compiled code, and the text of modules that no launch loads. Its SHA-256 proves that nobody has changed it since, and
+its first line gives the Python that compiled it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Code:
                 exec(marshal.loads(code), module.__dict__)
 
 
-def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
+def kept_code(path: str, digest: str) -> dict[str, str | bytes] | None:
     """Return the code that is kept in a file, or None where it is not the one that was kept, by this Python."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
@@ -80,7 +80,7 @@ def kept_code(path: str, digest: str) -> dict[str, bytes] | None:
         return None
     if _sha256(content) != digest or not content.startswith(_PYTHON):
         return None
-    return t.cast("dict[str, bytes]", marshal.loads(content[len(_PYTHON) :]))
+    return t.cast("dict[str, str | bytes]", marshal.loads(content[len(_PYTHON) :]))
 
 
 if __name__ == "trainops":  # as the starter calls it; a mere import changes nothing

@@ -9,7 +9,6 @@ import pytest
 from failure_texts import HARMLESS, SENTENCES, TEXTS
 from regex_texts import examples, parsed, repeats
 
-from ansible_collections.trainops.cluster.plugins.module_utils.logs import failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.ending import UNNAMED, end_of_training
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failure_classes import BLAME
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
@@ -21,7 +20,6 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.k
     NEEDLES,
     PYTHON_ERROR,
     SIGNATURES,
-    needles_of,
 )
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.text import without_digits
@@ -177,6 +175,11 @@ def test_every_needle_is_of_use() -> None:
     assert [needle for needle in NEEDLES if not any(needle in text for text in texts)] == []
 
 
+def test_every_sample_has_a_needle() -> None:
+    samples = [without_digits(signature.sample.encode()) for signature in SIGNATURES]
+    assert [sample for sample in samples if not any(needle in sample for needle in NEEDLES)] == []
+
+
 def test_every_remedy_is_a_sentence_of_one_class() -> None:
     signatures = (*SIGNATURES, PYTHON_ERROR, *SOURCES, *WORDS, *NOUNS)
     assert all(signature.remedy.endswith(".") for signature in signatures)
@@ -216,16 +219,3 @@ def test_a_row_has_a_name_where_another_one_is_more_specific_and_each_is_of_one_
     names = [signature.name for signature in SIGNATURES if signature.name]
     assert len(names) == len(set(names))
     assert set(names) == {name for signature in SIGNATURES for name in signature.more_specific_than}
-
-
-def test_a_row_whose_sample_has_no_shared_needle_is_found_by_the_literals_of_its_pattern(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own = Signature("container", None, rb"zyx \d{1,9} is odd|(?i:wvu gone) \(7\)", sample="zyx 12 is odd")
-    assert set(needles_of([own])) == {b" is odd", b"wvu gone"}
-    monkeypatch.setattr(failures, "SIGNATURES", (own, *SIGNATURES))
-    monkeypatch.setattr(failures, "NEEDLES", {**NEEDLES, **dict.fromkeys(needles_of([own]), 0)})
-    longest = {needle: max(needle.split(), key=len) for needle in failures.NEEDLES}
-    monkeypatch.setattr(failures, "_LONGEST_WORD", longest)
-    found = find_failures(Piece(b"noise\nzyx 12 is odd\nwvu gone (7)\n"))
-    assert [it["class"] for it in found] == ["container", "container"]

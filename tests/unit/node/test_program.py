@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import marshal
 import os
 import subprocess
@@ -14,6 +15,7 @@ from sent_program import answer_of, send
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node import agent
 from ansible_collections.trainops.cluster.plugins.module_utils.node.agent import PROGRAM_NAME
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.bootstrap import _PYTHON
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.program import (
     answer_in,
     standard_input,
@@ -181,6 +183,34 @@ def test_a_phase_loads_what_it_needs_and_no_more(phase):
     assert agent.__name__ in loaded
     assert loaded & costly == set()
     assert [name for name in loaded if ".module_utils.logs." in name] == []
+
+
+def test_a_launch_loads_its_own_grammar_only_and_nothing_that_is_kept_as_text(training):
+    run = training(f'echo "{iteration(1)}"')
+    run.node["node_rank"] = 1
+    answer_of(sys.executable, run.request(phase="stage"))
+    program = (Path(run.node["run_folder"]) / PROGRAM_NAME).read_bytes()
+    kept = {name.rpartition(".module_utils.")[2]: code for name, code in marshal.loads(program[len(_PYTHON) :]).items()}
+    needs = {"start": True, "cursor": {}, "wait_seconds": 600, "finish_grace_seconds": 1, "sample": True}
+    show = (
+        f"import json, sys; from {agent.__name__} import answer_to; answer_to(json.load(sys.stdin)); "
+        "print(*(name.rpartition('.module_utils.')[2] for name in sys.modules), sep='\\n')"
+    )
+    loaded = set()
+    for request in (training().request(phase="stage"), run.request(phase="follow", **needs)):
+        done = subprocess.run(
+            [sys.executable, "-c", show],
+            input=json.dumps(request),
+            env={**run.environment(), "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        loaded |= set(done.stdout.split()) & set(kept)
+    grammars = {name.rpartition(".")[2] for name in loaded if name.startswith("logs.grammars.")}
+    assert {name for name in grammars if not name.endswith("_failures")} == {"known", "megatron", "megatron_processes"}
+    assert {name for name in loaded if isinstance(kept[name], str)} == set()
+    assert isinstance(kept["node.probes.known"], str)
 
 
 @pytest.fixture

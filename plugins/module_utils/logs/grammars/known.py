@@ -1,21 +1,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of grammars: each is how the lines of one trainer's log are read."""
+"""The list of grammars: each is how the lines of one trainer's log are read.
+
+A grammar is loaded when somebody asks for it, because a node reads the log of one trainer.
+"""
 
 from __future__ import annotations
 
+import importlib
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
-from . import maxtext_processes, megatron_bridge, megatron_processes, nemo2, nxdt, torchtitan
+from . import maxtext_failures, megatron_failures, torchtitan_failures
 
-GRAMMARS = {
-    "megatron": megatron_processes.GRAMMAR,
-    "megatron_bridge": megatron_bridge.GRAMMAR,
-    "maxtext": maxtext_processes.GRAMMAR,
-    "nemo2": nemo2.GRAMMAR,
-    "nxdt": nxdt.GRAMMAR,
-    "torchtitan": torchtitan.GRAMMAR,
+if t.TYPE_CHECKING:
+    # Ansible sends a module together with what it finds imported, here too.
+    from . import maxtext_processes, megatron_bridge, megatron_processes, nemo2, nxdt, torchtitan  # noqa: F401
+
+_MODULES = {
+    "megatron": "megatron_processes",
+    "megatron_bridge": "megatron_bridge",
+    "maxtext": "maxtext_processes",
+    "nemo2": "nemo2",
+    "nxdt": "nxdt",
+    "torchtitan": "torchtitan",
 }
+
+
+class _Grammars(t.Mapping[str, Grammar]):
+    def __getitem__(self, name: str) -> Grammar:
+        module = importlib.import_module(f".{_MODULES[name]}", __package__)
+        return t.cast("Grammar", module.GRAMMAR)
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+GRAMMARS = _Grammars()
+# Messages of the trainers and their launch scripts when they fail. They are looked for in every log.
+FAILURES = (*megatron_failures.SIGNATURES, *maxtext_failures.SIGNATURES, *torchtitan_failures.SIGNATURES)
+# Python files of the launch scripts that fail without harm.
+HELPER_FILES = (megatron_failures.HELPER_FILES,)
 
 # The grammar of logs without a known step line, if nobody says what trained.
 UNKNOWN = "unknown"

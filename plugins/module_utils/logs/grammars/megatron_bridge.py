@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from ..find import Piece, Printed
 from ..grammar import LAST_RANK
 from ..rows import FoundStep, FoundSteps
-from ..signature import Signature
 from ..text import line_start
 from . import megatron, megatron_processes
 
@@ -66,20 +65,6 @@ def parse_many(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundSteps] |
     return megatron_processes.parse_many(piece, memory)
 
 
-# scripts/training of Bridge: run_recipe.py, recipe_runner.py and recipe_metadata.py.
-_FAILURES = (
-    Signature(
-        "settings_refused",
-        "Megatron Bridge does not have this recipe, or does not train it like this. Correct the name, the mode or the "
-        "override that the message names; another image may have other recipes.",
-        rb"Recipe '[^'\r\n]{1,200}' (?:not found in megatron\.bridge|is indexed but not callable)"
-        rb"|Mode '\w{1,20}' is incompatible with (?:benchmark task|recipe|dataset) "
-        rb"|Benchmark recipes own their canonical dataset|Unknown step type: "
-        rb"|run_recipe\.py: error: (?:Unknown option|Expected override)",
-        sample="AttributeError: Recipe 'odd' not found in megatron.bridge.recipes or megatron.bridge.perf_recipes.",
-    ),
-)
-
 GRAMMAR = megatron_processes.GRAMMAR._replace(
     parse=parse,
     parse_many=parse_many,
@@ -103,6 +88,4 @@ GRAMMAR = megatron_processes.GRAMMAR._replace(
     over=(_DONE,),
     starts=tuple(Printed(text, re.escape(text)) for text in (_LOOP, b"-and-optimizer-setup")),
     only_here=(_STEP_TIME,),
-    # Megatron-LM's own are in its grammar.
-    failures=_FAILURES,
 )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from ..signature import Signature
 
+# The launch scripts average at the end in Python.
+HELPER_FILES = rb"mean_log_value\.py$"
+
 SIGNATURES = (
     Signature(
         "nan",
@@ -90,5 +93,16 @@ SIGNATURES = (
         "There is no dataset at the path. Set data_path to the prefix of a .bin and an .idx file that every node sees.",
         rb"\.idx and \.bin files|files cannot be found at the path prefix|could not find data-path",
         sample=("AssertionError: One or both of the .idx and .bin files cannot be found at the path prefix /odd"),
+    ),
+    # scripts/training of Bridge: run_recipe.py, recipe_runner.py and recipe_metadata.py.
+    Signature(
+        "settings_refused",
+        "Megatron Bridge does not have this recipe, or does not train it like this. Correct the name, the mode or the "
+        "override that the message names; another image may have other recipes.",
+        rb"Recipe '[^'\r\n]{1,200}' (?:not found in megatron\.bridge|is indexed but not callable)"
+        rb"|Mode '\w{1,20}' is incompatible with (?:benchmark task|recipe|dataset) "
+        rb"|Benchmark recipes own their canonical dataset|Unknown step type: "
+        rb"|run_recipe\.py: error: (?:Unknown option|Expected override)",
+        sample="AttributeError: Recipe 'odd' not found in megatron.bridge.recipes or megatron.bridge.perf_recipes.",
     ),
 )

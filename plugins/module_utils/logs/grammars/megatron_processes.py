@@ -83,8 +83,6 @@ GRAMMAR = Grammar(
     met=(b" Init COMPLETE",),
     left_out=megatron.left_out,
     summary=megatron.summary,
-    # The launch scripts average at the end in Python.
-    helper_files=rb"mean_log_value\.py$",
-    failures=megatron_failures.SIGNATURES,
+    helper_files=megatron_failures.HELPER_FILES,
     parse_many=parse_many,
 )

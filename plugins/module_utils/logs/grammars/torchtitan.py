@@ -25,7 +25,6 @@ from ..grammar import EVERY_RANK, Grammar
 from ..record import OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end, line_start
-from . import torchtitan_failures
 
 _BEGIN = b"Training starts at step "
 _NEEDLES = (b"step: ", _BEGIN, b"total steps ")
@@ -216,5 +215,4 @@ GRAMMAR = Grammar(
         (b"Finished saving the checkpoint", b"Last step checkpoint completed", b"Training completed"),
     ),
     left_out=left_out,
-    failures=torchtitan_failures.SIGNATURES,
 )

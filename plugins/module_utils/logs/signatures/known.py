@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-
-from ..grammars.known import GRAMMARS
-from ..literals import literals_as_written
-from ..signature import Signature
+from ..grammars.known import FAILURES
 from . import (
     amd,
     codes,
@@ -39,18 +34,16 @@ SIGNATURES = (
         for source in (own, slurm, kubernetes, container, neuron, codes, nvidia, amd, nccl, fabric, jax)
         for signature in source.SIGNATURES
     )
-    + tuple(signature for grammar in GRAMMARS.values() for signature in grammar.failures)
+    + FAILURES
     + tuple(signature for source in (storage, linux, hub) for signature in source.SIGNATURES)
     + jax.STATUSES
     + tuple(signature for source in (torch, python, general) for signature in source.SIGNATURES)
 )
 
 
-_DIGITS = re.compile(rb"[0-9]+")
-# Lines that may report a failure are found by these. They contain no digits, and many texts share them: "rror" is in
-# every Python exception, "ABORT" in ABORTED. They should begin with two bytes that are rare in logs, such as "hdog" of
-# "watchdog", because strstr looks for these two first. A signature whose sample contains none of them gets the literals
-# of its pattern.
+# Lines that may report a failure are found by these, so the sample of each signature contains one. They contain no
+# digits, and many texts share them: "rror" is in every Python exception, "ABORT" in ABORTED. They should begin with
+# two bytes that are rare in logs, such as "hdog" of "watchdog", because strstr looks for these two first.
 _SHARED = (
     b"rror|RROR|ailed|xception|WARN |by GPU|amdgpu|kfd|neuron-cc|low on resource|docker: |Tensile host|NVRM|Xid|XID"
     b"|NRT_|nrt_|neuronx-cc|visible GPU|Duplicate |ncorrect|NOT_FOUND|emapping|s not member of|bad TPU"
@@ -80,6 +73,7 @@ _SHARED = (
     b"|NeverPull|is inactive|is stopped|matches for k|InstanceCap|OutOf|NodeShut|PLEG |IsReadOnly|size reached"
     b"|violates Pod|unbound imm|StatusUnknown|admission check|POOL_EX|more capacity|non-zero exit c|run as root"
     b"|direct launched|binding more|was unable|in the hostf|current alloc|ecognized opt|missing-checkp"
+    b"|Slice down event "
 )
 # This many bytes after such a line may belong to it.
 _WITH_NEXT_LINES = {
@@ -91,16 +85,5 @@ _WITH_NEXT_LINES = {
 }
 _IN_LINE = (*_SHARED.split(b"|"), exceptions.TRACEBACK)
 
-
-def needles_of(signatures: Iterable[Signature]) -> Iterator[bytes]:
-    """Yield the literals, without digits, of those signatures whose sample has no shared needle."""
-    others = [(signature.sample.encode(), signature) for signature in signatures]
-    for text in (*_IN_LINE, *_WITH_NEXT_LINES):
-        others = [one for one in others if text not in one[0]]
-    for _sample, signature in others:
-        for literal in literals_as_written(signature.pattern):
-            yield max(_DIGITS.split(literal), key=len)
-
-
 # text -> how many of the bytes that follow its line may belong to it
-NEEDLES = {**dict.fromkeys((*_IN_LINE, *needles_of(SIGNATURES)), 0), **_WITH_NEXT_LINES}
+NEEDLES = {**dict.fromkeys(_IN_LINE, 0), **_WITH_NEXT_LINES}
