@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The list of grammars: each is how the lines of one trainer's log are read.
 
-A grammar is loaded when somebody asks for it, because a node reads the log of one trainer.
+A grammar is loaded on demand, because a node reads logs of one trainer only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..grammar import EVERY_RANK, Grammar
 from . import maxtext_failures, megatron_failures, torchtitan_failures
 
 if t.TYPE_CHECKING:
-    # Ansible sends a module together with what it finds imported, here too.
+    # For Ansible, which sends a module together with its imports, and looks for them here, too.
     from . import maxtext_processes, megatron_bridge, megatron_processes, nemo2, nxdt, torchtitan  # noqa: F401
 
 _MODULES = {
