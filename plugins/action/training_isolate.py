@@ -186,7 +186,10 @@ class ActionModule(ControllerAction):
         try:
             with self._asked(plan, parts, board, arguments["slurm_wait"]) as (asks, late):
                 prober = Prober(
-                    nodes={host: ProbedNode(nodes[host], options.slowdown(host)) for host in options.hosts},
+                    nodes={
+                        host: ProbedNode(nodes[host], options.slowdown(host), self._gpus(host))
+                        for host in options.hosts
+                    },
                     ask=asks,
                     at_once=context.CLIARGS["forks"],
                     port=arguments["port"],
@@ -259,6 +262,11 @@ class ActionModule(ControllerAction):
     def _places(self, hosts: list[str]) -> dict[str, str]:
         """Return where nodes are in the network; nodes of Slurm need not be hosts."""
         return {host: self.node(host).topology for host in hosts if host in self.variables["hostvars"]}
+
+    def _gpus(self, host: str) -> int:
+        """Return how many GPUs the inventory gives a host; 0 if it says nothing. Nodes of Slurm need not be hosts."""
+        gpus = self.node(host).gpus if host in self.variables["hostvars"] else ""
+        return int(gpus) if gpus.isdigit() else 0
 
     def _slowdowns(self, hosts: list[str]) -> dict[str, t.Any]:
         hostvars = self.variables["hostvars"]

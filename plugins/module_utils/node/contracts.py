@@ -325,6 +325,35 @@ class Recorded(t.TypedDict):
     groups: list[GroupSeen] | None
 
 
+class Process(t.TypedDict):
+    """A process of a node, see `inspection.processes`; ``cores`` is how many it keeps busy."""
+
+    pid: int
+    command: str
+    user: str
+    run_id: str | None
+    cores: t.NotRequired[float]
+
+
+class PortState(t.TypedDict):
+    """The state and the rate of an RDMA port, in the words of its driver: ``ACTIVE``, ``400 Gb/sec (4X NDR)``."""
+
+    state: str | None
+    rate: str | None
+
+
+class Present(t.TypedDict):
+    """What is present on a node before it is tested; see `roll_call`."""
+
+    gpus: list[str]
+    on_bus: int | None
+    ports: dict[str, PortState]
+    on_gpus: list[Process] | None
+    busy: list[Process]
+    busy_cores: float
+    cores: int
+
+
 class MachineFact(t.TypedDict):
     """An event of a node's device during a run; see `machine_facts.facts_in`."""
 

@@ -76,10 +76,43 @@ class FoundHere(TypedDict):
     units: t.Annotated[list[Line], Field(max_length=_MOST_UNITS)]
 
 
+class Process(TypedDict):
+    """A process of a node, and how many cores it keeps busy, if that was measured."""
+
+    pid: Count
+    command: Line
+    user: Line
+    run_id: Line | None
+    cores: t.NotRequired[Finite]
+
+
+class PortState(TypedDict):
+    """The state and the rate of an RDMA port, in the words of its driver."""
+
+    state: Line | None
+    rate: Line | None
+
+
+_Processes = t.Annotated[list[Process], Field(max_length=_MOST_UNITS)]
+
+
+class Present(TypedDict):
+    """The roll-call of a node, see `module_utils.node.roll_call`."""
+
+    gpus: t.Annotated[list[Line], Field(max_length=_MOST_READINGS)]
+    on_bus: Count | None
+    ports: t.Annotated[dict[Line, PortState], Field(max_length=_MOST_READINGS)]
+    on_gpus: _Processes | None
+    busy: _Processes
+    busy_cores: Finite
+    cores: t.Annotated[int, Field(ge=1, le=2**31)]
+
+
 class Equipped(Held):
-    """The answer of a node that was asked which probes it can do."""
+    """The answer of a node that was asked which probes it can do, with its roll-call."""
 
     found: dict[Line, FoundHere]
+    present: t.NotRequired[Present]
 
 
 START = Phase("start", TypeAdapter(Held))

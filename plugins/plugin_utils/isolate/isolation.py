@@ -13,6 +13,8 @@ from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
 from ..run.node_errors import NodeLostError
+from ..text.folding import told
+from ..text.isolation import ISOLATION
 from ..text.nodes import folded_messages
 from ..text.problems import cause_of
 from ..text.words import counted
@@ -29,6 +31,7 @@ from .judge import (
 from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
 from .models import SlowerModel, slower_models, within_models, without_peers
+from .node_facts import missing_parts, suspect_of
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
@@ -152,6 +155,10 @@ def isolate(
             nodes = [node for node in nodes if node not in unable]
         for text in _folded(refused, "is not tested"):
             say(text)
+        inventory = {node: one.gpus for node, one in prober.nodes.items()}
+        missing = missing_parts(prober.present, prober.models, inventory)
+        for fact in told(ISOLATION, missing):
+            say(fact.message)
         began = time.monotonic()
         measured = sweep(prober, nodes, tests, goes_on)
         saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
@@ -164,7 +171,9 @@ def isolate(
         for text in _folded(left, "may still be reserved"):
             say(text)
     of_models = with_means(within_models(measured, prober.models))
-    suspects, unproved = judged(of_models, before, least)
+    slow, unproved = judged(of_models, before, least)
+    known = {(fact["node"], fact["values"]["part"]) for fact in missing}
+    suspects = [*map(suspect_of, missing), *(one for one in slow if (one["node"], one["part"]) not in known)]
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
@@ -293,11 +302,15 @@ def _of_node(node: str, verdict: Verdict, suspects: Sequence[Suspect], error: No
     found: NodeVerdict = {
         "verdict": verdict,
         "slower_by": own[0]["slower_by"] if own else None,
-        "reason": own[0]["evidence"] if own else str(error or ""),
+        "reason": _reason(own[0]) if own else str(error or ""),
         "unreachable": isinstance(error, NodeLostError),
     }
     cause = cause_of(error.problems) if error else ""
     return {**found, "cause": cause} if cause else found
+
+
+def _reason(suspect: Suspect) -> str:
+    return suspect["fact"]["message"] if "fact" in suspect else suspect["evidence"]
 
 
 def _proof(found: Scored) -> float | None:

@@ -101,12 +101,22 @@ class Score:
         return min(self.effect / self.spread / self.needed, self.ending.share(self.effect))
 
 
+class Fact(TypedDict):
+    """A finding about a node that no probe measured, in the form of a `contracts.Reason`."""
+
+    code: str
+    case: t.NotRequired[str]
+    node: str
+    values: dict[str, t.Any]
+    message: str
+
+
 class Suspect(TypedDict):
     """A node, or the link between two, that was found to be slow or broken.
 
     A link that is ``one_way`` is bad from ``node`` to ``other`` alone. ``slower_by`` is a fraction of the others' time,
     ``interval`` its lower and upper bound at 95 %; both are None if it is broken. ``values`` belong to the
-    ``evidence``, see `text.isolation`; an earlier version wrote none.
+    ``evidence``, see `text.isolation`; an earlier version wrote none. A ``fact`` is a fault that no probe measured.
     """
 
     node: str
@@ -119,6 +129,7 @@ class Suspect(TypedDict):
     evidence: str
     values: t.NotRequired[dict[str, t.Any]]
     one_way: t.NotRequired[bool]
+    fact: t.NotRequired[Fact]
 
 
 class Unproved(TypedDict):

@@ -20,7 +20,7 @@ from .together import SlowTogether
 _ACCEPTED = 0.1
 # By the code of the headline.
 _VERDICTS = {
-    **dict.fromkeys(("slow", "broken"), "suspects"),
+    **dict.fromkeys(("slow", "broken", "missing"), "suspects"),
     **dict.fromkeys(("none_tested", "some_tested"), "incomplete"),
     **dict.fromkeys(("unmeasured", "unproved", "coarse", "slow_together"), "unproved"),
     "slow_at_scale": "slow_at_scale",
@@ -50,6 +50,8 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
 
 def finding_of(suspect: Suspect) -> Reason:
     """Return the fault as text: ``node3 (cpu) is 31.0 % slower (30.1 to 33.0 %)``."""
+    if "fact" in suspect:
+        return t.cast("Reason", suspect["fact"])
     values: dict[str, t.Any] = {"slower_by": suspect["slower_by"], "interval": suspect["interval"]}
     if suspect["interval"] is None:
         return _of_unit("broken", suspect)

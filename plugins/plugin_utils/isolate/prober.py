@@ -17,7 +17,7 @@ from ...module_utils.node.probes.known import Of, Probe
 from ..run.answers import STAGE, STOP, Ask
 from ..run.node_errors import NodeLostError
 from ..run.on_each import on_each
-from .answers import PROBE, START, TOOLS, FoundHere, Probed, Telemetry
+from .answers import PROBE, START, TOOLS, FoundHere, Present, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
 from .models import model_of
@@ -35,10 +35,14 @@ Nodes = t.TypeVar("Nodes", bound=tuple[str, ...])
 
 @dataclass(frozen=True)
 class ProbedNode:
-    """A node in its tests: its address for partners, and its slowdown factor in a rehearsal."""
+    """A node in its tests: its address for partners, and its slowdown factor in a rehearsal.
+
+    ``gpus`` is how many GPUs it has according to the inventory, 0 where that says nothing.
+    """
 
     address: str
     slowdown: float = 1.0
+    gpus: int = 0
 
 
 @dataclass
@@ -46,8 +50,9 @@ class Prober:
     """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
     ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model, and ``models``
-    the nodes' own. ``gone`` are nodes that no longer answer, or whose reservation ended before their tests did, each
-    with the way it ended: they are not asked again, and are not said to be slow.
+    the nodes' own. ``present`` is the roll-call of each node before the first test. ``gone`` are nodes that no longer
+    answer, or whose reservation ended before their tests did, each with the way it ended: they are not asked again, and
+    are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
     first port where nodes listen for partners.
@@ -66,6 +71,7 @@ class Prober:
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
     gpus: dict[str, str] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
+    present: dict[str, Present] = field(default_factory=dict)
     gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
@@ -84,11 +90,15 @@ class Prober:
         return refused | self._on_each(list(staged), lambda node: self.ask[node](START), len(staged))[1]
 
     def tools(self, nodes: Sequence[str], names: list[str]) -> dict[str, dict[str, FoundHere]]:
-        """Return the probe programs found on each node; a node that cannot be asked has no entry."""
-        if not names:
+        """Return the probe programs found on each node, and note who is present on it.
+
+        A node that cannot be asked has no entry. A rehearsal needs no roll-call, because it measures no node.
+        """
+        if self.rehearsal and not names:
             return {}
         answers, errors = self._on_each(nodes, lambda node: self.ask[node](TOOLS, tools=names), len(nodes))
         self._note_gone(errors)
+        self.present |= {node: answer["present"] for node, answer in answers.items() if "present" in answer}
         return {node: answer["found"] for node, answer in answers.items()}
 
     def let_go(self) -> dict[str, NodeError]:

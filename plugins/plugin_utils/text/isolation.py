@@ -29,6 +29,17 @@ _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
 ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     "slow": {case: Form(f"{what} {_SLOW}") for case, what in _WHAT.items()},
     "broken": {case: Form(f"{what} is broken") for case, what in _WHAT.items()},
+    # What a node lacks, by the roll-call before the tests.
+    "missing": {
+        "others": Form("{node} has {gpus:count GPU}, and {others} others have {usual}"),
+        "others_at": Form("{node} has {gpus:count GPU}, and {others} others have {usual}: {missing:list 4} is missing"),
+        "inventory": Form("{node} has {gpus:count GPU}, and the inventory expects {asked}"),
+        "driver": Form("{node} has {on_bus:count GPU} on its PCI bus, and its driver sees {gpus}"),
+        "port": Form("{node} has no RDMA port {port}, and {others} others have it"),
+        "link": Form("The RDMA port {port} of {node} is {state}, and ACTIVE on {others} others"),
+        "rate": Form("The RDMA port {port} of {node} runs at {rate:g} Gb/s, and at {usual:g} Gb/s on {others} others"),
+    },
+    "fact": {"missing": Form("Seen before the tests")},
     # A node or link was a suspect in both tests.
     "tested_again": {
         "slow": Form(

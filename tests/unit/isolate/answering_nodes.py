@@ -31,6 +31,24 @@ def healthy(node: str, asked: t.Any) -> Answer:
     return {"measured": measured, "problems": {}}
 
 
+def there(gpus: int = 8, on_bus: int | None = None, **ports: str) -> Answer:
+    """Return the roll-call of a node with so many GPUs, and two RDMA ports, some in another state or at a rate."""
+    states = {"mlx5_0": "ACTIVE at 400", "mlx5_1": "ACTIVE at 400", **ports}
+    return {
+        "gpus": [f"0000:{bus:02x}:00.0" for bus in range(gpus)],
+        "on_bus": on_bus,
+        "ports": {
+            f"{device}/1": {"state": state.split()[0], "rate": f"{state.split()[-1]} Gb/sec (4X NDR)"}
+            for device, state in states.items()
+            if state
+        },
+        "on_gpus": [],
+        "busy": [],
+        "busy_cores": 0.0,
+        "cores": 128,
+    }
+
+
 def has_all(_node: str, names: Sequence[str]) -> Answer:
     return {name: {"lacks": "", "units": []} for name in names}
 
@@ -48,6 +66,8 @@ def isolated(
     gpu: str | None = None,
     budget: float = 60.0,
     places: t.Mapping[str, str] | None = None,
+    present: Callable[[str], Answer] | None = None,
+    inventory: int = 0,
 ) -> Isolation:
     """Return an isolation's findings for nodes with these answers, and collect its output."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": budget, "rounds": 0}
@@ -58,13 +78,17 @@ def isolated(
             if phase is PROBE:
                 return accepted(PROBE, {**_WELL, **answer(node, needs["probe"])})
             if phase is TOOLS:
-                return accepted(TOOLS, {**_WELL, "found": tools(node, needs["tools"])})
+                here = {"present": present(node)} if present else {}
+                return accepted(TOOLS, {**_WELL, **here, "found": tools(node, needs["tools"])})
             return {"hardware": {"accelerators": {"name": gpu}}}
 
         return ask
 
     prober = Prober(
-        {node: ProbedNode(f"{node}.example") for node in NODES}, {node: ask_of(node) for node in NODES}, 8, 1
+        {node: ProbedNode(f"{node}.example", gpus=inventory) for node in NODES},
+        {node: ask_of(node) for node in NODES},
+        8,
+        1,
     )
     choice = Chosen(tuple(named)) if named else prober.chosen
     options = Options(NODES, {}, arguments)

@@ -37,6 +37,31 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("slow", "one_way", {**_SLOW, "other": "gpu2"}, "The link from gpu1 to gpu2 is 31.2 % slower (30.0 to 33.0 %)"),
     ("broken", "link", {"other": "gpu2", "probe": "tcp"}, "The link gpu1–gpu2 is broken"),
     ("broken", "one_way", {"other": "gpu2", "probe": "tcp"}, "The link from gpu1 to gpu2 is broken"),
+    *(
+        ("missing", case, {"part": "GPUs", "gpus": 7, "others": 15, **values}, said)
+        for case, values, said in (
+            ("others", {"usual": 8}, "gpu1 has 7 GPUs, and 15 others have 8"),
+            (
+                "others_at",
+                {"usual": 8, "missing": ["0000:07:00.0"]},
+                "gpu1 has 7 GPUs, and 15 others have 8: 0000:07:00.0 is missing",
+            ),
+            ("inventory", {"asked": 8}, "gpu1 has 7 GPUs, and the inventory expects 8"),
+            ("driver", {"on_bus": 8}, "gpu1 has 8 GPUs on its PCI bus, and its driver sees 7"),
+            ("port", {"port": "mlx5_3/1"}, "gpu1 has no RDMA port mlx5_3/1, and 15 others have it"),
+            (
+                "link",
+                {"port": "mlx5_3/1", "state": "DOWN"},
+                "The RDMA port mlx5_3/1 of gpu1 is DOWN, and ACTIVE on 15 others",
+            ),
+            (
+                "rate",
+                {"port": "mlx5_3/1", "rate": 100.0, "usual": 400.0},
+                "The RDMA port mlx5_3/1 of gpu1 runs at 100 Gb/s, and at 400 Gb/s on 15 others",
+            ),
+        )
+    ),
+    ("fact", "missing", {}, "Seen before the tests"),
     (
         "tested_again",
         "slow",

@@ -33,6 +33,18 @@ def processes(root: str, pids: Iterable[int]) -> list[dict[str, t.Any]]:
     return [found for found in (process(root, pid) for pid in sorted(set(pids))) if found]
 
 
+def processor_seconds(root: str) -> dict[int, float]:
+    """Return by process how many seconds of processors it has used (proc(5), /proc/<pid>/stat)."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    found = {}
+    for name in names(root, "/proc"):
+        # The name of a process may contain spaces and brackets.
+        after_name = (text(root, f"/proc/{name}/stat") or "").rpartition(")")[2].split() if name.isdigit() else []
+        if len(after_name) > 12:
+            found[int(name)] = (int(after_name[11]) + int(after_name[12])) / ticks
+    return found
+
+
 def holders(root: str, prefixes: tuple[str, ...]) -> list[dict[str, t.Any]]:
     """Return the processes that have a file open whose path begins with one of the prefixes."""
     pids = [int(name) for name in names(root, "/proc") if name.isdigit()]
