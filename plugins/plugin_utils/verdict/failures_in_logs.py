@@ -91,7 +91,7 @@ def judge_failures_at_end(seen: Seen, reasons: Reasons) -> None:
 
 
 def failure_in_logs(statuses: Iterable[Status], reasons: Sequence[Reason], blame: Blame) -> FirstFailure | None:
-    """Return the first cause, in the order of ``blame``, of the failures that no later step shows to be survived, or None.
+    """Return the first cause, in the order of ``blame``, of failures that no later step shows to be survived, or None.
 
     These are failures of the node itself before its last few steps, failures of any class after the last step, and NaN
     or infinite values among the ``reasons``. The result reports a failure and does not change the verdict.
