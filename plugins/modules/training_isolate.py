@@ -54,7 +54,7 @@ options:
     type: float
     default: 10.0
   rounds:
-    description: Rounds of pairs. With V(0), up to 7, which are all pairs of 8 nodes.
+    description: Rounds of pairs. With V(0), up to 7 for 16 nodes or fewer, 5 for 32, and 3 for 64 or more.
     type: int
     default: 0
   least_effect:

@@ -24,7 +24,7 @@ def roll_call(node: Node, run_id: str, root: str = "/", seconds: float = 0.5) ->
     """Return the GPUs and ports that are present, and the processes of others, which it watches for some seconds.
 
     ``gpus`` are addresses on the PCI bus, and ``on_bus`` is how many there are there, with or without a driver.
-    ``ports`` are those of the RDMA devices that a training would use. ``on_gpus`` are processes on GPUs, None if that
+    ``ports`` belong to the RDMA devices that a training would use. ``on_gpus`` are processes on GPUs, None if that
     cannot be found out, ``busy`` those that keep processors busy, with their ``cores``, the busiest first;
     ``busy_cores`` is the sum of all such processes, and ``cores`` the processors that there are.
     """

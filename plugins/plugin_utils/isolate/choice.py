@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from ...module_utils.node.probes.known import PROBES, Of, Probe
 from .answers import FoundHere
-from .planned import Cost, PlanError
+from .groups import LEAST_SPLITS
+from .planned import LEAST_ROUNDS, Cost, PlanError
 
 # Asking a node for its tests takes this long at most.
 _ROUND_TRIP_SECONDS = 2
@@ -62,13 +63,15 @@ def chosen(
     """Return the probes to run, given what each node has ``found``, and sentences about skipped ones.
 
     Nodes were ``asked`` for these probes. If no probes are ``named``, a probe is skipped when any node cannot run it,
-    or when the tests would not fit with it. A named probe runs on the nodes that can run it; PlanError if none can.
+    or when the tests would not fit with it: the one that proves least for its time first. A named probe runs on the
+    nodes that can run it; PlanError if none can.
     At least one node must have answered, unless none was asked for anything.
     """
     choice = Chosen(tuple(named)) if named else BUILT_IN
     notes: list[str] = []
     impossible: dict[str, str] = {}
-    for name in asked:
+    unfit: list[str] = []
+    for name in sorted(asked, key=lambda name: 0 if named else _seconds_of_a_reading(name, found)):
         lacking = _lacking(name, found)
         able = [of_node[name]["units"] for node, of_node in found.items() if node not in lacking]
         units = {**choice.units, name: _of_most(able)}
@@ -80,18 +83,35 @@ def chosen(
         elif named:
             choice = more
         elif lacking:
+            unfit.append(name)
             notes.append(f"{name} is skipped: some nodes cannot run it ({_first(lacking)})")
         elif not fits(more):
-            notes.append(f"{name} is skipped: isolate_budget does not allow it")
+            notes.append(
+                f"{name} is skipped: isolate_budget does not allow it, and the others prove more for their minutes"
+            )
         else:
             choice = more
+    unfit += impossible
     for name in [] if named else instead(asked):
         more = Chosen((*choice.names, name), choice.units)
-        if PROBES[name].instead_of not in choice.names and fits(more):
+        # Where the budget has no room for groups of GPUs, groups over TCP prove less than the time is worth.
+        if PROBES[name].instead_of in unfit and fits(more):
             choice = more
     if named and impossible:
         raise PlanError(". ".join(f"isolate_probes contains {name}, but {why}" for name, why in impossible.items()))
     return choice, [*(f"{name} is skipped: {why}" for name, why in impossible.items()), *notes]
+
+
+# How often a sweep does a test, at least.
+_TIMES: dict[Of, int] = {"nodes": 1, "pairs": LEAST_ROUNDS, "groups": LEAST_SPLITS}
+
+
+def _seconds_of_a_reading(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> float:
+    """Return the seconds of a sweep for each reading of a probe: the more, the less it proves for its time."""
+    probe = PROBES[name]
+    units = max((len(of_node[name]["units"]) for of_node in found.values() if name in of_node), default=0)
+    readings = max(units, 1) * (1 + len(probe.more_readings))
+    return _TIMES[probe.of] * (probe.seconds + probe.more * units) / readings
 
 
 def unable(named: Sequence[str], found: Mapping[str, Mapping[str, FoundHere]]) -> dict[str, str]:

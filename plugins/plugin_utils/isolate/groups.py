@@ -33,6 +33,8 @@ LEAST_GROUP = 4
 # One group can be compared with nothing.
 LEAST_NODES_OF_GROUPS = 2 * LEAST_GROUP
 _PARTS = (2, 4)
+# Those of eight nodes: all of them, and five splits into halves.
+LEAST_SPLITS = 6
 # Splits beyond those that keep any two nodes apart: one odd measurement must not point to another node.
 _SPARE = 2
 # One split of neighbours, and one of nodes that are far from each other.

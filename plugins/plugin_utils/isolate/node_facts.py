@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts about nodes that are no measurement of speed: what is missing on them."""
+"""Facts about nodes that are no measurement of speed: missing GPUs and ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..text.isolation import isolation_finding
 from .answers import Present
 from .measured import Fact, Suspect
 
-# A node alone says nothing about what the others should have.
+# A node alone says nothing about the others.
 _LEAST_PEERS = 2
 _ACTIVE = "ACTIVE"
 _RATE = re.compile(r"[0-9.]+")
@@ -25,8 +25,8 @@ def missing_parts(
 ) -> list[Reason]:
     """Return the GPUs and ports that a node lacks, given the ``models`` of nodes and the GPUs in the ``inventory``.
 
-    What the inventory asks for counts only if any node has GPUs: nodes without any rehearse with their CPUs. What at
-    least half of the nodes of a model have is what all of them should have.
+    The inventory's number counts only if any node has GPUs: nodes without any rehearse with their CPUs. All nodes of a
+    model should have the parts that at least half of them have.
     """
     asked = inventory if any(one["gpus"] for one in present.values()) else {}
     return [
@@ -54,7 +54,7 @@ def suspect_of(fact: Reason) -> Suspect:
 
 
 def _peers(node: str, present: Mapping[str, Present], models: Mapping[str, str]) -> list[Present]:
-    """Return the others of a node's model; what the model says about GPUs does not count on a node without any."""
+    """Return the others of a node's model; GPUs in the model's name do not count for a node without any."""
     model, gpus = models.get(node, ""), present[node]["gpus"]
     alike = {other for other in present if models.get(other, "") == model}
     if not gpus:

@@ -17,8 +17,10 @@ from .pairs import Pair, rounds_of_pairs
 
 # With three partners a slow node stands out against one slow link and against one slow partner.
 LEAST_ROUNDS = 3
-# Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py.
-USUAL_ROUNDS = 7
+# Seven rounds are all pairs of eight nodes. More find little more, see benchmarks/isolate_power.py; and with more nodes
+# to compare with, fewer rounds find as much.
+_MOST_ROUNDS = 7
+_FEW_NODES = 16
 # Suspects are tested once more by themselves, and again if there is time for it. They meet two proven nodes, and are in
 # two groups of proven nodes.
 CONFIRMING_ROUNDS = 2
@@ -99,7 +101,7 @@ def plan_tests(
         raise PlanError(
             f"{budget_minutes:g} minutes are too few: {tests}, and their confirmation, take {needed:g} minutes"
         )
-    pairs = rounds_of_pairs(nodes, min(rounds or USUAL_ROUNDS, affordable, possible))
+    pairs = rounds_of_pairs(nodes, min(rounds or usual_rounds(len(nodes)), affordable, possible))
     tested = sum(map(len, pairs))
     suspects = max(1, len(nodes) // 8, suspects)
     return {
@@ -125,6 +127,11 @@ def plan_tests(
             / 60,
         },
     }
+
+
+def usual_rounds(nodes: int) -> int:
+    """Return how many rounds of pairs are worth their time: 7 for up to 16 nodes, 5 for 32, 3 from 64 on."""
+    return max(LEAST_ROUNDS, _MOST_ROUNDS - round(2 * math.log2(max(nodes / _FEW_NODES, 1))))
 
 
 def planned_in_words(tests: PlannedTests) -> list[str]:

@@ -85,8 +85,7 @@ def _of(found: Sequence[Measured]) -> Of:
 
 def _band(effects: Values, rate: float, least: float, tails: float = 1.0) -> tuple[float, float, Ending]:
     """Return the robust standard deviation of effects, how many of them are needed, and where the good ones end."""
-    last, gap = ending(effects, least, rate)
-    end = Ending(last, tails * gap)
+    end = ending(effects, least, rate)
     if len(effects) < _LEAST_UNITS:
         return LEAST_SPREAD, math.inf, end
     return spread(effects), tails * deviations_needed(len(effects), rate), end
@@ -124,7 +123,8 @@ def _of_pairs(probe: str, found: Sequence[Measured], rate: float, least: float) 
     deviation, needed, end = _band(of_ends, rate, least, _OF_PAIRS)
     # A pair is as slow as its slower node, so the faster half of the nodes looks alike; the slower half does not.
     slower = of_ends[of_ends >= 0]
-    band = (max(deviation, spread(np.concatenate([slower, -slower]))), needed, end)
+    wider = Ending(end.last, _OF_PAIRS * end.gap)
+    band = (max(deviation, spread(np.concatenate([slower, -slower]))), needed, wider)
     scores = [
         Score(probe, end, float(effect), *band, problems.get(end, "") if effect > _IS_BROKEN else "")
         for end, effect in zip(ends, of_ends, strict=True)

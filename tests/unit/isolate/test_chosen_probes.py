@@ -53,6 +53,15 @@ def test_what_the_budget_does_not_allow_is_left_out_and_named() -> None:
     assert "isolate_budget" in notes[0]
 
 
+def test_the_probe_that_proves_least_for_its_minutes_is_left_out_first() -> None:
+    asked = ["torch_groups", "torch_pairs", "nccl_tests", "ib_write_bw", "torch"]
+    found = {"a": {name: here("", *(["mlx5_0", "mlx5_1"] if name == "ib_write_bw" else [])) for name in asked}}
+    for room, kept in ((3, ["torch"]), (4, ["torch", "ib_write_bw"]), (6, asked[:0:-1])):
+        choice, notes = chosen([], asked, found, lambda choice, room=room: len(choice.names) <= room + 1)
+        left = [note.split()[0] for note in notes if "is skipped" in note]
+        assert (set(choice.names) - {*BUILT_IN.names}, left[-1]) == ({*kept}, "torch_groups")
+
+
 def test_what_is_named_is_done_if_any_node_can_and_refused_with_the_reason_if_none_can() -> None:
     found = {"a": {"nccl_tests": here("no GPUs")}, "b": {"nccl_tests": here()}}
     choice, notes = chosen(["nccl_tests"], ["nccl_tests"], found, everything)
@@ -96,6 +105,7 @@ def test_groups_over_tcp_are_done_only_where_those_of_gpus_cannot_be_and_the_bud
     assert chosen([], ["torch_groups"], has, everything)[0].names == (*BUILT_IN.names, "torch_groups")
     assert chosen([], ["torch_groups"], has_not, everything)[0].names == (*BUILT_IN.names, "tcp_groups")
     assert chosen([], ["torch_groups"], has_not, lambda _choice: False)[0] == BUILT_IN
+    assert chosen([], ["torch_groups"], has, lambda choice: "torch_groups" not in choice.names)[0] == BUILT_IN
     # In a rehearsal, and if probes are named, nobody asks for more.
     assert chosen([], [], {}, everything)[0] == BUILT_IN
     assert chosen(["cpu"], [], {}, everything)[0].names == ("cpu",)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import Chosen
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.choice import BUILT_IN, Chosen
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     Cost,
     PlanError,
@@ -19,18 +19,33 @@ COST = Cost(single=60, pair=30)
 
 
 def test_the_budget_bounds_the_rounds_and_so_the_minutes_whatever_the_number_of_nodes() -> None:
-    for nodes in (8, 64, 1024):
+    for nodes, rounds in ((8, 6), (16, 6), (32, 5), (64, 3), (1024, 3)):
         tests = plan_tests([str(number) for number in range(nodes)], COST, 6)
-        assert len(tests["pairs"]) == 6
-        assert sum(tests["seconds"].values()) == 6 * 60
-        assert tests["node_minutes"]["sweep"] == nodes * (1 + 6 * 0.5)
+        assert len(tests["pairs"]) == rounds
+        assert sum(tests["seconds"].values()) == (6 * 60 if rounds == 6 else 30 * rounds + 180)
+        assert tests["node_minutes"]["sweep"] == nodes * (1 + rounds * 0.5)
+
+
+def test_default_probes_of_gpus_take_half_the_node_minutes_of_bisection_at_64_nodes_within_ten_minutes() -> None:
+    names = ["torch", "nccl_tests", "ib_write_bw", "torch_pairs"]
+    for probes, adapters in (
+        ([*BUILT_IN.names, "torch", "nccl_tests", "torch_pairs"], 0),
+        ([*BUILT_IN.names, *names], 8),
+    ):
+        chosen = Chosen(tuple(probes), {"ib_write_bw": [f"mlx5_{number}" for number in range(adapters)]})
+        cost = chosen.cost()
+        tests = plan_tests([str(number) for number in range(64)], cost, 10)
+        assert len(tests["pairs"]) == 3
+        # Bisection tests both halves of all nodes each time, and finds a bad adapter only in pairs.
+        bisection = 6 * 64 * (cost.single + (cost.pair if adapters else 0)) / 60
+        assert tests["node_minutes"]["sweep"] < bisection / 2
 
 
 def test_all_links_of_eight_nodes_are_tested_and_few_of_a_thousand() -> None:
     assert plan_tests([str(number) for number in range(8)], COST, 60)["links"] == 1
     of_many = plan_tests([str(number) for number in range(1024)], COST, 60)
-    assert of_many["links"] == pytest.approx(7 / 1023)
-    assert any("0.7 %" in line for line in planned_in_words(of_many))
+    assert of_many["links"] == pytest.approx(3 / 1023)
+    assert any("0.3 %" in line for line in planned_in_words(of_many))
 
 
 def test_an_odd_node_out_is_not_paid_for() -> None:

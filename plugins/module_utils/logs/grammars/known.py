@@ -6,36 +6,68 @@ A grammar is loaded on demand, because a node reads logs of one trainer only.
 
 from __future__ import annotations
 
-import importlib
 import typing as t
 
 from ..grammar import EVERY_RANK, Grammar
 from . import maxtext_failures, megatron_failures, torchtitan_failures
 
-if t.TYPE_CHECKING:
-    # For Ansible, which sends a module together with its imports, and looks for them here, too.
-    from . import maxtext_processes, megatron_bridge, megatron_processes, nemo2, nxdt, torchtitan  # noqa: F401
 
-_MODULES = {
-    "megatron": "megatron_processes",
-    "megatron_bridge": "megatron_bridge",
-    "maxtext": "maxtext_processes",
-    "nemo2": "nemo2",
-    "nxdt": "nxdt",
-    "torchtitan": "torchtitan",
+def _megatron() -> Grammar:
+    from .megatron_processes import GRAMMAR
+
+    return GRAMMAR
+
+
+def _megatron_bridge() -> Grammar:
+    from .megatron_bridge import GRAMMAR
+
+    return GRAMMAR
+
+
+def _maxtext() -> Grammar:
+    from .maxtext_processes import GRAMMAR
+
+    return GRAMMAR
+
+
+def _nemo2() -> Grammar:
+    from .nemo2 import GRAMMAR
+
+    return GRAMMAR
+
+
+def _nxdt() -> Grammar:
+    from .nxdt import GRAMMAR
+
+    return GRAMMAR
+
+
+def _torchtitan() -> Grammar:
+    from .torchtitan import GRAMMAR
+
+    return GRAMMAR
+
+
+# Ansible sends a module together with its imports, which it finds in functions, too.
+_LOADED: dict[str, t.Callable[[], Grammar]] = {
+    "megatron": _megatron,
+    "megatron_bridge": _megatron_bridge,
+    "maxtext": _maxtext,
+    "nemo2": _nemo2,
+    "nxdt": _nxdt,
+    "torchtitan": _torchtitan,
 }
 
 
 class _Grammars(t.Mapping[str, Grammar]):
     def __getitem__(self, name: str) -> Grammar:
-        module = importlib.import_module(f".{_MODULES[name]}", __package__)
-        return t.cast("Grammar", module.GRAMMAR)
+        return _LOADED[name]()
 
     def __iter__(self) -> t.Iterator[str]:
-        return iter(_MODULES)
+        return iter(_LOADED)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(_LOADED)
 
 
 GRAMMARS = _Grammars()
