@@ -237,6 +237,28 @@ def test_what_the_presets_decide_is_noted() -> None:
     assert not [note for note in planned_primus(experiment("megatron", SIZES))["notes"] if "presets" in note]
 
 
+@pytest.mark.parametrize(
+    ("names", "warned"),
+    [
+        ({"model": "llama3.1_8B"}, []),
+        ({"model": "llama3.1_8B.yml"}, []),
+        ({"model": "${MODEL:llama3.1_8B}.yaml"}, []),
+        ({"model": "llama3.1_8b.yaml"}, [("modules.pre_trainer.model", "llama3.1_8B")]),
+        ({"model": "mine"}, [("modules.pre_trainer.model", None)]),
+        ({"config": "pretrainer.yaml"}, [("modules.pre_trainer.config", "pre_trainer")]),
+        ({"framework": "torchtitan", "model": "deepseek_v2"}, [("modules.pre_trainer.model", "deepseek_v3")]),
+    ],
+)
+def test_a_preset_that_no_release_has_is_a_warning_with_the_nearest_one(
+    names: dict[str, str], warned: list[tuple[str, str | None]]
+) -> None:
+    given = experiment("megatron", SIZES)
+    given["modules"]["pre_trainer"] |= names
+    found = [one for one in planned_primus(given)["warnings"] if one["key"].startswith("modules.pre_trainer.")]
+    assert [one["key"] for one in found] == [key for key, _near in warned]
+    assert all(near is None or near in one["remedy"] for one, (_key, near) in zip(found, warned, strict=True))
+
+
 def checkout(folder: Path) -> Path:
     """Write the presets of the usual experiment, and return the folder of a file beside them."""
     presets = {

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The presets that an experiment of Primus uses, read from a checkout of Primus.
+"""The presets that an experiment of Primus uses, read from a checkout of Primus, or known by their names.
 
 Source: primus/core/config/preset_loader.py and primus/core/launcher/parser.py of AMD-AGI/Primus: the module's preset
-wins over the model's, and the experiment over both.
+wins over the model's, and the experiment over both. ``presets.json`` has the files in primus/configs of its releases
+v0.5.0 to v26.6, and of August 2026 (fd1eeabb), for the backends that can be planned.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import typing as t
 from collections.abc import Mapping
+from pathlib import Path
 
 from ...config.findings import Findings
+from ...job.known_names import warn_of_unknown_name
 from .reading import PrimusFile, Values, extended, load, merged
 from .variables import resolved
 
 _CONFIGS = "primus/configs"
 # The folder of a preset in a checkout, by the preset's key; later ones win.
 _FOLDERS = {"model": "models", "config": "modules"}
+_KNOWN: t.Final[dict[str, dict[str, list[str]]]] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 
 
 def checkout_of(config: PrimusFile, named: str) -> str:
@@ -33,15 +38,22 @@ def checkout_of(config: PrimusFile, named: str) -> str:
 def presets_of(
     config: PrimusFile, module: Mapping[str, t.Any], checkout: str, variables: Mapping[str, str], findings: Findings
 ) -> Values:
-    """Return the values in a module's presets; warn of a preset that cannot be read."""
+    """Return the values in a module's presets; warn of a preset that cannot be read.
+
+    Without a checkout they are unknown: the warning is of a preset that no release has.
+    """
     result: Values = {}
     for key, folder in _FOLDERS.items():
         name = module.get(key)
         if not isinstance(name, str) or ".." in name:
             continue
+        where, own = f"modules.{config.module}.{key}", Findings()
+        if not checkout:
+            bare = name.removesuffix(".yaml").removesuffix(".yml")
+            warn_of_unknown_name(bare, _KNOWN[folder][config.backend], "Primus of August 2026", where, findings)
+            continue
         name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
         path = os.path.join(checkout, _CONFIGS, folder, config.backend, name)
-        where, own = f"modules.{config.module}.{key}", Findings()
         loaded = load(path, where, own)
         preset = None if loaded is None else extended(loaded, path, own)
         for fault in own.faults:

@@ -63,7 +63,7 @@ def plan_job(config: PrimusFile, options: PrimusOptions, nodes: Sequence[Node], 
     module = values["modules"][config.module]
     given = Keys(overrides_of(module, config.arguments), f"{path}.overrides", own)
     checkout = checkout_of(config, options.training_primus_checkout)
-    presets = presets_of(config, module, checkout, _variables(config), own) if checkout else {}
+    presets = presets_of(config, module, checkout, _variables(config), own)
     keys = replace(given, values=merged(presets, dict(given.values)))
     reading = PrimusReading(
         experiment, mode, nodes, options, own, config.module, config.backend, given, keys, bool(config.in_image)
