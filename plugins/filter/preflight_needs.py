@@ -45,21 +45,20 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.contracts import Plan
-from ..plugin_utils.preflight.needs import needs_of, needs_of_machine
-
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def preflight_needs(plan: t.Any, node: t.Any) -> dict[str, t.Any]:
     """Return the items that a preflight inspects on a node."""
+    from ..plugin_utils.preflight.needs import needs_of, needs_of_machine
+
     if plan is None:
         return needs_of_machine()
     if not isinstance(plan, t.Mapping) or "nodes" not in plan:
         raise AnsibleFilterError("preflight_needs needs a plan returned by trainops.cluster.training_plan")
     try:
-        return needs_of(t.cast(Plan, plan), str(node))
+        return needs_of(t.cast("t.Any", plan), str(node))
     except ValueError as error:
         raise AnsibleFilterError("preflight_needs cannot find the node.") from error
 

@@ -53,7 +53,6 @@ from collections.abc import Callable, Mapping
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import late_imports
 
 
@@ -64,7 +63,7 @@ def summary_essence(summary: t.Any, report: t.Any) -> dict[str, t.Any]:
     with late_imports():
         from ..plugin_utils.report.essence import essence
     try:
-        return essence(t.cast(Summary, summary), str(report))
+        return essence(t.cast("t.Any", summary), str(report))
     except KeyError as error:
         raise AnsibleFilterError(f"this is not the summary of a run: {error} is missing") from None
 

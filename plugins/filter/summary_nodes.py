@@ -43,7 +43,6 @@ from collections.abc import Callable, Mapping
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.contracts import Summary
 from ..plugin_utils.controller_action import late_imports
 
 
@@ -54,7 +53,7 @@ def summary_nodes(summary: t.Any) -> list[dict[str, t.Any]]:
     with late_imports():
         from ..plugin_utils.report.essence import nodes_of
     try:
-        return nodes_of(t.cast(Summary, summary))
+        return nodes_of(t.cast("t.Any", summary))
     except KeyError as error:
         raise AnsibleFilterError(f"this is not the summary of a run: {error} is missing") from None
 

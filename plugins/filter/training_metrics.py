@@ -53,15 +53,11 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible.utils.display import Display
 
-from ..module_utils.logs.grammars.known import GRAMMARS
-from ..module_utils.logs.reader import read_log
-from ..module_utils.logs.results import measurements_of, no_steps
-
 if t.TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def training_metrics(log: t.Any, framework: str = next(iter(GRAMMARS))) -> list[dict[str, t.Any]]:
+def training_metrics(log: t.Any, framework: str | None = None) -> list[dict[str, t.Any]]:
     """Return the records of a log, given as its path or its text."""
     text = str(log)
     if "\n" not in text:
@@ -75,7 +71,13 @@ def training_metrics(log: t.Any, framework: str = next(iter(GRAMMARS))) -> list[
         return _records(stream.name, framework)
 
 
-def _records(path: str, framework: str) -> list[dict[str, t.Any]]:
+def _records(path: str, framework: str | None) -> list[dict[str, t.Any]]:
+    # Whoever uses any filter of this collection loads this file.
+    from ..module_utils.logs.grammars.known import GRAMMARS
+    from ..module_utils.logs.reader import read_log
+    from ..module_utils.logs.results import measurements_of, no_steps
+
+    framework = next(iter(GRAMMARS)) if framework is None else framework
     try:
         blocks = read_log(path, framework, final=True, failures="none")["rows"].blocks()
     except OSError as error:

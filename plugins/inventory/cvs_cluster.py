@@ -61,16 +61,6 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible.plugins.loader import inventory_loader
 
-from ..plugin_utils.controller_action import needed_packages, refuse_missing
-from ..plugin_utils.plan.config.budget import text_of
-
-with needed_packages(__name__):
-    from ..plugin_utils.inventory.cluster_file import read_cluster_file
-    from ..plugin_utils.inventory_plugin import fill
-    from ..plugin_utils.plan.config.findings import Findings
-    from ..plugin_utils.plan.plan_text import findings_text
-    from ..plugin_utils.text.words import counted
-
 if t.TYPE_CHECKING:
     from ansible.inventory.data import InventoryData
     from ansible.parsing.dataloader import DataLoader
@@ -95,7 +85,15 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             inventory_loader.get("ansible.builtin.yaml").parse(inventory, loader, path, cache)
             return
         super().parse(inventory, loader, path, cache)
-        refuse_missing(__name__)
+        # Ansible loads this plugin for inventories of other kinds, too.
+        from ..plugin_utils.controller_action import late_imports
+
+        with late_imports():
+            from ..plugin_utils.inventory.cluster_file import read_cluster_file
+            from ..plugin_utils.inventory_plugin import fill
+            from ..plugin_utils.plan.config.findings import Findings
+            from ..plugin_utils.plan.plan_text import findings_text
+            from ..plugin_utils.text.words import counted
         source = path if path.endswith(".json") else self._named_in(path)
         findings = Findings()
         hosts = read_cluster_file(_text_of(source), source, getpass.getuser(), findings)
@@ -125,6 +123,8 @@ def _looks_like_a_cluster_file(path: str) -> bool:
 
 
 def _text_of(path: str) -> str:
+    from ..plugin_utils.plan.config.budget import text_of
+
     try:
         return text_of(path, _MOST_BYTES)
     except (OSError, ValueError) as error:

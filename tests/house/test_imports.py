@@ -72,6 +72,23 @@ def test_what_few_runs_need_is_not_in_the_process_that_ansible_forks_all_others_
     assert late.isdisjoint(done.stdout.split())
 
 
+def test_an_inventory_of_another_kind_loads_nothing_and_filters_only_what_finds_missing_packages():
+    """Ansible loads the plugin of cluster files before it asks whose a file is, and all filters to find one."""
+    filters = [f"filter.{path.stem}" for path in (ROOT / "plugins/filter").glob("*.py")]
+    ours = "'_utils.' in name and 'trainops' in name and module.__file__"
+    show = f"print(*(name.rpartition('.')[2] for name, module in sys.modules.items() if {ours}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{IMPORT_WITHOUT}    {show}", "", "inventory.cvs_cluster", *filters],
+        env={"PYTHONPATH": str(ROOT / "collections")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    of_inventory, *_, of_filters = done.stdout.splitlines()
+    assert of_inventory == ""
+    assert {*of_filters.split()} == {"controller_action", "kept_bytecode", "budget", "live_output"}
+
+
 def test_python_keeps_the_bytecode_of_what_plugins_import():
     """Ansible's loader of collections keeps none, so each process of a command would compile all of it again."""
     names = [f"callback.{PROGRESS}", *(f"action.training_{name}" for name in ("plan", "phase", "report"))]
