@@ -116,7 +116,8 @@ _UNITS = "/etc/systemd/system"
 _AT_BOOT = f"{_UNITS}/multi-user.target.wants"
 _OF_UNITS = (_UNITS, "/usr/lib/systemd/system", "/lib/systemd/system")
 _PEERMEM = "nvidia_peermem"
-_MODULE, _LOADED = "/sys/module/", "loaded"
+_MODULE = "/sys/module/"
+_LOADED = "loaded"
 _CONFIGURATION = "/config"
 
 
