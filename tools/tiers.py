@@ -38,8 +38,8 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
     "slurm": ("tests/integration/slurm",),
     # All tiers but `test` run in one process of pytest: tests that wait for Slurm or SSH leave the cores to the others.
     # Tests that find a slow node by measuring come last, one after the other.
-    "rest": ("tests/integration", *FOLDERS, "-m", "slow and not measures"),
-    "alone": ("tests/integration", *FOLDERS, "-m", "measures", "-n0"),
+    "rest": ("tests/integration", *FOLDERS, "-m", "slow and not measures and not long"),
+    "alone": ("tests/integration", *FOLDERS, "-m", "measures and not long", "-n0"),
 }
 AGAIN: t.Final = "--again"
 # More than this are no accident of a busy machine.
