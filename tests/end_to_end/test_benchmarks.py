@@ -25,6 +25,7 @@ def test_a_benchmark_says_what_can_be_chosen(name: str) -> None:
 
 @pytest.mark.slow
 @needs_sshd
+@pytest.mark.long
 def test_two_nodes_are_launched_cold_and_warm_and_beside_bare_ssh(tmp_path):
     arms = ["trainops", "trainops_warm", "ssh_floor", "pssh", "naive"]
     bench("launch.py", "--nodes", "2", "--rounds", "1", "--arms", ",".join(arms), "--results", str(tmp_path))

@@ -178,7 +178,14 @@ def environment_of(clone: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", BLOCKS, ids=[block.place for block in BLOCKS])
+@pytest.mark.parametrize(
+    "block",
+    [
+        # The tests that such a block runs are run by themselves as well.
+        pytest.param(block, id=block.place, marks=pytest.mark.long if "bin/pytest" in block.text else ())
+        for block in BLOCKS
+    ],
+)
 def test_a_command_of_the_pages_works(block: Block, clone: Path) -> None:
     if "preflight.yml" in block.text:
         need("ip")

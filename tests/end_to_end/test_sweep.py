@@ -95,6 +95,7 @@ def test_all_faults_of_all_cells_are_told_before_the_first_is_run(bench, sweep):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_stop_on_failure_leaves_the_rest_for_the_next_call(bench, sweep):
     broken_first = {
         "micro_batch_size": [1, 2],

@@ -111,7 +111,7 @@ def test_a_file_that_is_nowhere_is_reported_once_for_all_nodes(bench: Bench) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("injector", ["extra_vars", "env"])
+@pytest.mark.parametrize("injector", ["extra_vars", pytest.param("env", marks=pytest.mark.long)])
 def test_a_credential_of_awx(bench: Bench, config: dict[str, t.Any], injector: str) -> None:
     """AWX writes the file of a credential for each job, at another path each time, and its injectors pass the path."""
     job = Job(bench)

@@ -117,7 +117,7 @@ class Job:
         return self.cluster.on(node, engine, "ps", "--all", "--format", "{{.Names}}").split()
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
+@pytest.mark.parametrize("engine", [pytest.param("podman", marks=pytest.mark.long), "docker"])
 def test_three_nodes_train_in_containers_and_pass(job, engine):
     done = job.train(container_engine=engine)
     assert done.returncode == 0, done.stdout
@@ -129,7 +129,7 @@ def test_three_nodes_train_in_containers_and_pass(job, engine):
     assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
+@pytest.mark.parametrize("engine", ["podman", pytest.param("docker", marks=pytest.mark.long)])
 def test_the_role_container_launch_has_a_container_on_each_node_until_it_is_absent(job, engine):
     launch = {
         "container_launch_name": "hello",
@@ -170,7 +170,7 @@ def test_the_role_container_launch_has_a_container_on_each_node_until_it_is_abse
     assert play(container_launch_state="absent") == set()
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
+@pytest.mark.parametrize("engine", ["podman", pytest.param("docker", marks=pytest.mark.long)])
 def test_isolate_measures_in_the_container_of_the_training_and_names_the_slow_node(job, engine):
     usual = (ROOT / "tests/data/probes/nccl_tests_2_19.txt").read_text()
     slow = re.sub(r"(?m)^( +\d+ +\d+ +float .*)", lambda row: re.sub(r"\b(2\d{3})\.", r"3\1.", row[1]), usual)
@@ -203,6 +203,7 @@ def test_isolate_measures_in_the_container_of_the_training_and_names_the_slow_no
     assert [job.containers(node, engine) for node in job.cluster.nodes] == [[], [], []]
 
 
+@pytest.mark.long
 def test_the_same_command_again_reports_and_changes_nothing(job):
     # The report of the second says that the training was not started by its command; the third has nothing to add.
     first, second, third = (job.train(training_run_id="again") for _time in range(3))
@@ -245,7 +246,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("engine", ["podman", "docker"])
+@pytest.mark.parametrize("engine", ["podman", pytest.param("docker", marks=pytest.mark.long)])
 def test_a_container_whose_memory_runs_out_is_named_so_whatever_its_engine_says(job, engine):
     config = job.config(training_iterations="100000")
     run = job.begin(config, training_run_id=f"memory_{engine}", container_engine=engine)
@@ -407,6 +408,7 @@ def test_a_host_that_does_not_answer_before_launch_stops_the_run(job):
     assert [job.containers(node) for node in job.cluster.nodes] == [[], [], []]
 
 
+@pytest.mark.long
 def test_a_rehearsal_of_the_distributed_example_trains_in_the_containers(job):
     example = Path(__file__).parents[2] / "examples/megatron/mi3xx_megatron_llama_distributed.json"
     whole = json.loads(example.read_text())

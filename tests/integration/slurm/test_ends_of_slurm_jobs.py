@@ -33,7 +33,11 @@ def nodes_again(login: Login) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("partition", "options", "state"),
-    [("low", [], "PREEMPTED"), ("again", [], "PREEMPTED"), ("again", ["--requeue"], "REQUEUED")],
+    [
+        ("low", [], "PREEMPTED"),
+        pytest.param("again", [], "PREEMPTED", marks=pytest.mark.long),
+        ("again", ["--requeue"], "REQUEUED"),
+    ],
 )
 def test_a_job_that_another_one_ends_says_nothing_about_the_training(
     login: Login, partition: str, options: list[str], state: str

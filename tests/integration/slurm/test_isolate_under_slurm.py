@@ -127,7 +127,9 @@ def test_stop_and_the_end_of_the_controller_free_the_nodes(login: Login) -> None
     assert states(login, "killed") == ["stopped"] * 3
 
 
-@pytest.mark.parametrize("meanwhile", ["the nodes look for programs", "a probe runs"])
+@pytest.mark.parametrize(
+    "meanwhile", [pytest.param("the nodes look for programs", marks=pytest.mark.long), "a probe runs"]
+)
 def test_a_job_that_somebody_cancels_accuses_nobody(login: Login, meanwhile: str) -> None:
     login.programs = endless_fio(login.folder / "endless", answers=meanwhile == "a probe runs")
     nodes = {"isolate_slurm_nodes": "gpu[01-03]", "isolate_probes": ["cpu", "fio"], "isolate_budget": 5}

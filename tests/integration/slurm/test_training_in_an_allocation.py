@@ -71,6 +71,7 @@ def test_a_log_too_large_for_an_answer_comes_over_the_stream(allocated: Login) -
     assert numbers[:30000] == [f"{number:08}" for number in range(30000)]
 
 
+@pytest.mark.long
 def test_stop_ends_the_step_of_a_run_whose_controller_was_killed_and_leaves_the_allocation(allocated: Login) -> None:
     playing = allocated.start_as_user("megatron_multinode.yml", "picked", steps=2000)
     wait_until(lambda: allocated.trains("picked"))
@@ -127,7 +128,7 @@ def test_a_job_of_sbatch_whose_nodes_lack_the_folder_of_the_run_says_what_to_do(
     assert f"Its first node wrote nothing to {login.runs}/alone. Set training_output_dir to a folder" in told
 
 
-@pytest.mark.parametrize("nodes", [2, 3])
+@pytest.mark.parametrize("nodes", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_a_red_node_ends_the_step_before_training_and_the_next_one_takes_what_else_there_is(
     allocated: Login, nodes: int
 ) -> None:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+import pytest
 from paced_trainer import paced_trainer
 from slurm_login import ROOT, Login, ended, wait_until
 
@@ -42,6 +43,7 @@ def test_the_same_command_picks_a_run_up_whose_controller_was_killed(login: Logi
     assert login.summary("again")["verdict"] == "PASS"
 
 
+@pytest.mark.long
 def test_a_job_that_somebody_cancels_is_no_failure_of_the_training(login: Login) -> None:
     playing = login.start("megatron_multinode.yml", "cancelled", steps=2000)
     wait_until(lambda: login.trains("cancelled"))
@@ -60,6 +62,7 @@ def test_stop_ends_the_training_on_all_nodes_and_the_job_with_it(login: Login) -
     assert login.summary("stopped")["verdict"] == "ERROR", output
 
 
+@pytest.mark.long
 def test_stop_hears_how_a_run_ended_that_nobody_followed(login: Login) -> None:
     playing = login.start_as_user("megatron_multinode.yml", "alone", steps=30)
     wait_until(lambda: login.trains("alone"))
