@@ -33,6 +33,11 @@ _TROUBLE = re.compile(
     "err|discard|drop|retrans|retry|timeout|downed|recovery|nak|out_of_sequence|overrun|integrity|missing_resp|cnp|ecn"
     "|xmit_wait|carrier_changes"
 )
+# Counters of corrupt or lost packets. Congestion (ECN, CNP, discards, waits) is normal, and no fault.
+_ERRORS = re.compile(
+    "symbol_error|link_integrity|port_rcv_errors|phy_errors|crc_errors|retry_exc|max_retry_exceeded|unrecoverable_err"
+)
+_WENT_DOWN = re.compile("(?:link_downed|link_error_recovery|carrier_changes)$")
 _WARNING = 4  # include/linux/kern_levels.h; greater means less severe
 _SEVERITY = 7  # the bits of a priority that are not the facility
 _KEPT_LINES = 60
@@ -126,6 +131,27 @@ def changes_since(before: Before, root: str = "/") -> MachineChanges:
         "kernel_failures": failures,
         "facts": facts,
     }
+
+
+def broken_links(changes: MachineChanges | None) -> dict[str, int]:
+    """Return the counters that show that one of the machine's links went down, and by how much they grew.
+
+    After a boot, all counters have grown from zero and prove nothing.
+    """
+    if not changes or changes["booted"]:
+        return {}
+    return {name: growth for name, growth in changes["counters"].items() if _WENT_DOWN.search(name)}
+
+
+def faults_of_links(changes: MachineChanges) -> dict[str, list[dict[str, t.Any]]]:
+    """Return the details of faults of links by name: ``link_back`` went down and up, ``port_errors`` are counted."""
+    down = changes.get("links_down", [])
+    back = {name: grown for name, grown in broken_links(changes).items() if name.partition(" ")[0] not in down}
+    errors = {name: grown for name, grown in changes["counters"].items() if _ERRORS.search(name)}
+    ordered = {
+        name: sorted(of.items(), key=lambda one: -one[1]) for name, of in (("link_back", back), ("port_errors", errors))
+    }
+    return {name: [{"counter": counter, "grown": grown} for counter, grown in of] for name, of in ordered.items()}
 
 
 def _failures(lines: list[str]) -> list[Failure]:

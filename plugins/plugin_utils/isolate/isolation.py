@@ -31,7 +31,7 @@ from .judge import (
 from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
 from .models import SlowerModel, slower_models, within_models, without_peers
-from .node_facts import missing_parts, suspect_of
+from .node_facts import foreign_processes, missing_parts, reported_faults, with_facts
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
@@ -92,7 +92,8 @@ class Isolation(TypedDict):
     the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
     model too few others have, each with its model, so that their speed is compared with nothing. ``together`` are nodes
     that are slow together: most of a place, or about half of all. ``slower_models`` are the models that take longer
-    than the commonest one.
+    than the commonest one. ``facts`` are findings about nodes that no probe measured: foreign processes, and faults
+    that they reported.
     """
 
     suspects: list[Suspect]
@@ -115,6 +116,7 @@ class Isolation(TypedDict):
     without_peers: t.NotRequired[dict[str, str]]
     together: t.NotRequired[list[SlowTogether]]
     slower_models: t.NotRequired[list[SlowerModel]]
+    facts: t.NotRequired[list[t.Any]]
 
 
 def isolate(
@@ -157,7 +159,8 @@ def isolate(
             say(text)
         inventory = {node: one.gpus for node, one in prober.nodes.items()}
         missing = missing_parts(prober.present, prober.models, inventory)
-        for fact in told(ISOLATION, missing):
+        occupied = foreign_processes(prober.present)
+        for fact in (*told(ISOLATION, missing), *told(ISOLATION, occupied)):
             say(fact.message)
         began = time.monotonic()
         measured = sweep(prober, nodes, tests, goes_on)
@@ -171,9 +174,8 @@ def isolate(
         for text in _folded(left, "may still be reserved"):
             say(text)
     of_models = with_means(within_models(measured, prober.models))
-    slow, unproved = judged(of_models, before, least)
-    known = {(fact["node"], fact["values"]["part"]) for fact in missing}
-    suspects = [*map(suspect_of, missing), *(one for one in slow if (one["node"], one["part"]) not in known)]
+    reported = reported_faults(prober.changes, prober.present)
+    suspects, unproved = with_facts(judged(of_models, before, least), missing, occupied, reported)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
@@ -205,6 +207,7 @@ def isolate(
         "without_peers": without_peers(prober.models),
         "slower_models": slower_models(measured, prober.models, least),
         "together": _together(of_models, suspects, places, least),
+        "facts": [*occupied, *reported],
     }
 
 

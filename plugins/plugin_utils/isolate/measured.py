@@ -117,6 +117,7 @@ class Suspect(TypedDict):
     A link that is ``one_way`` is bad from ``node`` to ``other`` alone. ``slower_by`` is a fraction of the others' time,
     ``interval`` its lower and upper bound at 95 %; both are None if it is broken. ``values`` belong to the
     ``evidence``, see `text.isolation`; an earlier version wrote none. A ``fact`` is a fault that no probe measured.
+    One that others ``occupied`` meanwhile may be slow for that, so it is no proof of a fault.
     """
 
     node: str
@@ -130,6 +131,7 @@ class Suspect(TypedDict):
     values: t.NotRequired[dict[str, t.Any]]
     one_way: t.NotRequired[bool]
     fact: t.NotRequired[Fact]
+    occupied: t.NotRequired[bool]
 
 
 class Unproved(TypedDict):

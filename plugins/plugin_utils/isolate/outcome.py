@@ -20,7 +20,7 @@ from .together import SlowTogether
 _ACCEPTED = 0.1
 # By the code of the headline.
 _VERDICTS = {
-    **dict.fromkeys(("slow", "broken", "missing"), "suspects"),
+    **dict.fromkeys(("slow", "broken", "missing", "reported"), "suspects"),
     **dict.fromkeys(("none_tested", "some_tested"), "incomplete"),
     **dict.fromkeys(("unmeasured", "unproved", "coarse", "slow_together"), "unproved"),
     "slow_at_scale": "slow_at_scale",
@@ -53,9 +53,10 @@ def finding_of(suspect: Suspect) -> Reason:
     if "fact" in suspect:
         return t.cast("Reason", suspect["fact"])
     values: dict[str, t.Any] = {"slower_by": suspect["slower_by"], "interval": suspect["interval"]}
+    occupied = ("occupied",) if suspect.get("occupied") else ()
     if suspect["interval"] is None:
-        return _of_unit("broken", suspect)
-    return _of_unit("slow", suspect, **{**values, "interval": list(suspect["interval"])})
+        return _of_unit("broken", suspect, *occupied)
+    return _of_unit("slow", suspect, *occupied, **{**values, "interval": list(suspect["interval"])})
 
 
 def _of_unit(code: str, one: Suspect | Unproved, *cases: str, **values: t.Any) -> Reason:
@@ -85,6 +86,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
             for node, model in isolation.get("without_peers", {}).items()
         ),
         *(isolation_finding("slower_model", **t.cast("t.Any", one)) for one in isolation.get("slower_models", [])),
+        *isolation.get("facts", []),
         *_fleet(isolation),
         proof_of(isolation),
     ]
@@ -202,8 +204,10 @@ def next_steps(isolation: Isolation, leave_out: str, test_again: str) -> list[Re
     slow = [one for one in suspects if one["other"] is None and one["slower_by"] is not None]
     slowest = max(slow, key=lambda one: t.cast("float", one["slower_by"]), default=None)
     links = {(one["node"], one["other"]) for one in suspects if one["other"] is not None}
+    occupied = {one["node"] for one in suspects if one.get("occupied")}
     return [
-        isolation_finding("next_steps", "leave_out", nodes=failing, command=leave_out),
+        *([isolation_finding("next_steps", "leave_out", nodes=failing, command=leave_out)] if failing else []),
+        *(isolation_finding("next_steps", "free", node) for node in sorted(occupied)),
         *(
             [
                 isolation_finding(
@@ -282,6 +286,9 @@ def findings_against(isolation: Isolation) -> dict[str, list[Reason]]:
 
 
 def failing_nodes(isolation: Isolation) -> list[str]:
-    """Return the nodes to leave out: slow and broken ones, and of each suspected link the end that is named first."""
-    found = {suspect["node"] for suspect in isolation["suspects"]}
+    """Return the nodes to leave out: slow and broken ones, and of each suspected link the end that is named first.
+
+    A node that others occupied need not be at fault.
+    """
+    found = {suspect["node"] for suspect in isolation["suspects"] if not suspect.get("occupied")}
     return [node for node in isolation["nodes"] if node in found]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...module_utils.node.contracts import Asked, Group, Partner
+from ...module_utils.node.contracts import Asked, Group, MachineChanges, Partner
 from ...module_utils.node.phase import NodeError, NodeHeldError, RunGoneError
 from ...module_utils.node.probes.known import Of, Probe
 from ..run.answers import STAGE, STOP, Ask
@@ -50,9 +50,9 @@ class Prober:
     """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
     ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model, and ``models``
-    the nodes' own. ``present`` is the roll-call of each node before the first test. ``gone`` are nodes that no longer
-    answer, or whose reservation ended before their tests did, each with the way it ended: they are not asked again, and
-    are not said to be slow.
+    the nodes' own. ``present`` is the roll-call of each node before the first test, and ``changes`` happened on
+    each machine until it was released. ``gone`` are nodes that no longer answer, or whose reservation ended before their
+    tests did, each with the way it ended: they are not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
     first port where nodes listen for partners.
@@ -72,6 +72,7 @@ class Prober:
     gpus: dict[str, str] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     present: dict[str, Present] = field(default_factory=dict)
+    changes: dict[str, MachineChanges] = field(default_factory=dict)
     gone: dict[str, NodeError] = field(default_factory=dict)
 
     def hold(self) -> dict[str, NodeError]:
@@ -107,7 +108,9 @@ class Prober:
         def let_go(node: str) -> None:
             # The reservation may have ended already, as a Slurm step does.
             with contextlib.suppress(RunGoneError):
-                self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
+                answer = self.ask[node](STOP, grace_seconds=_GRACE_SECONDS, with_log=False)
+                if changes := answer.get("machine_changes"):
+                    self.changes[node] = changes
 
         return self._on_each(list(self.nodes), let_go)[1]
 

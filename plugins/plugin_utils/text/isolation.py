@@ -10,6 +10,8 @@ from .problems import UNREACHABLE
 from .sentences import Form, sentence
 
 _SLOW = "is {slower_by:slower}{interval:bounds}"
+_OCCUPIED = ", but other processes used it, so nothing is proved about the hardware"
+_REPORTED = "{fact:fact}{details:details}"
 # A node or link that was not proved to be bad: slow twice, slow or failed once.
 _UNPROVED = {
     "": "took {slower_by:longer} both times; on these nodes only {proof:at_most} or more is proof",
@@ -27,8 +29,14 @@ _NOT_PROVED = "Nothing is proved to be slow, but "
 _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
 
 ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
-    "slow": {case: Form(f"{what} {_SLOW}") for case, what in _WHAT.items()},
-    "broken": {case: Form(f"{what} is broken") for case, what in _WHAT.items()},
+    **{
+        code: {
+            "_".join(filter(None, (occupied, kind))): Form(f"{what} {said}{meanwhile}")
+            for occupied, meanwhile in (("", ""), ("occupied", _OCCUPIED))
+            for kind, what in _WHAT.items()
+        }
+        for code, said in (("slow", _SLOW), ("broken", "is broken"))
+    },
     # What a node lacks, by the roll-call before the tests.
     "missing": {
         "others": Form("{node} has {gpus:count GPU}, and {others} others have {usual}"),
@@ -39,7 +47,19 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "link": Form("The RDMA port {port} of {node} is {state}, and ACTIVE on {others} others"),
         "rate": Form("The RDMA port {port} of {node} runs at {rate:g} Gb/s, and at {usual:g} Gb/s on {others} others"),
     },
-    "fact": {"missing": Form("Seen before the tests")},
+    "occupied": {
+        "gpus": Form("{node} has other processes on its GPUs: {processes:processes}"),
+        "cores": Form("{node} has {busy:.0f} of {cores} cores busy with other processes: {processes:processes}"),
+    },
+    # The kernel and the counters of network ports, from the reservation of the node to its release.
+    "reported": {
+        "": Form(f"{{node}} reported during its tests: {_REPORTED}"),
+        "slow": Form(f"{{node}} ({{part}}) took {{slower_by:longer}} both times, and reported meanwhile: {_REPORTED}"),
+    },
+    "fact": {
+        "missing": Form("Seen before the tests"),
+        "reported": Form("From its kernel log and its counters, before and after the tests"),
+    },
     # A node or link was a suspect in both tests.
     "tested_again": {
         "slow": Form(
@@ -106,6 +126,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "cost": Form(
             "A training with {node} is slower on all nodes, because each step waits for it: {probe} {slower_by:longer}"
         ),
+        "free": Form("End the other processes on {node}, or wait for them, and test again before any repair"),
         "link": Form("Check cables, switch ports and routes between {node} and {other}; either one can train alone"),
         "test_again": Form("After the repair, test again: {command}"),
     },

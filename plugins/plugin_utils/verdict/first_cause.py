@@ -27,13 +27,14 @@ from collections.abc import Collection, Iterable, Mapping
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.signature import Failure, is_warning
 from ...module_utils.node.contracts import RankSeen
+from ...module_utils.node.machine_changes import broken_links
 from ..contracts import Echo, EndedBy, FirstFailure, Machine, NodeLog, Origin, Plan, Status
 from ..run.status import ended_well, has_failed
 from ..text.failures import ENDS
 from ..text.nodes import alike, nameless
 from ..text.problems import remedy_of
 from .hung_ranks import Lagging, lagging, unresponsive
-from .machine_events import broken_links, broken_links_in_words
+from .machine_events import broken_links_in_words
 from .missing_ranks import Late, missing_ranks
 from .named_nodes import NodeNames
 from .node_end import end_of_node, held_up, said_of_node, with_sentence
@@ -249,7 +250,7 @@ def _cause(status: Status, unfinished: bool, last: Lagging | Late | None) -> dic
         order = (1, found["blame"] // 10, not failed, found["blame"], ended_at)
     else:
         tier = 3 if any(text["class"] in _OF_A_PEER for text in texts) else 2
-        order = (tier, not broken_links(machine), ended_at, found["blame"])
+        order = (tier, not broken_links(machine["changes"]), ended_at, found["blame"])
     last_lines = log["last_lines"]
     is_ours = "case" in found
     evidence = [*map(_rank_in_words, status["hang"]["ranks"]), *last_lines]

@@ -10,16 +10,15 @@ sensors.
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ...module_utils.node.machine_changes import faults_of_links
 from ...module_utils.node.machine_facts import ROW_OF, is_failure
 from ..contracts import Echo, FirstFailure, Machine, Status
 from ..plan.job.rdma import device_names, devices_of
 from ..text.failures import end_in_words
-from .machine_events import broken_links
 from .reasons import FAIL, Reasons, as_json
 
 if t.TYPE_CHECKING:
@@ -50,10 +49,6 @@ MEASURED = {
     "thermal": Measured("note", "NVML, nvmlClocksEventReasons: HW and SW thermal slowdown"),
     "power_brake": Measured("note", "NVML, nvmlClocksEventReasons: HW power brake slowdown"),
 }
-# Counters of corrupt or lost packets. Congestion (ECN, CNP, discards, waits) is normal, and only shown on the page.
-_ERRORS = re.compile(
-    "symbol_error|link_integrity|port_rcv_errors|phy_errors|crc_errors|retry_exc|max_retry_exceeded|unrecoverable_err"
-)
 # The reasons for a lower clock that count as faults.
 _SLOWED = {"thermal": "thermal", "power brake": "power_brake"}
 _NAMED = 4
@@ -164,13 +159,10 @@ def _of_network(seen: Seen, node: str, machine: Machine) -> dict[str, Details]:
     used = planned or device_names(None)
     down = changes.get("links_down", [])
     ports = [port for port in down if "/" in port and used.select(port.partition("/")[0])]
-    errors = {name: grown for name, grown in changes["counters"].items() if _ERRORS.search(name)}
-    back = {name: grown for name, grown in broken_links(machine).items() if name.partition(" ")[0] not in down}
     found = {
         "port_down": [{"link": link} for link in ports],
         "link_gone": [{"link": link} for link in down if link not in ports],
-        "link_back": _counts(back),
-        "port_errors": _counts(errors),
+        **faults_of_links(changes),
     }
     return {name: details for name, details in found.items() if details}
 
@@ -201,11 +193,6 @@ def _note(seen: Seen, name: str, by_node: Mapping[str, Details], reasons: Reason
 
 def _lines(machine: Machine, name: str) -> list[str]:
     return [fact["line"] for fact in _facts_of(machine) if fact["fact"] == name][:_NAMED]
-
-
-def _counts(counters: Mapping[str, int]) -> Details:
-    ordered = sorted(counters.items(), key=lambda one: -one[1])
-    return [{"counter": name, "grown": grown} for name, grown in ordered]
 
 
 def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:

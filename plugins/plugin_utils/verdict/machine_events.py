@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..contracts import Machine, Sample, Status
+from ...module_utils.node.machine_changes import broken_links
+from ..contracts import Sample, Status
 from ..text.nodes import folded_messages
 
 _ERRORS = ("ecc_corrected", "ecc_uncorrected")
@@ -49,20 +49,7 @@ def accelerators_seen(samples: Iterable[Sample]) -> AcceleratorsSeen:
     return seen
 
 
-# Linux, Documentation/ABI/stable/sysfs-class-infiniband and Documentation/ABI/testing/sysfs-class-net.
-_WENT_DOWN = re.compile("(?:link_downed|link_error_recovery|carrier_changes)$")
 _NAMED = 8
-
-
-def broken_links(machine: Machine) -> dict[str, int]:
-    """Return the counters that show that one of the machine's links went down, and by how much they grew.
-
-    After a boot, all counters have grown from zero and prove nothing.
-    """
-    changes = machine["changes"]
-    if not changes or changes["booted"]:
-        return {}
-    return {name: growth for name, growth in changes["counters"].items() if _WENT_DOWN.search(name)}
 
 
 def broken_links_in_words(statuses: Iterable[Status]) -> list[str]:
@@ -70,6 +57,6 @@ def broken_links_in_words(statuses: Iterable[Status]) -> list[str]:
     lines = (
         (status["node"], f"{status['node']}: {name} grew by {growth} during the run")
         for status in statuses
-        for name, growth in sorted(broken_links(status["machine"]).items())
+        for name, growth in sorted(broken_links(status["machine"]["changes"]).items())
     )
     return folded_messages(lines)[:_NAMED]

@@ -12,7 +12,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.options import Options
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.prober import ProbedNode, Prober
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.settling import planned_with, settled
-from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import accepted
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.answers import STOP, accepted
 
 NODES = [f"n{number}" for number in range(8)]
 Answer = dict[str, t.Any]
@@ -49,6 +49,13 @@ def there(gpus: int = 8, on_bus: int | None = None, **ports: str) -> Answer:
     }
 
 
+def changed(*facts: Answer, booted: bool = False, links_down: Sequence[str] = (), **counters: int) -> Answer:
+    """Return what a machine reports of its tests: facts of its kernel's log, lost links, counters that grew."""
+    grown = {name.replace("__", " "): growth for name, growth in counters.items()}
+    of_kernel = {"kernel_log": None, "kernel_lines": 0, "kernel_failures": [], "facts": list(facts)}
+    return {"booted": booted, "counters": grown, "links_down": list(links_down), **of_kernel}
+
+
 def has_all(_node: str, names: Sequence[str]) -> Answer:
     return {name: {"lacks": "", "units": []} for name in names}
 
@@ -68,6 +75,7 @@ def isolated(
     places: t.Mapping[str, str] | None = None,
     present: Callable[[str], Answer] | None = None,
     inventory: int = 0,
+    changes: Callable[[str], Answer | None] = lambda _node: None,
 ) -> Isolation:
     """Return an isolation's findings for nodes with these answers, and collect its output."""
     arguments = {"probes": list(named), "rehearsal": False, "budget": budget, "rounds": 0}
@@ -80,6 +88,8 @@ def isolated(
             if phase is TOOLS:
                 here = {"present": present(node)} if present else {}
                 return accepted(TOOLS, {**_WELL, **here, "found": tools(node, needs["tools"])})
+            if phase is STOP:
+                return {"machine_changes": changes(node)}
             return {"hardware": {"accelerators": {"name": gpu}}}
 
         return ask

@@ -1,11 +1,17 @@
-"""Facts about nodes: what is missing on them, whatever their speed."""
+"""Facts about nodes that no probe measures: missing parts, foreign processes, faults that they reported."""
 
 from __future__ import annotations
 
 import pytest
-from answering_nodes import NODES, Answer, isolated, there
+from answering_nodes import NODES, Answer, changed, healthy, isolated, there
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.node_facts import missing_parts
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import Judged
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Unproved
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.node_facts import (
+    missing_parts,
+    reported_faults,
+    with_facts,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome import (
     blame_of,
     failing_nodes,
@@ -14,6 +20,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome i
     verdict_of,
 )
 
+_FOREIGN = {"pid": 4711, "command": "python3 other.py", "user": "bob", "run_id": None}
 _MODELS = dict.fromkeys(NODES, "EPYC, MI300X")
 
 
@@ -66,3 +73,90 @@ def test_a_missing_gpu_is_said_before_any_probe_and_makes_its_node_broken_and_re
 def test_a_missing_port_that_a_probe_finds_dead_as_well_is_one_suspect() -> None:
     found = isolated(present=lambda node: there(mlx5_1="DOWN" if node == "n3" else "ACTIVE at 400"))
     assert [(one["node"], one["part"], one["probe"]) for one in found["suspects"]] == [("n3", "HCA mlx5_1", "missing")]
+
+
+def logged(fact: str, device: str = "0000:03:00.0") -> Answer:
+    """Return what the kernel said about a device 20 s after its node was reserved."""
+    return {
+        "fact": fact,
+        "device": device,
+        "seconds": 20.0,
+        "count": 1,
+        "recovered": False,
+        "line": f"kernel: {device}: {fact}",
+    }
+
+
+def slow(node: str, asked: Answer) -> Answer:
+    """Answer as nodes of which n3 computes at half speed."""
+    answer = healthy(node, asked)
+    for one in answer["measured"] if node == "n3" else []:
+        one["samples"] = [2 * sample for sample in one["samples"]]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("changes", "suspects", "facts"),
+    [
+        (changed(), [], []),
+        (changed(logged("pcie_fatal", "0000:c1:00.0")), [("n3", "0000:c1:00.0", "broken")], [("pcie_fatal", True)]),
+        (changed(links_down=["mlx5_1/1"]), [("n3", "mlx5_1/1", "broken")], [("port_down", True)]),
+        # Not a port that a training would use.
+        (changed(links_down=["eno1"]), [], [("link_gone", False)]),
+        (changed(mlx5_1__symbol_error=7), [], [("port_errors", False)]),
+        (changed(mlx5_1__link_downed=1), [], [("link_back", False)]),
+        # All counters begin at zero after a boot, and congestion is no fault.
+        (changed(mlx5_1__link_downed=1, booted=True), [], []),
+        (changed(mlx5_1__np_cnp_sent=1000), [], []),
+    ],
+)
+def test_what_a_machine_reports_of_its_tests_is_said_and_a_lost_link_of_the_training_is_broken(
+    changes: Answer, suspects: list[tuple[str, str, str]], facts: list[tuple[str, bool]]
+) -> None:
+    found = isolated(present=lambda _node: there(), changes=lambda node: changes if node == "n3" else None)
+    assert [(one["node"], one["part"], one["verdict"]) for one in found["suspects"]] == suspects
+    assert [(one["values"]["fact"], one["values"]["fails"]) for one in found["facts"]] == facts
+    assert verdict_of(found) == ("suspects" if suspects else "good")
+
+
+@pytest.mark.parametrize(
+    ("changes", "proved"),
+    [
+        (changed(mlx5_1__symbol_error=7), True),
+        (changed(logged("xid_63")), True),
+        # A program caused it.
+        (changed(logged("xid_31")), False),
+        (changed(), False),
+    ],
+)
+def test_faults_of_the_hardware_prove_a_node_that_was_slow_both_times_without_proof(
+    changes: Answer, proved: bool
+) -> None:
+    slow_twice: Unproved = {
+        "node": "n3", "other": None, "part": "GPU 3", "probe": "torch", "slower_by": 0.04, "proof": 0.05,
+        "tested_again": True,
+    }  # fmt: skip
+    found = with_facts(Judged([], [slow_twice]), [], [], reported_faults({"n3": changes}, {}))
+    assert ({one["node"] for one in found.suspects}, found.unproved) == (
+        ({"n3"}, []) if proved else (set(), [slow_twice])
+    )
+
+
+@pytest.mark.parametrize(
+    ("here", "occupied"),
+    [
+        ({"busy": [{**_FOREIGN, "cores": 90.0}], "busy_cores": 90.0}, True),
+        # Those of GPUs do not slow a processor, and a quarter of all cores disturbs no test.
+        ({"on_gpus": [_FOREIGN]}, False),
+        ({"busy": [{**_FOREIGN, "cores": 20.0}], "busy_cores": 20.0}, False),
+    ],
+)
+def test_a_node_that_others_use_is_not_left_out_for_being_slow(here: Answer, occupied: bool) -> None:
+    said: list[str] = []
+    found = isolated(slow, said=said, present=lambda node: {**there(), **(here if node == "n3" else {})})
+    assert {one["node"] for one in found["suspects"]} == {"n3"}
+    assert {one.get("occupied", False) for one in found["suspects"]} == {occupied}
+    assert failing_nodes(found) == ([] if occupied else ["n3"])
+    if occupied or "on_gpus" in here:
+        before = next(place for place, line in enumerate(said) if "4711" in line)
+        assert before < next(place for place, line in enumerate(said) if line.startswith("Round 1"))
