@@ -50,9 +50,9 @@ class Prober:
     """Tests nodes through ``ask`` with the ``chosen`` probes; ``node_minutes`` is the cost so far.
 
     ``telemetry`` has the accelerator readings of each node's last test by itself, ``gpus`` their model, and ``models``
-    the nodes' own. ``present`` is the roll-call of each node before the first test, and ``changes`` happened on
-    each machine until it was released. ``gone`` are nodes that no longer answer, or whose reservation ended before their
-    tests did, each with the way it ended: they are not asked again, and are not said to be slow.
+    the nodes' own. ``present`` is the roll-call of each node before the first test, and ``changes`` are the
+    events on each machine until its release. ``gone`` are nodes that no longer answer, or whose reservation ended
+    before their tests did, each with the way it ended: they are not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
     first port where nodes listen for partners.

@@ -22,6 +22,10 @@ _AT_SCALE = {"probe": "tcp_groups", "nodes": 8, "than": 4, "slower_by": 0.4}
 _FAILS = {**_AT_SCALE, "slower_by": None}
 _TOGETHER = {"count": 2, "of": 4, "slower_by": 0.1, "probe": "cpu", "nodes": ["gpu1", "gpu2"], "places": []}
 _RUN = {"reason": "nccl: timeout"}
+_PROCESSES = [{"pid": 7, "command": "python3 train.py", "user": "alice", "run_id": None}]
+_ERRORS = {"fact": "port_errors", "details": [{"counter": "mlx5_0/1 symbol_error", "grown": 12}], "fails": False}
+_ON_PORTS = "errors on network ports, which the transport repeated: mlx5_0/1 symbol_error +12"
+_OCCUPIED = ", but other processes used it, so nothing is proved about the hardware"
 _PEAK = {"model": "H100", "tflops": 1500.4, "precision": "BF16", "probe": "torch_gemm"}
 _OF_UNPROVED = {
     "": "took 29.0 % longer both times; on these nodes only 45 % or more is proof",
@@ -37,6 +41,41 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("slow", "one_way", {**_SLOW, "other": "gpu2"}, "The link from gpu1 to gpu2 is 31.2 % slower (30.0 to 33.0 %)"),
     ("broken", "link", {"other": "gpu2", "probe": "tcp"}, "The link gpu1–gpu2 is broken"),
     ("broken", "one_way", {"other": "gpu2", "probe": "tcp"}, "The link from gpu1 to gpu2 is broken"),
+    *(
+        (
+            code,
+            "_".join(filter(None, ("occupied", kind))),
+            {**_SLOW, "part": "gpu 3", "other": "gpu2"},
+            said + _OCCUPIED,
+        )
+        for code, is_so in (("slow", "is 31.2 % slower (30.0 to 33.0 %)"), ("broken", "is broken"))
+        for kind, said in (
+            ("", f"gpu1 (gpu 3) {is_so}"),
+            ("link", f"The link gpu1–gpu2 {is_so}"),
+            ("one_way", f"The link from gpu1 to gpu2 {is_so}"),
+        )
+    ),
+    (
+        "occupied",
+        "gpus",
+        {"processes": _PROCESSES},
+        "gpu1 has other processes on its GPUs: python3 train.py (pid 7, alice)",
+    ),
+    (
+        "occupied",
+        "cores",
+        {"busy": 40.2, "cores": 96, "processes": _PROCESSES},
+        "gpu1 has 40 of 96 cores busy with other processes: python3 train.py (pid 7, alice)",
+    ),
+    ("reported", "", _ERRORS, f"gpu1 reported during its tests: {_ON_PORTS}"),
+    (
+        "reported",
+        "slow",
+        {**_ERRORS, **_UNPROVED, "part": "tcp"},
+        f"gpu1 (tcp) took 29.0 % longer both times, and reported meanwhile: {_ON_PORTS}",
+    ),
+    ("fact", "reported", {}, "From its kernel log and its counters, before and after the tests"),
+    ("next_steps", "free", {}, "End the other processes on gpu1, or wait for them, and test again before any repair"),
     *(
         ("missing", case, {"part": "GPUs", "gpus": 7, "others": 15, **values}, said)
         for case, values, said in (
