@@ -141,8 +141,8 @@ node:
         - C(interfaces) by name, each with C(mtu), C(up) and C(addresses).
         - C(hostname), with the C(addresses) that the node's own name resolves to, and whether one is a C(loopback)
           address.
-        - C(master), with the C(address) of rank 0, the C(interface) that routes to it, the C(source) address, and
-          whether the address is the node's C(own).
+        - C(master), with the C(address) of rank 0, the C(interface) that routes to it, the C(source) address, whether
+          the address is the node's C(own), the C(mtu) of the route, and C(path_mtu), the largest packet that arrives.
         - C(master_port_problem), why nothing can listen on O(master_port), null if it is free.
       type: dict
     limits:

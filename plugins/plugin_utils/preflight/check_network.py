@@ -82,6 +82,15 @@ def proposed_interface(look: Look) -> str | None:
     return next(iter(holding), None)
 
 
+def check_path(look: Look) -> Cell | None:
+    """Packets as large as the interface sends reach rank 0; None where that is not known."""
+    master = look.facts["network"]["master"]
+    if master is None or master["own"] or master["path_mtu"] is None or master["path_mtu"] == master["mtu"]:
+        return None
+    sizes: dict[str, t.Any] = {"mtu": master["mtu"], "arrives": master["path_mtu"]}
+    return red("packets_lost", interface=master["interface"], address=master["address"], **sizes)
+
+
 def check_hostname(look: Look) -> Cell:
     """The node's own name does not lead other nodes to themselves."""
     hostname = look.facts["network"]["hostname"]

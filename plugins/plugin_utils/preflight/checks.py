@@ -13,7 +13,15 @@ from ..text.problems import SOME_CALL, UNREACHABLE
 from ..unreachable import unreachable
 from .cells import RED, Cell, grey, red
 from .check_container import check_engine, check_image
-from .check_network import SOCKET_VARIABLES, check_hostname, check_port, check_socket, clock_cells, proposed_interface
+from .check_network import (
+    SOCKET_VARIABLES,
+    check_hostname,
+    check_path,
+    check_port,
+    check_socket,
+    clock_cells,
+    proposed_interface,
+)
 from .check_processors import check_gpus, check_idle, check_numa
 from .check_rdma import check_provider, check_rdma, gid_cells, proposed_gid_index
 from .check_settings import SETTINGS
@@ -34,13 +42,16 @@ def _each(check: Callable[[Look], Cell]) -> Judge:
     return lambda looks: {look.name: check(look) for look in looks}
 
 
-def _alike(name: str, check: Callable[[Look], Cell] | None = None) -> Judge:
-    """Return the comparison between nodes; with a check, a node that does not differ is judged by itself."""
+def _alike(name: str, check: Callable[[Look], Cell | None] | None = None) -> Judge:
+    """Return the comparison between nodes; with a check, a node that does not differ is judged by itself.
+
+    Where the check has nothing to say, the comparison counts.
+    """
 
     def judge(looks: Sequence[Look]) -> dict[str, Cell]:
         cells = drift_cells(name, looks)
         by_itself = {look.name: check(look) for look in looks if check and cells[look.name].status != RED}
-        return cells | by_itself
+        return cells | {name: cell for name, cell in by_itself.items() if cell}
 
     return judge
 
@@ -56,7 +67,7 @@ _JUDGES: dict[str, Judge] = {
     "provider": _each(check_provider),
     "firmware": _alike("firmware"),
     "socket": _each(check_socket),
-    "mtu": _alike("mtu"),
+    "mtu": _alike("mtu", check_path),
     "hostname": _each(check_hostname),
     "port": _each(check_port),
     "clock": clock_cells,

@@ -150,6 +150,8 @@ class _Master(TypedDict):
     interface: _Word | None
     source: _Word | None
     own: bool
+    mtu: Number | None
+    path_mtu: Number | None
 
 
 class _Network(TypedDict):

@@ -363,6 +363,19 @@ _NETWORK = {
         "one_machine": CellForm("{name} resolves to {address}; all nodes are on one machine"),
         "interface": CellForm("{name} resolves to {address}; Gloo uses {interface}"),
     },
+    "packets_lost": {
+        "": CellForm(
+            "{arrives} of {mtu}",
+            "{interface} sends packets of {mtu} bytes, but on the way to {address} those above {arrives} are lost: "
+            "small messages arrive, and a training hangs at the first large one",
+            _by_hand(
+                "give the network the MTU {mtu}, or run ip link set {interface} mtu {arrives} on all nodes",
+                "tracepath -n {address}",
+            ),
+            many="packets as large as the interface's MTU are lost on the way to rank 0: {each}",
+            each="above {arrives} of {mtu} bytes on {node}",
+        )
+    },
     "port_of_rank_0": {"": CellForm("only rank 0 listens")},
     "port_free": {"": CellForm("{port} is free")},
     "port_taken": {

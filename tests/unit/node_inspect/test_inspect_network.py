@@ -1,11 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from not_run import need, need_root
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.network import (
     hostname_facts,
     interfaces_in,
+    master_facts,
+    path_mtu,
     port_problem,
     resolve,
     route_in,
@@ -36,9 +45,46 @@ def test_interfaces_that_are_up_or_have_an_address() -> None:
 
 def test_a_route_to_another_node_and_to_oneself() -> None:
     away = [{"dst": "10.0.0.1", "dev": "ens1np0", "prefsrc": "10.0.0.5", "flags": []}]
-    assert route_in(json.dumps(away)) == {"interface": "ens1np0", "source": "10.0.0.5", "own": False}
+    route = {"interface": "ens1np0", "source": "10.0.0.5", "own": False, "mtu": None}
+    assert route_in(json.dumps(away)) == route
+    assert route_in(json.dumps([{**away[0], "metrics": [{"rtt": 1}, {"mtu": 1460}]}])) == {**route, "mtu": 1460}
     here = [{"type": "local", "dst": "10.0.0.5", "dev": "lo", "prefsrc": "10.0.0.5", "flags": []}]
-    assert route_in(json.dumps(here)) == {"interface": None, "source": "10.0.0.5", "own": True}
+    assert route_in(json.dumps(here)) == {"interface": None, "source": "10.0.0.5", "own": True, "mtu": None}
+
+
+# The other end of a veth pair drops larger packets without a word, as a network with a smaller MTU does.
+@pytest.mark.parametrize(("mtu_there", "arrives"), [(8896, 8896), (1500, 1500), (1400, 576)])
+def test_the_largest_packet_that_arrives(mtu_there: int, arrives: int) -> None:
+    need("ip")
+    need_root("only root makes a network namespace")
+    here, there = f"trainops-here-{os.getpid()}", f"trainops-there-{os.getpid()}"
+    script = (
+        f"ip netns add {here} && ip netns add {there} && ip netns exec {here} true"
+        f" && ip -n {here} link add e0 mtu 8896 type veth peer name e0 mtu {mtu_there} netns {there}"
+        f" && ip -n {here} address add 10.9.0.1/24 dev e0 && ip -n {there} address add 10.9.0.2/24 dev e0"
+        f" && ip -n {here} link set e0 up && ip -n {there} link set e0 up"
+    )
+    try:
+        made = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+        if made.returncode:
+            pytest.skip(f"this machine makes no network namespace: {made.stderr.strip()}")
+        program = f"import {master_facts.__module__} as network; print(network.master_facts('10.9.0.2'))"
+        done = subprocess.run(
+            ["ip", "netns", "exec", here, sys.executable, "-c", program],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "collections")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"'mtu': 8896, 'address': '10.9.0.2', 'path_mtu': {arrives}}}" in done.stdout, done.stderr
+    finally:
+        for name in (here, there):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def test_without_an_answer_nothing_is_known_of_the_path() -> None:
+    assert path_mtu("127.0.0.1", None) is None
+    assert path_mtu("::1", 1500) is None
 
 
 def test_names_and_addresses_resolve_with_ipv4_first() -> None:

@@ -50,6 +50,17 @@ def test_without_the_tool_ip_interfaces_are_not_known(bench) -> None:
     assert nodes.cell("mtu")["status"] != "green"
 
 
+@pytest.mark.parametrize(
+    ("arrives", "cell"),
+    [(9000, ("green", "mtu_alike")), (None, ("green", "mtu_alike")), (1500, ("red", "packets_lost"))],
+)
+def test_large_packets_that_the_network_loses(bench, arrives, cell) -> None:
+    nodes = bench()
+    nodes[2]["network"]["master"]["path_mtu"] = arrives
+    assert nodes.code("mtu", 2)[:2] == cell
+    assert nodes.cell("mtu", 1)["status"] == "green"
+
+
 def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     named, open_ = bench(), bench(gloo_socket_ifname=None)
     for nodes in (named, open_):

@@ -5,12 +5,23 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import socket
+import struct
+import time
 import typing as t
 
+from .files import number
 from .tools import ToolError, run_tool
 
 _SECONDS = 3.0
+# Any path carries the first (RFC 791). Google's networks have 1460 or 8896.
+_USUAL_MTUS = (576, 1460, 1500, 8896, 9000)
+_ANSWER_SECONDS = 1.0
+_ECHO, _ECHO_REPLY = 8, 0
+# Linux, linux/in.h: do not split packets, whatever the route is known to carry.
+_MTU_DISCOVER, _PROBE = 10, 3
+_IP_AND_ICMP_HEADERS = 28
 
 
 def interface_facts() -> dict[str, dict[str, t.Any]]:
@@ -33,18 +44,68 @@ def master_facts(name: str) -> dict[str, t.Any]:
     """Return how this node reaches rank 0: ``address``, the ``interface`` that routes there and the ``source`` address.
 
     ``own`` says that the address is one of this node's; then ``interface`` is None, as such packets leave by none.
+    ``mtu`` is the route's limit, and ``path_mtu`` the largest packet that arrives there, or None if unknown.
     """
     addresses = resolve(name)
     if not addresses:
         raise ToolError(f"this node cannot resolve the name {name}")
-    return dict(route_in(run_tool(["ip", "-json", "route", "get", addresses[0]], _SECONDS)[0]), address=addresses[0])
+    route = route_in(run_tool(["ip", "-json", "route", "get", addresses[0]], _SECONDS)[0])
+    route["mtu"] = route["mtu"] or number("/", f"/sys/class/net/{route['interface']}/mtu")
+    return {**route, "address": addresses[0], "path_mtu": path_mtu(addresses[0], route["mtu"])}
 
 
 def route_in(output: str) -> dict[str, t.Any]:
     """Return the output of ``ip -json route get``, in short."""
     route = json.loads(output)[0]
     own = route.get("type") == "local"
-    return {"interface": None if own else route["dev"], "source": route.get("prefsrc"), "own": own}
+    limits = [metric["mtu"] for metric in route.get("metrics", ()) if "mtu" in metric]
+    return {
+        "interface": None if own else route["dev"],
+        "source": route.get("prefsrc"),
+        "own": own,
+        "mtu": next(iter(limits), None),
+    }
+
+
+def path_mtu(address: str, mtu: int | None) -> int | None:
+    """Return the largest usual packet up to ``mtu`` bytes that an address answers; None if it answers none."""
+    if mtu is None or ":" in address:
+        return None
+    try:
+        found = _answered(address, {_USUAL_MTUS[0], mtu})
+        if found and mtu not in found:
+            # Any packet can be lost once.
+            found |= _answered(address, {mtu, *(size for size in _USUAL_MTUS if size < mtu)})
+    except OSError:
+        return None
+    return max(found, default=None)
+
+
+def _answered(address: str, sizes: set[int]) -> set[int]:
+    """Return the sizes of packets that arrive unsplit and are answered; OSError without the right to send them."""
+    own = os.getpid() & 0xFFFF
+    answered: set[int] = set()
+    is_root = not os.geteuid()
+    kind = socket.SOCK_RAW if is_root else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP) as probe:
+        probe.setsockopt(socket.IPPROTO_IP, _MTU_DISCOVER, _PROBE)
+        probe.connect((address, 0))
+        for size in sizes:
+            total = (_ECHO << 8) + own + size
+            checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+            probe.send(struct.pack("!BBHHH", _ECHO, 0, checksum, own, size) + bytes(size - _IP_AND_ICMP_HEADERS))
+        until = time.monotonic() + _ANSWER_SECONDS
+        while answered != sizes and time.monotonic() < until:
+            probe.settimeout(max(until - time.monotonic(), 0.001))
+            try:
+                answer = probe.recv(65536)
+            except socket.timeout:
+                break
+            place = (answer[0] & 0xF) * 4 if is_root else 0
+            kind_of_answer, _code, _sum, sender, size = struct.unpack_from("!BBHHH", answer, place)
+            if kind_of_answer == _ECHO_REPLY and (sender == own or not is_root):
+                answered.add(size)
+    return answered & sizes
 
 
 def resolve(name: str) -> list[str]:
