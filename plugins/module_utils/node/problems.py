@@ -56,7 +56,7 @@ SENTENCES = {
     "checkout_missing": "the folder {path} does not exist; it has to be the trainer's checkout",
     "script_missing": "the {what} {path} does not exist",
     "device_missing": "the device {path} does not exist",
-    "mount_wrong": "{reason}; to fix it: {command}",
+    "mount_wrong": "{reason}",
     # Container engines.
     "no_engine": "no container engine is installed here (looked for {looked_for})",
     "engine_unknown": "container_engine is {name!r}, not one of auto, none, {known}",
@@ -72,11 +72,9 @@ SENTENCES = {
     # Folders that somebody else may have written.
     "folder_of_other": "{path} belongs to {owner}, not to {user}, who runs this: it may be a trap; " + _TRUST,
     "folder_is_link": "{path} must be a folder, not a link; " + _TRUST,
-    "folder_open": "others can write to {path} (mode {mode}); inspect its contents, then remove it or run: chmod go-w "
-    "{quoted}",
+    "folder_open": "others can write to {path} (mode {mode})",
     "loop_of_links": "{path} contains a loop of links",
-    "parent_open": "every user can write to {path} and could replace a run's files; run: chmod +t {quoted}, or choose "
-    "another log_dir",
+    "parent_open": "every user can write to {path} and could replace a run's files",
     "made_by_other": "{path} was created by {owner}, as every user can write to {folder}: " + _TRUST + ", or choose "
     "another log_dir or training_run_id",
 }

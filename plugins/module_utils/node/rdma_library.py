@@ -69,7 +69,7 @@ _PROBLEMS = {
         _NO_SOURCE, "mount what belongs at {quoted}, or remove it from volume_dict in the config"
     ),
     "verbs_missing": _Problem(_NO_SOURCE, "modprobe -a ib_uverbs rdma_ucm", fixes=True),
-    "drivers_missing": _Problem(_NO_SOURCE, "ansible-playbook playbooks/node_prep.yml --tags rdma", fixes=True),
+    "drivers_missing": _Problem(_NO_SOURCE, "run playbooks/node_prep.yml with your inventory and --tags rdma"),
     "library_missing": _Problem(
         "the library {path} does not exist",
         "put the driver vendor's library there; to find it: find / -xdev -name {name}",

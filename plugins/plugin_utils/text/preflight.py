@@ -570,7 +570,7 @@ _SETTINGS = {
         "what passes between them goes through the processor",
         "NCCL, GPU Direct; AMD, single-node network configuration",
         _fix(
-            "ansible-playbook playbooks/node_prep.yml --tags acs -e node_prep_pcie_acs_off=true"
+            "ansible-playbook {playbooks}/node_prep.yml{inventory} --tags acs -e node_prep_pcie_acs_off=true"
             "   # refused where the machine hands devices to guests; or turn it off in the BIOS"
         ),
     ),
@@ -605,7 +605,7 @@ _SETTINGS = {
         "nvidia-peermem is not loaded, and the driver is not the open one with dma-buf",
         "each RDMA transfer goes through the node's memory",
         "NCCL, GPU Direct RDMA",
-        _fix("ansible-playbook playbooks/node_prep.yml --tags peer"),
+        _fix("ansible-playbook {playbooks}/node_prep.yml{inventory} --tags peer"),
     ),
     "rails": {"": CellForm("{interfaces:all_listed}")},
     "rails_mixed": _setting(
@@ -624,14 +624,14 @@ _SETTINGS = {
         "the frequency governor of processors is {governor}",
         "kernels start late while a processor speeds up",
         "Linux, CPU performance scaling",
-        _fix("ansible-playbook playbooks/node_prep.yml --tags cpu"),
+        _fix("ansible-playbook {playbooks}/node_prep.yml{inventory} --tags cpu"),
     ),
     "cpu_sleeps": _setting(
         "C2 on",
         "processors may sleep in C2",
         "they wake up late, which delays kernels and packets",
         "AMD, OS tuning",
-        _fix("ansible-playbook playbooks/node_prep.yml --tags cpu -e node_prep_cpu_c2_off=true"),
+        _fix("ansible-playbook {playbooks}/node_prep.yml{inventory} --tags cpu -e node_prep_cpu_c2_off=true"),
     ),
     "dscp_unknown": {
         "": CellForm("the config sets no traffic class"),
@@ -651,7 +651,10 @@ _SETTINGS = {
         "slurmd may lock only {limit:kib}, and its jobs inherit that",
         "RDMA fails in jobs of Slurm",
         "Slurm, FAQ on memory lock",
-        _fix("ansible-playbook playbooks/node_prep.yml --tags limits   # then systemctl restart slurmd on the node"),
+        _fix(
+            "ansible-playbook {playbooks}/node_prep.yml{inventory} --tags limits"
+            "   # then systemctl restart slurmd on the node"
+        ),
     ),
     "memory": {"": CellForm("{total:gib}")},
     "memory_small": _setting(

@@ -109,7 +109,9 @@ _REMEDIES = {
     "disk_full": _ROOM,
     "checkout_missing": _PUT,
     "script_missing": _PUT,
-    "folder_open": "As the owner of the folder, run on the node: chmod go-w {quoted}. Or choose another log_dir.",
+    "mount_wrong": "To fix it on the node: {command}.",
+    "folder_open": "Inspect what the folder contains. Then, as its owner, run on the node: chmod go-w {quoted}. Or "
+    "remove it, or choose another log_dir.",
     "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
     "runs.",

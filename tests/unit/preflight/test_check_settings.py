@@ -151,4 +151,4 @@ def test_the_table_says_which_settings_cost_speed_and_is_ready(good) -> None:
 def test_who_asks_and_what_it_costs_stands_in_the_reason(good) -> None:
     cell = good(acs_bridges=["0000:00:01.0"]).cell("acs")
     assert "goes through the processor (NCCL" in cell["reason"]
-    assert cell["command"].startswith("ansible-playbook playbooks/node_prep.yml --tags acs")
+    assert cell["command"].startswith("ansible-playbook playbooks/node_prep.yml -i INVENTORY --tags acs")

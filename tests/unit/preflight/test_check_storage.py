@@ -122,7 +122,7 @@ def test_the_list_of_rdma_drivers_is_made_by_node_prep(bench) -> None:
     nodes[1]["paths"][DRIVERS] = path_facts(kind="missing")
     cell = nodes.cell("mounts", 1)
     assert cell["values"]["problems"] == [{"code": "drivers_missing", "path": DRIVERS}]
-    assert cell["command"].startswith("ansible-playbook playbooks/node_prep.yml")
+    assert "playbooks/node_prep.yml" in cell["command"]
 
 
 def test_the_runs_own_folder_need_not_be_there(bench) -> None:

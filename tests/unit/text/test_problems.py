@@ -115,7 +115,7 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     (
         "mount_wrong",
         {"source": "/x", "reason": "/x does not exist", "command": "mkdir /x"},
-        "/x does not exist; to fix it: mkdir /x",
+        "/x does not exist",
     ),
     (
         "no_engine",
@@ -153,13 +153,13 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     (
         "folder_open",
         {"path": "/l", "mode": "0777", "quoted": "/l"},
-        "others can write to /l (mode 0777); inspect its contents, then remove it or run: chmod go-w /l",
+        "others can write to /l (mode 0777)",
     ),
     ("loop_of_links", {"path": "/l"}, "/l contains a loop of links"),
     (
         "parent_open",
         {"path": "/l", "quoted": "/l"},
-        "every user can write to /l and could replace a run's files; run: chmod +t /l, or choose another log_dir",
+        "every user can write to /l and could replace a run's files",
     ),
     (
         "made_by_other",
@@ -243,8 +243,16 @@ def test_the_first_problem_with_a_remedy_of_its_own_decides() -> None:
     assert "preflight.yml" in remedy_of([])
 
 
-def test_the_command_that_stops_the_run_that_holds_a_node_is_in_the_remedy_and_not_in_the_title() -> None:
-    assert "stop.yml" not in in_words([OF_CODE["held"]])
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [("held", "stop.yml"), ("folder_open", "chmod"), ("parent_open", "chmod"), ("mount_wrong", "mkdir")],
+)
+def test_a_command_is_in_the_remedy_and_not_in_the_title(code: str, command: str) -> None:
+    assert command not in in_words([OF_CODE[code]])
+    assert command in remedy_of([OF_CODE[code]])
+
+
+def test_the_command_that_stops_a_run_quotes_its_name() -> None:
     assert remedy_of([OF_CODE["held"]]).endswith("-e training_run_id='a b'")
 
 
