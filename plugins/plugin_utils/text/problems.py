@@ -110,7 +110,7 @@ _REMEDIES = {
     "checkout_missing": _PUT,
     "script_missing": _PUT,
     "mount_wrong": "To fix it on the node: {command}.",
-    "folder_open": "Inspect what the folder contains. Then, as its owner, run on the node: chmod go-w {quoted}. Or "
+    "folder_open": "Inspect the folder's contents. Then let its owner run on the node: chmod go-w {quoted}. Or "
     "remove it, or choose another log_dir.",
     "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
