@@ -33,12 +33,16 @@ options:
         key: interval
 """
 
+import contextlib
 import gc
 import json
 import os
 import signal
+import sys
+import threading
 import typing as t
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 
 from ansible import constants as C  # noqa: N812
@@ -81,7 +85,7 @@ class CallbackModule(CallbackBase):
         self.disabled = from_playbooks and self.CALLBACK_NAME in C.CALLBACKS_ENABLED
         self._run_dir: str | None = None
         self._cells: list[str] = []
-        self._watching: list[ProgressReader | InterruptHandler] = []
+        self._watching: list[ProgressReader | InterruptHandler | _ReportModules] = []
         self._reports: list[dict[str, t.Any]] = []
         self._sweep: dict[str, t.Any] | None = None
         self._variables: VariableManager | None = None
@@ -141,6 +145,7 @@ class CallbackModule(CallbackBase):
             self._watching = [
                 ProgressReader(self._run_dir, self.get_option("interval"), show, self._place()),
                 InterruptHandler(self._run_dir, playbook_command, show),
+                _ReportModules(),
             ]
             for one in self._watching:
                 one.start()
@@ -178,6 +183,31 @@ class CallbackModule(CallbackBase):
         for one in self._watching:
             one.end()
         self._watching = []
+
+
+class _ReportModules:
+    """Imports what a report needs while the training runs, so that the process that writes it starts with it.
+
+    That process is a fork of this one, so `end` waits until nothing is half imported. On macOS, libraries that numpy
+    loads may not be used after a fork.
+    """
+
+    def __init__(self) -> None:
+        self._thread = threading.Thread(target=self._import, daemon=True)
+
+    def start(self) -> None:
+        if sys.platform == "linux":
+            self._thread.start()
+
+    def end(self) -> None:
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @staticmethod
+    def _import() -> None:
+        # Without these packages, the report itself says what is missing.
+        with contextlib.suppress(Exception):
+            import_module("ansible_collections.trainops.cluster.plugins.plugin_utils.report.write")
 
 
 def _stats() -> AggregateStats | None:

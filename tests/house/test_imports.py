@@ -52,6 +52,33 @@ def test_all_packages_that_are_missing_are_named_at_once_with_the_command_that_i
     )
 
 
+FOLLOWED = """
+import sys
+from types import SimpleNamespace
+from ansible.plugins.loader import callback_loader, init_plugin_loader
+init_plugin_loader()
+callback = callback_loader.get("trainops.cluster.training_progress")
+callback.set_options()
+plan = SimpleNamespace(action="trainops.cluster.training_plan")
+train = SimpleNamespace(action="trainops.cluster.training_phase", args={"phase": "train"}, check_mode=False)
+callback.v2_runner_on_ok(SimpleNamespace(task=plan, result={"run_dir": sys.argv[1]}))
+callback.v2_playbook_on_task_start(train, False)
+callback.v2_playbook_on_task_start(plan, False)
+print(*sys.modules)
+"""
+
+
+def test_what_a_report_needs_is_loaded_while_the_training_is_followed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FOLLOWED, str(tmp_path)],
+        env={"PYTHONPATH": str(ROOT / "collections"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {"pandas", "scipy.special"} <= set(done.stdout.split())
+
+
 def test_what_few_runs_need_is_not_in_the_process_that_ansible_forks_all_others_from():
     """Ansible loads the action of each task of a play there; comparing two runs is a playbook of its own."""
     names = [f"action.{path.stem}" for path in (ROOT / "plugins/action").glob("training_*.py")]

@@ -33,10 +33,13 @@ _RETRY_SECONDS = 1.0
 # Soon after the start there is news, if only that it was started.
 _FIRST_WAIT_SECONDS = 2.0
 # A restarted sshd answers again within this time.
-SILENT_SECONDS = 8.0
+SILENT_SECONDS = 7.0
 # How long a node may take for its last answer after a peer has failed.
 _LAST_WAIT_SECONDS = 1.0
 _SAMPLE_SECONDS = 15.0
+# A terminal shows a line every 3 s, and each answer takes 20 ms of a processor that belongs to the training.
+_LONG_RUN_WAIT_SECONDS = 3.0
+_LONG_RUN_WAIT_SHARE = 0.1
 # Of the time that a run has been followed, until the next sample: there are 900 of a day, and 1300 of a week.
 _SAMPLE_SHARE = 0.005
 # The most that is kept of a node's log, some 600 MB, however long it grows.
@@ -55,7 +58,7 @@ class Patience:
 
     A multi-node run hangs when no node's log grows: a trainer may print the steps on one rank only, and the logs of the
     other nodes are silent. Once steps are known, their pace sets the limit (`silence.StepPace`). ``interval`` is how
-    long a healthy node may wait before it answers; it counts as ``silent`` if its answer is so much later.
+    long a healthy node waits before it answers at first; it counts as ``silent`` if its answer is so much later.
     """
 
     interval: float
@@ -67,6 +70,11 @@ class Patience:
 def interval_for(node_count: int) -> float:
     """Return the seconds between two answers of a node: short enough to be live, longer with many nodes."""
     return max(1.0, node_count / 32)
+
+
+def seconds_to_next_answer(interval: float, followed: float) -> float:
+    """Return the seconds until the next answer of a node, for a run followed for that many seconds."""
+    return max(interval, min(_LONG_RUN_WAIT_SECONDS, _LONG_RUN_WAIT_SHARE * followed))
 
 
 def seconds_to_next_sample(followed: float) -> float:
@@ -202,13 +210,14 @@ class Follower:
 
     def _asked(self, looks: bool) -> Followed:
         """Return the next answer, which waits on the node for news unless a peer has failed."""
-        wait = self._patience.interval
+        followed = time.monotonic() - self._began
+        wait = seconds_to_next_answer(self._patience.interval, followed)
         needs: PhaseNeeds = {"cursor": self._cursor, "wait_seconds": wait}
         if not self._is_started:
             needs["start"], needs["wait_seconds"] = True, _FIRST_WAIT_SECONDS
         if looks or self._peer_failed_at > 0:
             needs["wait_seconds"] = min(wait, _LAST_WAIT_SECONDS)
-        samples = time.monotonic() - self._sampled > seconds_to_next_sample(time.monotonic() - self._began)
+        samples = time.monotonic() - self._sampled > seconds_to_next_sample(followed)
         if samples:
             needs["sample"] = True
         if looks:

@@ -469,6 +469,13 @@ def test_counters_that_were_read_before_the_steps_are_of_no_step(board):
     assert board.status("gpu00")["machine"]["traffic_step"] is None
 
 
+@pytest.mark.parametrize(
+    ("interval", "followed", "wait"), [(1.0, 2.0, 1.0), (1.0, 20.0, 2.0), (1.0, 3600.0, 3.0), (8.0, 3600.0, 8.0)]
+)
+def test_a_long_run_is_asked_less_often(interval, followed, wait):
+    assert follow_module.seconds_to_next_answer(interval, followed) == wait
+
+
 def test_of_a_week_not_much_more_samples_are_kept_than_of_a_day():
     counts, followed = [], 0.0
     for days in (1, 7):
