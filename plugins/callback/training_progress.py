@@ -186,7 +186,7 @@ class CallbackModule(CallbackBase):
 
 
 class _ReportModules:
-    """Imports what a report needs while the training runs, so that the process that writes it starts with it.
+    """Imports the modules of a report while the training runs, so that the process that writes it starts with them.
 
     That process is a fork of this one, so `end` waits until nothing is half imported. On macOS, libraries that numpy
     loads may not be used after a fork.
@@ -205,7 +205,7 @@ class _ReportModules:
 
     @staticmethod
     def _import() -> None:
-        # Without these packages, the report itself says what is missing.
+        # The report itself names packages that are not installed.
         with contextlib.suppress(Exception):
             import_module("ansible_collections.trainops.cluster.plugins.plugin_utils.report.write")
 
