@@ -263,6 +263,7 @@ options:
       - megatron_bridge
       - maxtext
       - nemo2
+      - neuronx_distributed
       - nxdt
       - torchtitan
     default: auto

@@ -38,6 +38,8 @@ options:
       - V(megatron) also reads logs of ROCm Megatron-LM and Primus.
       - V(maxtext) reads MaxText's log, or the file that its C(metrics_file) names.
       - V(nemo2) reads the lines of NeMo 2, which no trainer of this collection prints.
+      - V(neuronx_distributed) reads the lines of NeuronX Distributed's own examples, which no trainer of this
+        collection prints.
       - V(nxdt) reads the progress bars of NxDT (neuronx-distributed-training).
       - V(torchtitan) reads the lines of TorchTitan. It prints some steps only, every tenth by default.
     type: str
@@ -46,6 +48,7 @@ options:
       - megatron
       - megatron_bridge
       - nemo2
+      - neuronx_distributed
       - nxdt
       - torchtitan
     default: megatron

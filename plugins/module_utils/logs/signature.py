@@ -8,7 +8,7 @@ import typing as t
 from functools import lru_cache
 
 from .failure_classes import CLASSES, FIRST_ECHO
-from .severity import INFO, WARNING, Severity, severity_of
+from .severity import INFO, UNMARKED, WARNING, Severity, severity_of
 from .tokens import without_tokens
 
 LINE_CHARACTERS = 400
@@ -42,7 +42,8 @@ class Signature(t.NamedTuple):
     ``sample`` is a line that it matches, and its test; the module says who prints it.
 
     If a line matches several signatures, the first one in ``known.SIGNATURES`` counts, and it lists all others in
-    ``more_specific_than``. A signature has a ``name`` if another one is more specific.
+    ``more_specific_than``. A signature has a ``name`` if another one is more specific. It has a ``severity`` if its
+    program marks a fault as mere information.
     """
 
     failure: str
@@ -52,6 +53,7 @@ class Signature(t.NamedTuple):
     sample: str = ""
     name: str = ""
     more_specific_than: t.Tuple[str, ...] = ()
+    severity: Severity = UNMARKED
 
     @property
     def blame(self) -> int:
@@ -79,7 +81,7 @@ class Signature(t.NamedTuple):
             "line": without_tokens(" ".join(words))[:LINE_CHARACTERS],
             "rank": rank,
             "exit_code": exit_code,
-            "severity": severity_of(line),
+            "severity": self.severity or severity_of(line),
             "step": None,
         }
 

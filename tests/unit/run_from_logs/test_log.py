@@ -39,7 +39,6 @@ def test_of_two_that_read_the_same_step_lines_the_one_counts_whose_own_lines_a_l
 
 UNKNOWN_LINES = [
     "[Rank 0] iteration {}/40 | loss: 2.31 | time: 1.2",
-    "step {} step_time 244.76s throughput 3.93 seq/s loss 10.21",
     "step {}/40 | loss 2.3100 | lr 1.00e-04 | step_time 120.0ms | throughput 33.1 samples/s",
     "[2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step={}, skipped=0, lr=[1e-05]",
 ]

@@ -146,7 +146,7 @@ SURVIVED = [
     ("gpu_error", "[ 8123.1] NVRM: Xid (PCI:0000:4e:00): 94, pid=4100, name=python, Contained: SM (0x1).\n"),
     ("nccl", "n1:77:99 [0] transport/net_ib.cc:94 NCCL WARN NET/IB : mlx5_2:1 Got async event : port error\n"),
     ("killed", "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.\n"),
-    ("node_failure", "Slice down event detected. Retrying.\n"),
+    ("node_failure", "I0612 10:15:11.123456 137 manager.py:210] Slice down event detected. Retrying.\n"),
 ]
 
 

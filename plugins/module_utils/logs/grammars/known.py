@@ -36,6 +36,12 @@ def _nemo2() -> Grammar:
     return GRAMMAR
 
 
+def _neuronx_distributed() -> Grammar:
+    from .neuronx_distributed import GRAMMAR
+
+    return GRAMMAR
+
+
 def _nxdt() -> Grammar:
     from .nxdt import GRAMMAR
 
@@ -54,6 +60,7 @@ _LOADED: dict[str, t.Callable[[], Grammar]] = {
     "megatron_bridge": _megatron_bridge,
     "maxtext": _maxtext,
     "nemo2": _nemo2,
+    "neuronx_distributed": _neuronx_distributed,
     "nxdt": _nxdt,
     "torchtitan": _torchtitan,
 }

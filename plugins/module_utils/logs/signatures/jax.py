@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..failure_classes import BLAME
+from ..severity import ERROR
 from ..signature import Signature
 
 _TASK = rb"/job:\S{1,99}/task:"
@@ -42,7 +43,8 @@ SIGNATURES = (
         "node_failure",
         "A TPU slice went away, and the training tried again. Find out whether the slice was preempted or repaired.",
         rb"Slice down event (?:and new slice available )?detected",
-        sample="Slice down event detected. Retrying.",
+        sample="I0612 10:15:11.6 137 manager.py:210] Slice down event detected. Retrying.",
+        severity=ERROR,
     ),
     Signature(
         "no_gpu",
