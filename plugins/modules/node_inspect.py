@@ -155,9 +155,13 @@ node:
         - Settings that matter for the speed of GPUs and RDMA adapters. C(acs_bridges), the PCIe bridges above them with
           ACS, null unless root; C(iommu), the kinds of their IOMMU domains; C(pcie), their links and what both ends can
           do; C(rails), ARP and filter settings of the adapters' interfaces; C(roce_dscp) of each adapter, if its
-          driver shows it.
+          driver shows it; C(roce), its priorities with PFC (C(pfc)) and DCQCN (C(ecn)) and the priority of each
+          DSCP (C(dscp)), if the driver or iproute2's dcb shows them; C(relaxed_ordering) of each adapter, null
+          unless root.
         - C(virtual_machine), C(command_line) of the kernel, C(peer_memory) and C(open_kernel_module) of NVIDIA,
           C(governors), C(c2), whether any processor may enter this state, and C(slurmd_memlock) in bytes.
+          C(port_range) and C(reserved_ports), the ports that the kernel gives to any connection, and those that it
+          does not.
       type: dict
     paths:
       description:

@@ -9,7 +9,7 @@ import typing as t
 from collections.abc import Mapping, Sequence
 
 from ..plan.job.ranks import is_loopback
-from .cells import Cell, green, grey, not_known, red
+from .cells import Cell, green, grey, not_known, red, yellow
 from .facts import Interface
 from .look import Look
 
@@ -17,6 +17,7 @@ from .look import Look
 SOCKET_VARIABLES = {"NCCL_SOCKET_IFNAME": "nccl_socket_ifname", "GLOO_SOCKET_IFNAME": "gloo_socket_ifname"}
 # The largest difference between nodes. Beyond it logs are hard to compare, and tokens and certificates fail.
 CLOCK_SECONDS = 1.0
+_NEURON = "neuron"
 
 
 def check_socket(look: Look) -> Cell:
@@ -111,12 +112,22 @@ def check_hostname(look: Look) -> Cell:
 
 
 def check_port(look: Look) -> Cell:
-    """The port where the nodes meet is free on rank 0."""
-    port = look.node["master_port"]
+    """The port where the nodes meet is free on rank 0, and the kernel gives it to no other connection."""
+    port, settings = look.node["master_port"], look.facts["settings"]
     if not look.is_first:
         return grey("port_of_rank_0")
     problem = look.facts["network"]["master_port_problem"]
-    return green("port_free", port=port) if problem is None else red("port_taken", port=port, said=problem)
+    if problem is not None:
+        return red("port_taken", port=port, said=problem)
+    # AWS asks for it: its port is one that any connection can have.
+    gpus, spans = look.facts["gpus"], [span.partition("-") for span in settings["reserved_ports"].split(",")]
+    if any(first.isdigit() and int(first) <= port <= int(last or first) for first, _dash, last in spans):
+        return green("port_free", port=port)
+    ports = settings["port_range"]
+    if not gpus or gpus["vendor"] != _NEURON or len(ports) != 2 or not ports[0] <= port <= ports[1]:
+        return green("port_free", port=port)
+    reserved = ",".join(filter(None, (settings["reserved_ports"], str(port))))
+    return yellow("port_not_reserved", port=port, first=ports[0], last=ports[1], reserved=reserved)
 
 
 def clock_cells(looks: Sequence[Look]) -> dict[str, Cell]:

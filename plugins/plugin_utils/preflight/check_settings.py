@@ -83,7 +83,10 @@ def check_boot(look: Look) -> Cell:
 
 
 def check_pcie(look: Look) -> Cell:
-    """GPUs and adapters use all lanes of their slots, at full speed; an idle GPU of NVIDIA lowers its speed."""
+    """GPUs and adapters use all lanes of their slots, at full speed; an idle GPU of NVIDIA lowers its speed.
+
+    Adapters may reorder their transfers.
+    """
     if look.facts["settings"]["virtual_machine"]:
         return grey("setting_not_used", "virtual_machine")
     links = [link for link in look.facts["settings"]["pcie"] if link["pcie_width"] and link["pcie_width_limit"]]
@@ -91,7 +94,14 @@ def check_pcie(look: Look) -> Cell:
         return grey("unknown")
     vendor = _vendor(look)
     weak = [link for link in links if _is_weak(link, link["kind"] == "gpu" and vendor == "nvidia")]
-    return yellow("pcie_weak", count=len(weak), links=[dict(link) for link in weak]) if weak else green("pcie_full")
+    if weak:
+        return yellow("pcie_weak", count=len(weak), links=[dict(link) for link in weak])
+    allowed = look.facts["settings"]["relaxed_ordering"]
+    strict = [link for link in links if allowed.get(link["device"]) is False]
+    if strict:
+        names = [link["device"] for link in strict]
+        return yellow("ordering_strict", count=len(strict), devices=names, address=strict[0]["address"])
+    return green("pcie_full")
 
 
 def _is_weak(link: PcieLink, may_be_slow: bool) -> bool:
@@ -152,17 +162,29 @@ def check_cpu(look: Look) -> Cell:
 
 
 def check_dscp(look: Look) -> Cell:
-    """The traffic class of the config marks packets as the adapter and its switches expect RoCE."""
-    devices = look.rdma_selection.devices if look.uses_rdma else []
-    known = look.facts["settings"]["roce_dscp"]
-    on = {device["name"]: known[device["name"]] for device in devices if known.get(device["name"]) is not None}
-    value = look.variable(_TRAFFIC_CLASS)
-    if not on or value is None or not value.isdigit():
-        return grey("dscp_unknown", "" if on or not devices else "adapter")
+    """The traffic class of the config marks packets as the adapter and its switches expect RoCE.
+
+    The priority of these packets has flow and congestion control.
+    """
+    devices = [device["name"] for device in look.rdma_selection.devices] if look.uses_rdma else []
+    settings, value = look.facts["settings"], look.variable(_TRAFFIC_CLASS)
+    on = {device: settings["roce_dscp"].get(device) for device in devices}
+    if value is None or not value.isdigit():
+        return grey("dscp_unknown")
     wanted = int(value) >> 2
     for device, dscp in on.items():
-        if dscp != wanted:
+        if dscp not in (wanted, None):
             return yellow("dscp_differs", traffic_class=int(value), wanted=wanted, device=device, dscp=dscp)
+    known = {device: settings["roce"][device] for device in devices if device in settings["roce"]}
+    mapped = {device: roce for device, roce in known.items() if roce["dscp"] and roce["pfc"] is not None}
+    for device, roce in mapped.items():
+        # Linux, include/net/dcbnl.h: any other DSCP has the priority 0.
+        priority = (roce["dscp"] or {}).get(str(wanted), 0)
+        for case, with_it in (("pfc", roce["pfc"]), ("ecn", roce["ecn"])):
+            if with_it is not None and priority not in with_it:
+                return yellow("roce_lossy", case, device=device, dscp=wanted, priority=priority)
+    if not mapped and not any(dscp is not None for dscp in on.values()):
+        return grey("dscp_unknown", "adapter" if devices else "")
     return green("dscp", dscp=wanted)
 
 

@@ -195,6 +195,12 @@ class _Rail(TypedDict):
     arp_announce: Number | None
 
 
+class _Roce(TypedDict):
+    pfc: _Some[Count] | None
+    dscp: _Named[Count] | None
+    ecn: _Some[Count] | None
+
+
 class Settings(TypedDict):
     """Settings that cost speed, as in the node's inspection."""
 
@@ -210,6 +216,10 @@ class Settings(TypedDict):
     rails: _ByWord[_Rail]
     slurmd_memlock: _Bytes | None
     roce_dscp: _ByWord[Number | None]
+    roce: _ByWord[_Roce]
+    relaxed_ordering: _ByWord[bool | None]
+    port_range: _Some[Count]
+    reserved_ports: Line
 
 
 class Path(TypedDict):

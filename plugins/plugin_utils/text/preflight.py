@@ -645,6 +645,39 @@ _SETTINGS = {
         "AMD, RoCE network configuration",
         _by_hand("set nccl_ib_tc in the config to four times the DSCP of the switches' lossless class"),
     ),
+    "roce_lossy": {
+        "pfc": CellForm(
+            "no PFC",
+            "{device} gives DSCP {dscp} of nccl_ib_tc the priority {priority}, which has no priority flow control: a "
+            "full switch drops RoCE's packets, and they are sent again (AMD, RoCE network configuration)",
+            _by_hand(
+                "turn PFC on for the priority of DSCP {dscp}, on adapters and switches", "dcb pfc show dev INTERFACE"
+            ),
+        ),
+        "ecn": CellForm(
+            "no DCQCN",
+            "{device} gives DSCP {dscp} of nccl_ib_tc the priority {priority}, which has no congestion control: one "
+            "slow receiver can stop the senders of others (AMD, RoCE network configuration)",
+            _by_hand("turn DCQCN on for the priority of DSCP {dscp}, on adapters and switches"),
+        ),
+    },
+    "ordering_strict": _setting(
+        "strict ordering",
+        "{count:count adapter} ({devices:all_listed}) may not reorder transfers over PCIe",
+        "transfers to GPUs and memory wait for each other",
+        "AMD, NIC installation",
+        _by_hand(
+            "turn relaxed ordering on in the BIOS and the adapter (niccli, or PCI_WR_ORDERING of mlxconfig)",
+            "lspci -vv -s {address} | grep RlxdOrd",
+        ),
+    ),
+    "port_not_reserved": _setting(
+        "{port} not reserved",
+        "rendezvous port {port} is one of those ({first} to {last}) that the kernel gives to any connection",
+        "a training fails to start when another connection has it",
+        "AWS, train_setup.sh of NxDT",
+        _fix("sysctl -w net.ipv4.ip_local_reserved_ports={reserved}   # and in /etc/sysctl.d, to keep it"),
+    ),
     "slurmd_memlock": {"": CellForm("memlock unlimited")},
     "slurmd_memlock_small": _setting(
         "memlock {limit:kib}",

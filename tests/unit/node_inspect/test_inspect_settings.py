@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 from node_trees import mi300x_thor2, write
+from not_run import need
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.gpus import gpu_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.rdma import rdma_devices
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.settings import (
     acs_bridges,
+    dscp_in,
+    pfc_in,
+    roce_priorities,
     setting_facts,
     slurmd_memlock,
 )
@@ -86,6 +90,42 @@ def test_the_settings_of_a_node(tmp_path: Path) -> None:
     assert found["rails"]["ens1np0"] == {"rp_filter": 1, "arp_ignore": None, "arp_announce": None}
     assert (found["roce_dscp"]["bnxt_re0"], found["roce_dscp"]["bnxt_re1"]) == (26, None)
     assert {one["device"] for one in found["pcie"]} >= {"bnxt_re0", "bnxt_re7"}
+
+
+def test_an_adapter_that_may_reorder_transfers(tmp_path: Path) -> None:
+    root = str(mi300x_thor2(tmp_path))
+    adapters = rdma_devices(root)
+    for number, control in ((0, 0x2910), (1, 0x2900)):
+        space = bytearray(4096)
+        space[0x34], space[0x40:0x42], space[0xAC] = 0x40, bytes((0x01, 0xAC)), 0x10
+        struct.pack_into("<H", space, 0xAC + 8, control)
+        path = tmp_path / f"{BUS[1:]}/{adapters[number]['pci_address']}/config"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(space)
+    found = setting_facts(root, [], adapters)["relaxed_ordering"]
+    assert [found[f"bnxt_re{number}"] for number in range(3)] == [True, False, None]
+
+
+def test_flow_and_congestion_control_of_adapters(tmp_path: Path) -> None:
+    root = str(mi300x_thor2(tmp_path))
+    ecn = "/sys/class/net/ens2np0/ecn"
+    files: dict[str, object] = {"/sys/kernel/config/bnxt_re/bnxt_re0/ports/1/cc/ecn_enable": "0x1"}
+    for priority in range(8):
+        files |= {f"{ecn}/roce_np/enable/{priority}": int(priority in (3, 4))}
+        files |= {f"{ecn}/roce_rp/enable/{priority}": int(priority == 3)}
+    write(tmp_path, files)
+    # As in the examples of dcb-pfc(8) and dcb-app(8).
+    pfc = pfc_in("pfc-cap 8 macsec-bypass off delay 4096\nprio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:on 7:on\n")
+    dscp = dscp_in("dscp-prio 0:0 24:3 48:6\n")
+    found = setting_facts(root, [], rdma_devices(root), {"ens1np0": {"pfc": pfc, "dscp": dscp}})["roce"]
+    assert found["bnxt_re0"] == {"pfc": [6, 7], "dscp": {"0": 0, "24": 3, "48": 6}, "ecn": list(range(8))}
+    assert found["bnxt_re1"] == {"pfc": None, "dscp": None, "ecn": [3]}
+    assert found["bnxt_re2"]["ecn"] is None
+
+
+def test_a_driver_without_data_center_bridging_is_left_out() -> None:
+    need("dcb")
+    assert roce_priorities(["lo"]) == {}
 
 
 @pytest.mark.parametrize(("printed", "limit"), [("unlimited", -1), ("8388608  ", 8388608)])

@@ -61,6 +61,24 @@ def test_large_packets_that_the_network_loses(bench, arrives, cell) -> None:
     assert nodes.cell("mtu", 1)["status"] == "green"
 
 
+@pytest.mark.parametrize(
+    ("vendor", "port", "reserved", "cell"),
+    [
+        ("neuron", 41000, "", ("yellow", "port_not_reserved")),
+        ("neuron", 41000, "50,40000-42000", ("green", "port_free")),
+        ("neuron", 29500, "", ("green", "port_free")),
+        ("amd", 41000, "", ("green", "port_free")),
+    ],
+)
+def test_a_port_that_the_kernel_gives_to_any_connection(bench, vendor, port, reserved, cell) -> None:
+    nodes = bench()
+    nodes[1]["settings"]["reserved_ports"] = reserved
+    nodes[1]["gpus"]["vendor"] = vendor
+    for node in nodes.plan["nodes"]:
+        node["master_port"] = port
+    assert nodes.code("port")[:2] == cell
+
+
 def test_a_hostname_that_is_a_loopback_address(bench) -> None:
     named, open_ = bench(), bench(gloo_socket_ifname=None)
     for nodes in (named, open_):

@@ -60,6 +60,12 @@ def test_good_settings_are_green_on_their_hardware(good) -> None:
         ("boot", {"command_line": "pci=bfsort"}, "boot_parameters_missing", {"missing": ["pci=realloc=off"]}),
         ("cpu", {"governors": ["performance", "powersave"]}, "cpu_slowed", {"governor": "powersave"}),
         ("cpu", {"c2": True}, "cpu_sleeps", {}),
+        (
+            "pcie",
+            {"relaxed_ordering": {"bnxt_re0": True, "bnxt_re3": False}},
+            "ordering_strict",
+            {"count": 1, "devices": ["bnxt_re3"], "address": LINK["address"]},
+        ),
         ("slurmd", {"slurmd_memlock": 8388608}, "slurmd_memlock_small", {"limit": 8388608}),
         (
             "dscp",
@@ -87,7 +93,7 @@ def test_a_setting_that_costs_speed_is_yellow_and_its_node_not_red(good, check, 
         ("pcie", {"pcie": []}, "unknown", ""),
         ("cpu", {"governors": []}, "unknown", ""),
         ("slurmd", {"slurmd_memlock": None}, "setting_not_used", "no_slurmd"),
-        ("dscp", {"roce_dscp": {"bnxt_re0": None}}, "dscp_unknown", "adapter"),
+        ("dscp", {"roce_dscp": {"bnxt_re0": None}, "roce": {}}, "dscp_unknown", "adapter"),
     ],
 )
 def test_what_cannot_be_read_or_does_not_apply_is_grey(good, check, changes, code, case) -> None:
@@ -133,6 +139,21 @@ def test_adapters_in_one_network_answer_for_themselves(good, rail, wrong) -> Non
     cell = nodes.cell("rails")
     assert cell["status"] == (YELLOW if wrong else "green")
     assert cell["values"].get("settings") == wrong
+
+
+@pytest.mark.parametrize(
+    ("changes", "cell"),
+    [
+        ({"pfc": []}, (YELLOW, "roce_lossy", "pfc")),
+        ({"dscp": {"26": 3}}, (YELLOW, "roce_lossy", "pfc")),
+        ({"ecn": []}, (YELLOW, "roce_lossy", "ecn")),
+        ({"ecn": None}, ("green", "dscp", "")),
+    ],
+)
+def test_the_priority_of_the_traffic_class_has_flow_and_congestion_control(good, changes, cell) -> None:
+    nodes = good()
+    nodes[1]["settings"]["roce"]["bnxt_re5"].update(changes)
+    assert nodes.code("dscp") == cell
 
 
 def test_less_memory_than_the_gpus_have(good) -> None:

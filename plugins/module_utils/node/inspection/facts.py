@@ -17,7 +17,7 @@ from .network import hostname_facts, interface_facts, master_facts, port_problem
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
 from .sensors import measured
-from .settings import setting_facts
+from .settings import interfaces_of, roce_priorities, setting_facts
 from .system import system_facts
 from .tools import ToolError, together
 
@@ -50,10 +50,12 @@ def inspect(
         **{engine: partial(engine_facts, engine, image, root) for engine in ENGINES},
         **{path: partial(path_facts, root, path) for path in paths},
     }
+    devices = rdma_devices(root)
+    if devices:
+        tasks["dcb"] = partial(roce_priorities, interfaces_of(devices))
     if master_address:
         tasks["master"] = partial(master_facts, master_address)
     found = together(tasks, _SECONDS)
-    devices = rdma_devices(root)
     problems = _problems(found, bool(devices))
     known = {name: None if isinstance(value, ToolError) else value for name, value in found.items()}
     return {
@@ -67,7 +69,7 @@ def inspect(
             "master_port_problem": port_problem(master_port) if master_port else None,
         },
         "limits": limit_facts(root),
-        "settings": setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices),
+        "settings": setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices, known.get("dcb")),
         "paths": {path: known[path] for path in paths},
         "engines": {
             engine: silent_engine(problems[engine]) if engine in problems else known[engine] for engine in ENGINES
@@ -78,6 +80,6 @@ def inspect(
 
 
 def _problems(found: dict[str, t.Any], has_rdma: bool) -> dict[str, str]:
-    """Return why tasks failed. Tools are reported with the GPUs; without RDMA there need be no libibverbs."""
-    quiet = {"amd_tool", "sensors"} if has_rdma else {"amd_tool", "sensors", "verbs"}
+    """Return why tasks failed. Tools are reported with the GPUs; dcb and, without RDMA, libibverbs may be missing."""
+    quiet = {"amd_tool", "sensors", "dcb"} if has_rdma else {"amd_tool", "sensors", "verbs"}
     return {name: str(value) for name, value in found.items() if isinstance(value, ToolError) and name not in quiet}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings of a node that cost a training speed: PCIe, IOMMU, kernel parameters, processors, rails, the traffic class.
 
-They are read from the kernel's files; a value that cannot be read is None.
+They are read from the kernel's files, and with iproute2's dcb; a value that cannot be read is None.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import typing as t
 
 from .files import below, fields, line, names, number, text
 from .sensors import pcie_link
+from .tools import MissingToolError, ToolError, run_tool
 
 _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -23,17 +24,29 @@ _BEGINNING = 8192  # of /proc/cpuinfo: its first processor
 # its control register that redirect traffic between devices are the lowest five bits but Translation Blocking.
 _EXTENDED, _ACS, _REDIRECTS = 0x100, 0x000D, 0b11101
 _MOST_CAPABILITIES = 48
+# The first 64 bytes point to the capabilities. The PCI Express capability has the ID 16; its Device Control is at 8.
+_CAPABILITIES, _PCI_EXPRESS, _DEVICE_CONTROL, _RELAXED_ORDERING = 0x34, 0x10, 8, 1 << 4
+_PRIORITIES = 8
+_DCB_SECONDS = 2.0
+_PFC = re.compile(r"\b([0-7]):on\b")
+_DSCP_PRIORITY = re.compile(r"\b([0-9]+):([0-7])\b")
 # The kernel takes the larger of the interface's value and the value for all (Documentation/networking/ip-sysctl.rst).
 _OF_RAILS = ("rp_filter", "arp_ignore", "arp_announce")
 
 
-def setting_facts(root: str, gpus: list[dict[str, t.Any]], adapters: list[dict[str, t.Any]]) -> dict[str, t.Any]:
+def setting_facts(
+    root: str,
+    gpus: list[dict[str, t.Any]],
+    adapters: list[dict[str, t.Any]],
+    priorities: dict[str, dict[str, t.Any]] | None = None,
+) -> dict[str, t.Any]:
     """Return the settings that matter for the GPUs and RDMA adapters of a node.
 
     ``acs_bridges`` are the PCIe bridges above them that redirect traffic between devices to the processor. ``iommu``
     are the kinds of the IOMMU's domains that they are in (``identity``, ``DMA``, ``DMA-FQ``). ``pcie`` has an entry for
     each of them with ``device``, ``address``, ``kind``, its link, and what both ends can do. ``rails`` has the settings
-    of each adapter's interface.
+    of each adapter's interface. ``roce`` has the flow and congestion control of each adapter with ``priorities`` from
+    `roce_priorities`.
     """
     devices = pci_devices(gpus, adapters)
     return {
@@ -49,9 +62,13 @@ def setting_facts(root: str, gpus: list[dict[str, t.Any]], adapters: list[dict[s
         "open_kernel_module": has_open_nvidia_module(root),
         "governors": sorted(set(of_processors(root, GOVERNOR).values())),
         "c2": "0" in of_processors(root, C2_DISABLED).values(),
-        "rails": {name: _rail(root, name) for name in sorted(_interfaces(adapters))},
+        "rails": {name: _rail(root, name) for name in interfaces_of(adapters)},
         "slurmd_memlock": slurmd_memlock(root),
         "roce_dscp": {one["name"]: _dscp(root, one["name"]) for one in adapters},
+        "roce": {one["name"]: _roce(root, one, priorities or {}) for one in adapters},
+        "relaxed_ordering": {one["name"]: _relaxed_ordering(root, str(one["pci_address"]).lower()) for one in adapters},
+        "port_range": [int(port) for port in (line(root, "/proc/sys/net/ipv4/ip_local_port_range") or "").split()],
+        "reserved_ports": line(root, "/proc/sys/net/ipv4/ip_local_reserved_ports") or "",
     }
 
 
@@ -121,14 +138,28 @@ def configuration_path(bridge: str) -> str:
     return f"{_PCI}/{bridge}/config"
 
 
-def _configuration(root: str, bridge: str) -> bytes | None:
+def _configuration(root: str, device: str) -> bytes | None:
     try:
-        with open(below(root, configuration_path(bridge)), "rb") as stream:
+        with open(below(root, configuration_path(device)), "rb") as stream:
             space = stream.read(4096)
     except OSError:
         return None
     # Others than root see 64 bytes; a bridge of conventional PCI has 256 and no ACS.
     return space if len(space) >= _EXTENDED else None
+
+
+def _relaxed_ordering(root: str, address: str) -> bool | None:
+    """Return whether a device may reorder its transfers over PCIe; None if that cannot be read."""
+    space = _configuration(root, address)
+    place = space[_CAPABILITIES] & ~3 if space else 0
+    for _capability in range(_MOST_CAPABILITIES):
+        if not space or not place:
+            break
+        if space[place] == _PCI_EXPRESS:
+            control = struct.unpack_from("<H", space, place + _DEVICE_CONTROL)[0]
+            return bool(control & _RELAXED_ORDERING)
+        place = space[place + 1] & ~3
+    return None
 
 
 def _acs_register(space: bytes) -> AcsRegister | None:
@@ -166,8 +197,9 @@ def of_processors(root: str, path: str) -> dict[str, str]:
     return {path: value for path, value in found.items() if value}
 
 
-def _interfaces(adapters: list[dict[str, t.Any]]) -> set[str]:
-    return {port["netdev"] for adapter in adapters for port in adapter["ports"] if port["netdev"]}
+def interfaces_of(adapters: list[dict[str, t.Any]]) -> list[str]:
+    """Return the network interfaces of RDMA adapters."""
+    return sorted({port["netdev"] for adapter in adapters for port in adapter["ports"] if port["netdev"]})
 
 
 def _rail(root: str, interface: str) -> dict[str, int | None]:
@@ -194,3 +226,56 @@ def slurmd_memlock(root: str) -> int | None:
 def _dscp(root: str, device: str) -> int | None:
     """Return the DSCP that Broadcom's driver gives RoCE on a device; None of other drivers."""
     return number(root, f"/sys/kernel/config/bnxt_re/{device}/ports/1/cc/roce_dscp")
+
+
+def roce_priorities(interfaces: list[str]) -> dict[str, dict[str, t.Any]]:
+    """Return each interface's priorities with flow control as ``pfc``, and the priority of each DSCP as ``dscp``.
+
+    A driver without Data Center Bridging is left out. ToolError if iproute2's dcb is not installed.
+    """
+    found = {}
+    for name in interfaces:
+        try:
+            pfc, _errors = run_tool(["dcb", "pfc", "show", "dev", name], _DCB_SECONDS)
+            dscp, _errors = run_tool(["dcb", "-N", "app", "show", "dev", name, "dscp-prio"], _DCB_SECONDS)
+        except MissingToolError:
+            raise
+        except ToolError:
+            continue
+        found[name] = {"pfc": pfc_in(pfc), "dscp": dscp_in(dscp)}
+    return found
+
+
+def pfc_in(output: str) -> list[int]:
+    """Return the priorities with flow control in the output of ``dcb pfc show``."""
+    return [int(priority) for priority in _PFC.findall(output.partition("prio-pfc")[2])]
+
+
+def dscp_in(output: str) -> dict[str, int]:
+    """Return the priority of each DSCP in the output of ``dcb -N app show``."""
+    return {dscp: int(priority) for dscp, priority in _DSCP_PRIORITY.findall(output.partition("dscp-prio")[2])}
+
+
+def _roce(root: str, adapter: dict[str, t.Any], priorities: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
+    """Return ``pfc`` and ``dscp`` of an adapter's interface, and as ``ecn`` priorities with DCQCN; None if unknown."""
+    interface = next((port["netdev"] for port in adapter["ports"] if port["netdev"]), None)
+    return {
+        "pfc": None,
+        "dscp": None,
+        **priorities.get(interface or "", {}),
+        "ecn": _ecn(root, adapter["name"], interface),
+    }
+
+
+def _ecn(root: str, device: str, interface: str | None) -> list[int] | None:
+    """Return the priorities with DCQCN, from the configfs of Broadcom or the sysfs of NVIDIA."""
+    for_all = number(root, f"/sys/kernel/config/bnxt_re/{device}/ports/1/cc/ecn_enable")
+    if for_all is not None:
+        return list(range(_PRIORITIES)) if for_all else []
+    ends = [
+        [number(root, f"/sys/class/net/{interface}/ecn/{end}/enable/{priority}") for end in ("roce_np", "roce_rp")]
+        for priority in range(_PRIORITIES)
+    ]
+    if not any(None not in both for both in ends):
+        return None
+    return [priority for priority, both in enumerate(ends) if all(both)]
