@@ -675,7 +675,7 @@ _SETTINGS = {
         "{port} not reserved",
         "rendezvous port {port} is one of those ({first} to {last}) that the kernel gives to any connection",
         "a training fails to start when another connection has it",
-        "AWS, train_setup.sh of NxDT",
+        "AWS, train_setup.sh",
         _fix("sysctl -w net.ipv4.ip_local_reserved_ports={reserved}   # and in /etc/sysctl.d, to keep it"),
     ),
     "slurmd_memlock": {"": CellForm("memlock unlimited")},
