@@ -104,6 +104,10 @@ node:
       description: C(model), C(count) of online logical CPUs, and C(sockets).
       type: dict
       sample: {model: AMD EPYC 9554 64-Core Processor, count: 256, sockets: 2}
+    bios:
+      description: The version of the BIOS, null where the machine does not show it.
+      type: str
+      sample: 3.4a
     memory_bytes:
       description: Total memory in bytes.
       type: int

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import typing as t
 from collections.abc import Sequence
 
@@ -13,6 +14,9 @@ from ..plan.job.rdma import NIC_TYPES
 from .cells import Cell, green, grey, not_known, red
 from .facts import Port
 from .look import Look, best_gid, fitting_gids, gid_fits
+
+# The number is the version of libibverbs that loads the provider.
+_RDMA_ABI = re.compile(r"-rdmav([0-9]+)\.so")
 
 
 def check_rdma(look: Look) -> Cell:
@@ -155,6 +159,9 @@ def _library_problem(look: Look, mount: Mount) -> Cell | None:
     library = facts.get("library") or {}
     if library.get("problem"):
         return red("library_unusable", "unreadable", path=source, said=library["problem"])
+    wanted, abi = _RDMA_ABI.search(mount["target"]), library.get("rdma_abi")
+    if wanted and abi and abi != int(wanted[1]):
+        return red("library_unusable", "abi", path=source, abi=abi, wanted=int(wanted[1]))
     return None
 
 

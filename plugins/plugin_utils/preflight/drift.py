@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drift: properties that must be the same on all nodes and are not.
 
-The nodes that differ from the majority are red. Without a majority all nodes are red: somebody has to decide.
+The nodes that differ from the majority are red. Without a majority all nodes are red: somebody has to decide. They are
+yellow if they differ only in what lets them train, such as the BIOS.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import json
 import typing as t
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from .cells import Cell, green, grey, red
+from .cells import Cell, green, grey, red, yellow
 from .check_network import SOCKET_VARIABLES, proposed_interface
 from .check_processors import models_of
 from .look import Look
@@ -54,6 +55,8 @@ def _firmware(look: Look) -> Values:
     found = {(str(device["provider"] or device["name"]), str(device["firmware"])) for device in adapters}
     for gpu in gpus["devices"]:
         found |= {(f"GPU {name}", str(version)) for name, version in gpu["firmware"].items() if version}
+    if look.facts["bios"]:
+        found.add((_BIOS, look.facts["bios"]))
     values: Values = {}
     for name, version in sorted(found):
         values.setdefault(name, []).append(version)
@@ -110,13 +113,18 @@ def _image(look: Look) -> Values:
 
 
 def _kernel(look: Look) -> Values:
-    return {"kernel": [look.facts["kernel"]]} if look.facts["kernel"] else {}
+    system = look.facts["os"]
+    named = {_SYSTEM: [f"{system['id']} {system['version']}"]} if system["id"] and system["version"] else {}
+    return {"kernel": [look.facts["kernel"]], **named} if look.facts["kernel"] else {}
 
 
-def _family(look: Look, _wanted: Values) -> str:
-    return look.facts["os"]["family"] or ""
+def _family(look: Look, wanted: Values) -> str:
+    return look.facts["os"]["family"] or "" if "kernel" in wanted else _SYSTEM
 
 
+_BIOS, _SYSTEM = "BIOS", "system"
+# A training runs on nodes that differ in these, if at another speed.
+_COST_SPEED = {_BIOS, _SYSTEM}
 # What having none of it means no less than having some.
 _MAY_BE_NONE = frozenset({"rdma"})
 PROPERTIES = {
@@ -135,7 +143,9 @@ def drift_cells(name: str, looks: Sequence[Look]) -> dict[str, Cell]:
     """Return the cells of the nodes for one of the properties."""
     values = {look.name: PROPERTIES[name].values(look) for look in looks}
     counts = Counter(_key(one) for one in values.values() if one or name in _MAY_BE_NONE)
-    return {look.name: _cell(name, look, values[look.name], counts) for look in looks}
+    known = [json.loads(key) for key in counts]
+    differing = {one for values in known for other in known for one in _differing(values, other)}
+    return {look.name: _cell(name, look, values[look.name], counts, differing) for look in looks}
 
 
 def _key(values: Mapping[str, t.Any]) -> str:
@@ -143,7 +153,7 @@ def _key(values: Mapping[str, t.Any]) -> str:
     return json.dumps(values)
 
 
-def _cell(name: str, look: Look, own: Values, counts: Counter[str]) -> Cell:
+def _cell(name: str, look: Look, own: Values, counts: Counter[str], differing: Set[str]) -> Cell:
     if not own and name not in _MAY_BE_NONE:
         return grey("unknown")
     key, count = counts.most_common(1)[0]
@@ -151,11 +161,13 @@ def _cell(name: str, look: Look, own: Values, counts: Counter[str]) -> Cell:
     if count * 2 > nodes_judged and _key(own) == key:
         return green(f"{name}_alike", here=own)
     if count * 2 <= nodes_judged:
-        return red(f"{name}_differs", "no_majority", here=own, values=len(counts), nodes_judged=nodes_judged)
+        verdict = yellow if differing <= _COST_SPEED else red
+        return verdict(f"{name}_differs", "no_majority", here=own, values=len(counts), nodes_judged=nodes_judged)
     here, wanted = _differing(own, most), _differing(most, own)
     values: Values = {"here": here, "most": wanted, "nodes": count, "nodes_judged": nodes_judged}
     of = PROPERTIES[name]
-    return red(f"{name}_differs", remedy=of.remedy(look, wanted), **values, **of.more(look, wanted))
+    verdict = yellow if {*here, *wanted} <= _COST_SPEED else red
+    return verdict(f"{name}_differs", remedy=of.remedy(look, wanted), **values, **of.more(look, wanted))
 
 
 def _differing(values: Values, other: Values) -> Values:

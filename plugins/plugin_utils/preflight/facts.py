@@ -114,6 +114,7 @@ class RdmaDevice(TypedDict):
 
 
 class _Library(TypedDict):
+    rdma_abi: t.NotRequired[Number | None]
     problem: t.NotRequired[Line]
 
 
@@ -266,6 +267,7 @@ class Facts(TypedDict):
 
     hostname: _Word | None
     kernel: _Word | None
+    bios: Line | None
     os: _System
     memory_bytes: _Bytes | None
     numa: _Numa

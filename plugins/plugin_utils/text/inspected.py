@@ -17,7 +17,7 @@ _LONGEST_COMMAND = 80
 _LIMITS = {"power_cap_watts": "power cap {} W", "clock_mhz": "clock {} MHz", "memory_gib": "memory {} GiB"}
 _NAMES = {"socket_mtu": "socket", "rdma_mtu": "RDMA"}
 # For these, the value alone is enough.
-_NAMELESS = frozenset({"kernel", "image"})
+_NAMELESS = frozenset({"kernel", "image", "system"})
 
 
 def gpus_in_words(gpus: Mapping[str, t.Any]) -> str:

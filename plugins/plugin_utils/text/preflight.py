@@ -312,6 +312,13 @@ _RDMA = {
         "unreadable": CellForm(
             "no library", "{path}: {said}", _by_hand("install the vendor's library there", "file {path}")
         ),
+        "abi": CellForm(
+            "rdmav{abi}",
+            "{path} is for libibverbs with rdmav{abi}, but the image's loads rdmav{wanted} and cannot use it",
+            _by_hand(
+                "install the vendor's library for rdmav{wanted} there, or take an image whose rdma-core has rdmav{abi}"
+            ),
+        ),
     },
     "abi_not_of_image": {
         "": CellForm(
@@ -721,10 +728,11 @@ _PROPERTIES = {
     ),
     "image": ("image", _fix("{engine} pull {image}   # the other nodes have {most[image][0]:.19}")),
     "kernel": (
-        "kernel",
+        "kernel and system:",
         {
             "debian": Remedy("apt-get install linux-image-{most[kernel][0]} && reboot"),
             "rhel": Remedy("dnf install kernel-{most[kernel][0]} && reboot"),
+            "system": _step("install {most:properties}"),
             "": _step("install kernel {most[kernel][0]} and reboot"),
         },
     ),

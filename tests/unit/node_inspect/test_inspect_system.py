@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from node_trees import bare, system
+from node_trees import bare, system, write
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.clock import clock_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.system import ids_in, system_facts
@@ -11,11 +11,13 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.s
 
 def test_a_server_tells_what_it_is(tmp_path: Path) -> None:
     system(tmp_path)
+    write(tmp_path, {"/sys/class/dmi/id/bios_version": "3.4a"})
     facts = system_facts(str(tmp_path))
     assert facts.pop("architecture")
     assert facts == {
         "hostname": "gpu01",
         "kernel": "5.15.0-116-generic",
+        "bios": "3.4a",
         "os": {"name": "Ubuntu 22.04.4 LTS", "id": "ubuntu", "version": "22.04", "family": "debian"},
         "cpus": {"model": "AMD EPYC 9554 64-Core Processor", "count": 16, "sockets": 2},
         "memory_bytes": 2377216044 * 1024,

@@ -90,6 +90,7 @@ def base_facts(tree: Path) -> dict[str, Any]:
     root = str(mi300x_thor2(tree))
     return {
         **system_facts(root),
+        "bios": "2.1.V1",
         "gpus": {**with_sensors(gpu_facts(root), measured(root)), "tool": "amd-smi"},
         "rdma": {
             "devices": rdma_devices(root),

@@ -175,6 +175,13 @@ def test_a_mounted_file_that_is_no_library(bench) -> None:
     assert nodes.code("provider") == ("red", "library_unusable", "unreadable")
 
 
+def test_a_library_for_another_libibverbs_than_the_image_has(bench) -> None:
+    nodes = bench()
+    nodes[1]["paths"][LIBRARY]["library"]["rdma_abi"] = 59
+    assert nodes.code("provider") == ("red", "library_unusable", "abi")
+    assert nodes.cell("provider")["values"] == {"path": LIBRARY, "abi": 59, "wanted": 34}
+
+
 def test_a_library_that_could_not_be_looked_at_is_not_judged(bench) -> None:
     nodes = bench()
     nodes[1]["paths"][LIBRARY] = None

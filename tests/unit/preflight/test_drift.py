@@ -168,10 +168,22 @@ def test_where_none_is_that_of_most_all_are_red(bench) -> None:
     assert nodes.reds() == [("gpu01", "kernel"), ("gpu02", "kernel")]
     assert nodes.code("kernel") == ("red", "kernel_differs", "no_majority")
     assert nodes.cell("kernel")["values"] == {
-        "here": {"kernel": ["5.15.0-116-generic"]},
+        "here": {"kernel": ["5.15.0-116-generic"], "system": ["ubuntu 22.04"]},
         "values": 2,
         "nodes_judged": 2,
     }
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_another_bios_or_system_is_yellow_because_nodes_train_with_it(bench, count: int) -> None:
+    nodes = bench(count=count)
+    nodes[2]["bios"], nodes[2]["os"]["version"] = "3.4a", "24.04"
+    for check in ("firmware", "kernel"):
+        assert nodes.code(check, 2)[:2] == ("yellow", f"{check}_differs")
+        assert nodes.cell(check)["status"] == ("yellow" if count == 2 else "green")
+    assert nodes.reds() == []
+    nodes[2]["kernel"] = "5.15.0-130-generic"
+    assert nodes.cell("kernel", 2)["status"] == "red"
 
 
 def test_a_node_of_which_it_is_not_known_is_not_judged(bench) -> None:

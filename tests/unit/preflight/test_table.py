@@ -90,7 +90,7 @@ def test_what_all_have_in_common_and_what_was_not_judged(bench) -> None:
     nodes = bench(nccl_ib_gid_index=None, nic_type=None, nccl_ib_hca_list=None)
     lines = text_of(nodes).splitlines()
     assert "    gpus: 8 × AMD Instinct MI300X" in lines
-    assert "    kernel: 5.15.0-116-generic" in lines
+    assert "    kernel: 5.15.0-116-generic, ubuntu 22.04" in lines
     assert "    rdma, gid, provider: the config uses no RDMA" in lines
     assert "    port on gpu02: only rank 0 listens" in lines
     # A column that is grey everywhere is left out.

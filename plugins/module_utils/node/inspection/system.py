@@ -18,10 +18,11 @@ _BEGINNING = 8192  # of /proc/cpuinfo, which takes long to read on hundreds of p
 
 
 def system_facts(root: str) -> dict[str, t.Any]:
-    """Return ``hostname``, ``kernel``, ``architecture``, ``os``, ``cpus``, ``memory_bytes`` and ``numa``."""
+    """Return ``hostname``, ``kernel``, ``bios``, ``architecture``, ``os``, ``cpus``, ``memory_bytes`` and ``numa``."""
     return {
         "hostname": line(root, "/proc/sys/kernel/hostname"),
         "kernel": line(root, "/proc/sys/kernel/osrelease"),
+        "bios": line(root, "/sys/class/dmi/id/bios_version"),
         "architecture": os.uname().machine,
         "os": operating_system(root),
         "cpus": _cpus(root),
