@@ -30,7 +30,9 @@ else:
         by = {slower} if gpu == {slow} else 1.0
         # Healthy GPUs differ by a little, too.
         samples = [0.0015 * by * (1 + 0.001 * (gpu % 3)) for _sample in range(5)]
-        print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": {{"gemm": samples}}, "problem": ""}}))
+        works = sys.argv[sys.argv.index("--works") + 1 :] if "--works" in sys.argv else ["gemm", "gemm_under_load"]
+        seconds = dict.fromkeys(works, samples)
+        print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": seconds, "problem": ""}}))
 """
 # Its output about one GPU, for each GPU that it lists.
 _RVS = """#!{python}

@@ -67,9 +67,11 @@ options:
   probes:
     description:
       - Names of the probes to run.
-      - The probes are V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(nccl_tests), V(dcgm), V(rvs), V(agfhc),
-        V(ib_write_bw), V(ib_loopback), V(torch_pairs), V(nccl_tests_pairs), V(torch_groups) and V(tcp_groups).
+      - The probes are V(cpu), V(memory), V(disk), V(fio), V(tcp), V(torch), V(nccl_tests), V(torch_node), V(dcgm),
+        V(rvs), V(agfhc), V(ib_write_bw), V(ib_loopback), V(torch_pairs), V(nccl_tests_pairs), V(torch_groups) and
+        V(tcp_groups).
       - Without any, V(cpu), V(memory), V(tcp), and all others that every node can run and O(budget) allows.
+      - By default V(torch_node) runs only where V(nccl_tests) does not.
       - Groups are tested from 8 nodes on, with V(tcp_groups) only where V(torch_groups) is not done.
       - By default, it leaves out V(disk) and V(fio), because others may use the disk; V(dcgm), because it fails for
         settings, too; V(rvs) and V(agfhc), because a test takes minutes; V(ib_loopback), because ib_write_bw tests the

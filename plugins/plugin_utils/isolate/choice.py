@@ -51,7 +51,7 @@ def looked_for(named: Sequence[str], rehearsal: bool) -> list[str]:
 
 def instead(asked: Sequence[str]) -> list[str]:
     """Return the default probes to use when some that need asking cannot run."""
-    return [probe.name for probe in PROBES.values() if probe.instead_of in asked]
+    return [probe.name for probe in PROBES.values() if probe.instead_of in asked and not probe.needs]
 
 
 def chosen(
@@ -71,7 +71,9 @@ def chosen(
     notes: list[str] = []
     impossible: dict[str, str] = {}
     unfit: list[str] = []
-    for name in sorted(asked, key=lambda name: 0 if named else _seconds_of_a_reading(name, found)):
+    for name in sorted(asked, key=lambda name: (0.0, 0.0) if named else _order(name, found)):
+        if not named and PROBES[name].instead_of in choice.names:
+            continue
         lacking = _lacking(name, found)
         able = [of_node[name]["units"] for node, of_node in found.items() if node not in lacking]
         units = {**choice.units, name: _of_most(able)}
@@ -104,6 +106,11 @@ def chosen(
 
 # How often a sweep does a test, at least.
 _TIMES: dict[Of, int] = {"nodes": 1, "pairs": LEAST_ROUNDS, "groups": LEAST_SPLITS}
+
+
+def _order(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> tuple[float, float]:
+    """Return the place of a probe among others: those that prove most for their time first, substitutes last."""
+    return float(bool(PROBES[name].instead_of)), _seconds_of_a_reading(name, found)
 
 
 def _seconds_of_a_reading(name: str, found: Mapping[str, Mapping[str, FoundHere]]) -> float:

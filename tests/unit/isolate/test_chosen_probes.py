@@ -100,6 +100,14 @@ def test_an_adapter_that_a_node_lacks_is_measured_and_one_that_only_it_has_is_no
     assert choice.cost().pair > Chosen((*BUILT_IN.names, "ib_write_bw"), {"ib_write_bw": ["mlx5_0"]}).cost().pair
 
 
+@pytest.mark.parametrize(("nccl_tests", "names"), [("", ("nccl_tests",)), ("no programs", ("torch_node",))])
+def test_the_gpus_of_a_node_reduce_with_pytorch_only_where_nccl_tests_is_not(nccl_tests, names) -> None:
+    found = {"a": {"nccl_tests": here(nccl_tests), "torch_node": here()}}
+    asked = ["torch_node", "nccl_tests"]
+    assert chosen([], asked, found, everything)[0].names == (*BUILT_IN.names, *names)
+    assert chosen(asked, asked, {"a": dict.fromkeys(asked, here())}, everything)[0].names == tuple(asked)
+
+
 def test_groups_over_tcp_are_done_only_where_those_of_gpus_cannot_be_and_the_budget_allows_it() -> None:
     has, has_not = {"a": {"torch_groups": here()}}, {"a": {"torch_groups": here("no PyTorch")}}
     assert chosen([], ["torch_groups"], has, everything)[0].names == (*BUILT_IN.names, "torch_groups")

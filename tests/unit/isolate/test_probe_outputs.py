@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -178,6 +179,16 @@ def test_a_gpu_that_hangs_or_aborts_is_named_and_the_others_say_their_own(tmp_pa
     assert "of its own" in problems["GPU 0"]
     assert "did not finish" in problems["GPU 1"]
     assert "uncorrectable ECC" in problems["GPU 2"]
+
+
+def test_the_end_of_a_load_is_measured_in_as_many_samples_as_any_other_work() -> None:
+    done, waited = [], []
+    torch = SimpleNamespace(cuda=SimpleNamespace(synchronize=lambda: waited.append(len(done))))
+    took = script._under_load(torch, lambda: done.append(1), 0.0)
+    assert len(took) == script._SAMPLES
+    assert min(took) > 0
+    # The GPU has done one batch before the next begins, and there is a first part that does not count.
+    assert waited == [script._TIMES * batch for batch in range(1, script._SETTLED * script._SAMPLES + 1)]
 
 
 def test_what_is_odd_in_the_results_of_dcgm_hides_no_failure_beside_it() -> None:

@@ -9,7 +9,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from fake_tools import with_adapters, with_agfhc, with_dcgm, with_gpus, with_rvs
+from fake_tools import with_adapters, with_agfhc, with_dcgm, with_gpus, with_pytorch, with_rvs
 from local_nodes import prober
 from not_run import need
 from ports import free_port
@@ -71,6 +71,22 @@ def test_a_node_whose_gpus_reduce_slowly_takes_longer_and_one_where_that_fails_s
     assert "values of the result are wrong" in found["wrong"].problem
     assert "unhandled cuda error" in found["dead"].problem
     assert "-g 8" in (tmp_path / "fast/arguments").read_text()
+
+
+def test_the_gpus_of_a_node_are_loaded_together_and_reduce_together(tmp_path: Path) -> None:
+    path = with_pytorch(tmp_path / "tools", slow=5, slower=1.25)
+    names = ("torch", "torch_node")
+    of = prober(tmp_path / "nodes", {"a": HERE}, 1, environments={"a": {"PATH": path}}, chosen=Chosen(names))
+    try:
+        of.hold()
+        assert {one["lacks"] for one in of.tools(["a"], names)["a"].values()} == {""}
+        found = {(one.probe, one.part): min(one.samples) for one in of.singles(["a"], "sweep")}
+    finally:
+        of.let_go()
+    assert {part for probe, part in found if probe == "torch_gemm_under_load"} == {f"GPU {gpu}" for gpu in range(8)}
+    # All wait for the slowest GPU.
+    slowest = found["torch_gemm", "GPU 5"]
+    assert found["torch_node_all_reduce", "GPUs"] == found["torch_node_reduce_scatter", "GPUs"] == slowest
 
 
 def test_a_node_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

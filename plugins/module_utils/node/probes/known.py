@@ -72,11 +72,17 @@ PROBES = {
             one_way=("tcp_throughput",),
         ),
         Probe(
-            *("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 40),
-            more_readings=("torch_memory", "torch_to_gpu", "torch_from_gpu"),
+            *("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 50),
+            more_readings=("torch_memory", "torch_to_gpu", "torch_from_gpu", "torch_gemm_under_load"),
             of_gpus=True,
         ),
         Probe("nccl_tests", "nccl_tests.probe", "nodes", "nccl_all_reduce", "GPUs", 30, of_gpus=True),
+        Probe(
+            *("torch_node", "torch.node", "nodes", "torch_node_all_reduce", "GPUs", 30),
+            instead_of="nccl_tests",
+            more_readings=("torch_node_reduce_scatter",),
+            of_gpus=True,
+        ),
         Probe(
             *("dcgm", "dcgm.probe", "nodes", "dcgm", "GPUs", 60),
             only_if_named="it fails for settings, too",

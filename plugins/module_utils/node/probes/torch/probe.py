@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast each GPU multiplies matrices, copies within its memory, and copies from and to the host, with PyTorch."""
+"""How fast each GPU multiplies matrices, copies within its memory, and copies from and to the host, with PyTorch.
+
+At last all GPUs multiply at the same time for 20 s, the load of a training: a GPU that cannot be cooled or supplied
+becomes slow then.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ if t.TYPE_CHECKING:
 
 NAME = "torch"
 _LOOK_SECONDS = 60
+_LOAD_SECONDS = 20
 
 
 def found(programs: Programs) -> Found:
@@ -26,7 +31,7 @@ def found(programs: Programs) -> Found:
 def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return the seconds of each kind of work of each GPU."""
     seconds = PROBES[NAME].seconds
-    arguments = ["--slowdown", str(asked["slowdown"]), "--limit", str(seconds - 5)]
+    arguments = ["--slowdown", str(asked["slowdown"]), "--load", str(_LOAD_SECONDS), "--limit", str(seconds - 5)]
     lines = lines_in(ran(NAME, arguments, seconds, programs))
     broken = [Reading(PROBES[NAME].reading, part_of(line), [], line["problem"]) for line in lines if line["problem"]]
     return broken + [

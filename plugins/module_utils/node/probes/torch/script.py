@@ -30,6 +30,10 @@ _MUCH, _LITTLE = (256 << 20, 1 << 20), (1 << 20, 64 << 10)
 _SENT = (64 << 20, 1 << 20)
 _TIMES = 10
 _LONGEST_WORDS = 200
+# Heat, power limits and clocks settle in that time; the last quarter counts.
+_SETTLED = 4
+# What is left of the limit after a load that loading PyTorch has shortened.
+_LEFT_SECONDS = 5
 
 
 def main() -> int:
@@ -38,13 +42,14 @@ def main() -> int:
     parser.add_argument("--device", type=int, help="measure this GPU alone")
     parser.add_argument("--count", action="store_true", help="only print how many GPUs there are")
     parser.add_argument("--nodes", type=int, default=1, help="nodes that work together")
-    parser.add_argument("--works", nargs="*", default=["all_reduce"], help="their joint operations")
+    parser.add_argument("--works", nargs="*", default=[], help="joint operations of all GPUs")
     parser.add_argument("--node", type=int, default=0, help="the number of this node among them")
     parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
     parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other nodes")
+    parser.add_argument("--load", type=float, default=0.0, help="seconds that all GPUs multiply at the same time")
     parser.add_argument("--limit", type=float, default=35.0, help="seconds to wait for a GPU")
     asked = parser.parse_args()
-    deadline = time.monotonic() + asked.limit
+    asked.deadline = time.monotonic() + asked.limit
     import torch  # noqa: PLC0415 - nodes read this file without it
 
     gpus = torch.cuda.device_count()
@@ -52,7 +57,7 @@ def main() -> int:
         sys.stdout.write(f"{gpus}\n")
         return 0
     if gpus and asked.device is None:
-        return _on_all(gpus, asked, deadline)
+        return _on_all(gpus, asked)
     line: dict[str, t.Any] = {"device": asked.device if gpus else None, "name": "CPU", "seconds": {}, "problem": ""}
     try:
         if gpus:
@@ -61,21 +66,22 @@ def main() -> int:
             line["name"] = torch.cuda.get_device_name(asked.device)
         else:
             torch.set_num_threads(1)
-        line["seconds"] = (_together if asked.nodes > 1 else _alone)(torch, asked, gpus > 0)
+        line["seconds"] = (_together if asked.works else _alone)(torch, asked, gpus > 0)
     except Exception as error:
         line["problem"] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else 'no reason'}"
     sys.stdout.write(json.dumps(line) + "\n")
     return 0
 
 
-def _on_all(gpus: int, asked: t.Any, deadline: float) -> int:
+def _on_all(gpus: int, asked: t.Any) -> int:
     """Start a process for each GPU, and print its line, or one that says how it ended without one."""
     with contextlib.ExitStack() as files:
         started = []
         for device in range(gpus):
             rank = {"RANK": asked.node * gpus + device, "WORLD_SIZE": asked.nodes * gpus, "LOCAL_RANK": device}
             environment = {**os.environ, **{name: str(value) for name, value in rank.items()}}
-            argv = [sys.executable, *sys.argv, "--device", str(device)]
+            limit = max(0.0, asked.deadline - time.monotonic())
+            argv = [sys.executable, *sys.argv, "--device", str(device), "--limit", str(limit)]
             # Not a pipe: a process that not even SIGKILL ends would keep it open.
             output = files.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
             # Runs in an image without AnsibleModule.
@@ -83,7 +89,7 @@ def _on_all(gpus: int, asked: t.Any, deadline: float) -> int:
                 argv, env=environment, stdout=output, stderr=subprocess.STDOUT
             )
             started.append((process, output))
-        ends = [_end_of(process, deadline, asked.limit) for process, _output in started]
+        ends = [_end_of(process, asked.deadline, asked.limit) for process, _output in started]
         for device, (end, (_process, output)) in enumerate(zip(ends, started)):
             output.seek(0)
             sys.stdout.write(_line_of(device, output.read().splitlines(), end) + "\n")
@@ -147,7 +153,24 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     # The same product on the same GPU is the same to the last bit.
     if not torch.equal(first, product):
         raise ArithmeticError("the same product of matrices had different results")
+    load = min(asked.load, asked.deadline - time.monotonic() - _LEFT_SECONDS)
+    if on_gpu and load > 0:
+        seconds["gemm_under_load"] = _under_load(torch, works["gemm"], load)
     return seconds
+
+
+def _under_load(torch: t.Any, work: Callable[[], object], load: float) -> list[float]:
+    """Return how long the same work takes on a GPU at the end of ``load`` seconds of it."""
+    took: list[float] = []
+    began = time.perf_counter()
+    while len(took) < _SETTLED * _SAMPLES or time.perf_counter() - began < load:
+        before = time.perf_counter()
+        for _time in range(_TIMES):
+            work()
+        torch.cuda.synchronize()
+        took.append((time.perf_counter() - before) / _TIMES)
+    last = took[-(len(took) // _SETTLED) :]
+    return [sum(last[place::_SAMPLES]) / len(last[place::_SAMPLES]) for place in range(_SAMPLES)]
 
 
 def _together(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
@@ -186,9 +209,15 @@ def _works_together(torch: t.Any, of: int, device: t.Any) -> Mapping[str, Callab
         there = torch.empty_like(parts)
         return lambda: with_all.all_to_all_single(there, parts)
 
+    def reduce_scatter(values: t.Any) -> Callable[[], object]:
+        parts = values[: len(values) // ranks * ranks]
+        own = torch.empty_like(parts[: len(parts) // ranks])
+        return lambda: with_all.reduce_scatter_tensor(own, parts)
+
     return {
         "all_reduce": lambda: with_all.all_reduce(much),
         "all_reduce_small": lambda: with_all.all_reduce(little),
+        "reduce_scatter": reduce_scatter(much),
         "all_to_all": all_to_all(sent),
         "all_to_all_small": all_to_all(little),
         "send_of_first": between_halves(rank < peer),
