@@ -168,7 +168,7 @@ def _subtitle(summary: Summary, plan: Plan) -> str:
     step, lasted = steps_told(summary), duration(summary["started_at"], summary["ended_at"])
     parts = [
         summary["run_id"],
-        summary["framework"],
+        None if summary["framework"] == "unknown" else summary["framework"],
         None if "model" in tells else trained_model(summary),
         None if "fleet" in tells else fleet(summary),
         (workload["precision"] if workload else plan["parameters"].get("precision") or "").upper(),

@@ -361,7 +361,8 @@ def _of_threshold(end: str = "") -> dict[str, Form]:
 
 
 _IN_NOISE = (
-    "{node}: {value:number} of {limit} is within the noise ({low:number} to {high:number}). Another run could have "
+    "{{node}}: {{value:number}} {} the threshold of {{limit}}, but within the noise ({{low:number}} to "
+    "{{high:number}}): another run could {} it."
 )
 
 _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
@@ -668,8 +669,8 @@ _OF_NUMBERS_AND_NETWORK: t.Final[dict[str, dict[str, Form]]] = {
     "threshold_missed": _of_threshold(),
     "threshold_open": _of_threshold(", but the training did not finish"),
     "threshold_in_noise": {
-        "met": Form(f"{_IN_NOISE}missed the threshold."),
-        "missed": Form(f"{_IN_NOISE}met the threshold."),
+        "met": Form(_IN_NOISE.format("meets", "miss")),
+        "missed": Form(_IN_NOISE.format("misses", "meet")),
     },
     "thresholds_not_judged": {
         "rehearsal": Form("Thresholds were not judged (this was a rehearsal)."),

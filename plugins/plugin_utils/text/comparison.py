@@ -12,7 +12,7 @@ from ..contracts import Reason
 from .sentences import Form, filled, sentence
 
 _REHEARSAL = "a rehearsal, in which a toy model trains on CPUs"
-_JUDGED = "judged from {runs} runs of the same key"
+_JUDGED = "judged from {runs} runs of the same kind"
 _PREDICTION = (
     "noise is where {what} would fall with 95 % probability, "
     + _JUDGED
@@ -53,8 +53,8 @@ COMPARISON: t.Final[dict[str, dict[str, Form]]] = {
     "older": {"": Form("{run_id} is the older one.")},
     # How a change was tested.
     "too_few_runs": {
-        "": Form("{runs:count earlier run} of the same key; {needed} are needed to know the usual spread of runs"),
-        "none": Form("no earlier run of the same key; {needed} are needed to know the usual spread of runs"),
+        "": Form("{runs:count earlier run} of the same kind; {needed} are needed to know the usual spread of runs"),
+        "none": Form("no earlier run of the same kind; {needed} are needed to know the usual spread of runs"),
     },
     "prediction_interval": {
         "_".join(filter(None, (case, together))): Form(_PREDICTION.replace("{what}", what).replace("{together}", more))

@@ -616,10 +616,10 @@ ROWS_OF_NUMBERS_AND_NETWORK: tuple[tuple[str, str, dict[str, t.Any], str], ...] 
                 "low": _quantity(598.51, "TFLOP/s per GPU", uncertainty=1.2),
                 "high": _quantity(600.91, "TFLOP/s per GPU", uncertainty=1.2),
             },
-            "gpu01: 599.7 of 600 TFLOP/s per GPU is within the noise (598.5 to 600.9). Another run could have "
-            f"{other} the threshold.",
+            f"gpu01: 599.7 {now} the threshold of 600 TFLOP/s per GPU, but within the noise (598.5 to 600.9): "
+            f"another run could {other} it.",
         )
-        for case, other in (("met", "missed"), ("missed", "met"))
+        for case, now, other in (("met", "meets", "miss"), ("missed", "misses", "meet"))
     ),
     ("thresholds_not_judged", "rehearsal", {}, "Thresholds were not judged (this was a rehearsal)."),
     ("thresholds_not_judged", "record_only", {}, "Thresholds were not judged (the run is only recorded)."),

@@ -18,7 +18,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.text.comparison i
 _TWO = {"before": 5, "after": 4}
 _SETTING = {"name": "X", "before": "1", "after": "2", "places": [1, 3]}
 _NOISE = (
-    "noise is where {} would fall with 95 % probability, judged from 7 runs of the same key{} (prediction interval, "
+    "noise is where {} would fall with 95 % probability, judged from 7 runs of the same kind{} (prediction interval, "
 )
 _NOISE += "Student's t)"
 _NEEDED = "5 are needed to know the usual spread of runs"
@@ -50,8 +50,8 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "The two differ in GPU (mi300x and h100), nodes (2 and unknown).",
     ),
     ("older", "", {"run_id": "b"}, "b is the older one."),
-    ("too_few_runs", "", {"runs": 1, "needed": 5}, f"1 earlier run of the same key; {_NEEDED}"),
-    ("too_few_runs", "none", {"runs": 0, "needed": 5}, f"no earlier run of the same key; {_NEEDED}"),
+    ("too_few_runs", "", {"runs": 1, "needed": 5}, f"1 earlier run of the same kind; {_NEEDED}"),
+    ("too_few_runs", "none", {"runs": 0, "needed": 5}, f"no earlier run of the same kind; {_NEEDED}"),
     ("prediction_interval", "", {"runs": 7}, _NOISE.format("one more run", "")),
     ("prediction_interval", "second_run", {"runs": 7}, _NOISE.format("a second run", "")),
     (
