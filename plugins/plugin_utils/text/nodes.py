@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -21,7 +22,12 @@ _OF_ITS_SUBJECT = re.compile(rf"^\0 ({'|'.join(_OF_MANY)})\b")
 
 def folded(names: Iterable[str]) -> str:
     """Return names sorted, with numbers folded; unfolded if ClusterShell does not accept one of them."""
-    names = list(names)
+    return _folded(tuple(names))
+
+
+# A report names the same nodes again and again.
+@functools.lru_cache(maxsize=128)
+def _folded(names: tuple[str, ...]) -> str:
     try:
         return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
     except NodeSetException:

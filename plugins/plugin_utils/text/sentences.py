@@ -8,6 +8,7 @@ select a part of a value, as in ``{pause[seconds]:duration}``.
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import string
@@ -253,6 +254,7 @@ def filled(text: str, values: Mapping[str, t.Any]) -> str:
     return _SENTENCES.vformat(text, (), values)
 
 
+@functools.cache
 def fields_of(text: str) -> frozenset[str]:
     """Return the names of the values that a form's text shows for every node; an example comes from one node."""
     return frozenset(
