@@ -25,7 +25,7 @@ def folded(names: Iterable[str]) -> str:
     return _folded(tuple(names))
 
 
-# A report names the same nodes again and again.
+# A report folds the same nodes many times.
 @functools.lru_cache(maxsize=128)
 def _folded(names: tuple[str, ...]) -> str:
     try:
