@@ -35,6 +35,8 @@ _OF_ANSIBLE = {
     *("ansible_sftp_extra_args", "ansible_scp_extra_args", "ansible_host_key_checking", "ansible_paramiko_pty"),
 }
 
+_REMOVE = "Remove it. To change a key of the training config, set training_overrides."
+
 
 def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]:
     """Return a finding for each unknown name among the variables of each host."""
@@ -48,7 +50,7 @@ def unknown_variables(variables: Mapping[str, Collection[str]]) -> list[Finding]
             "key": name,
             "value": None,
             "message": f"The variable does not exist{'' if len(on) == len(variables) else f' (on {folded(on)})'}.",
-            "remedy": f"Did you mean {like}?" if (like := _like(name)) else "Remove it.",
+            "remedy": f"Did you mean {like}?" if (like := _like(name)) else _REMOVE,
         }
         for name, on in sorted(hosts.items())
     ]

@@ -105,6 +105,8 @@ _REMEDIES = {
     "program_not_run": "Install Python 3.8 or newer there, or set ansible_python_interpreter for the host to the one "
     "that it has.",
     "no_engine": "Install docker or podman there, or set container_engine=none.",
+    "run_folder_unwritable": "Set log_dir in the config to a folder that the login on the node can write to, or let "
+    "its owner allow that.",
     "too_little_room": _ROOM,
     "disk_full": _ROOM,
     "checkout_missing": _PUT,

@@ -22,7 +22,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.inventory.unknown
         ("training_require_passed", "Did you mean training_require_pass?"),
         ("report_warmup_step", "Did you mean report_warmup_steps?"),
         ("node_prep_netwok", "Did you mean node_prep_network?"),
-        ("training_zzz", "Remove it."),
+        ("training_zzz", "Remove it. To change a key of the training config, set training_overrides."),
     ],
 )
 def test_a_misspelled_name_is_found_with_the_nearest_one(name: str, remedy: str) -> None:

@@ -227,6 +227,7 @@ def test_several_problems_are_one_sentence() -> None:
         ("no_engine", "container_engine=none"),
         ("parent_open", "owner"),
         ("not_started_here", "training_run_id"),
+        ("run_folder_unwritable", "log_dir"),
         ("too_little_room", "log_dir"),
         ("disk_full", "log_dir"),
         ("checkout_missing", "Put it there"),
