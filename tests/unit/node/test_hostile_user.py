@@ -185,7 +185,8 @@ def test_a_log_dir_in_which_anybody_may_exchange_anything_is_refused_with_what_m
     log_dir = mallory.open_folder / "logs"
     log_dir.chmod(0o777)
     answer = phase(run, "stage")
-    assert refused(answer, f"chmod +t {log_dir}")
+    assert refused(answer, str(log_dir))
+    assert [problem["code"] for problem in answer["problems"]] == ["parent_open"]
     tried("may rename what is in log_dir", answer)
     log_dir.chmod(0o1777)
     assert phase(run, "stage")["status"] == "staged"
