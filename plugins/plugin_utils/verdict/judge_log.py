@@ -154,7 +154,7 @@ def _judge_losses(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> Non
     first, *others = losses or [""]
     for node in others:
         both = losses[node].to_frame("its").join(losses[first].rename("others"), how="inner")
-        both = both[np.isfinite(both).all(axis=1)]
+        both = both.loc[np.isfinite(both.to_numpy()).all(axis=1)]
         differ = both[~np.isclose(both["its"], both["others"], rtol=_SAME_LOSS, atol=_SAME_LOSS)]
         if len(both) >= _LEAST_LOSSES and 2 * len(differ) > len(both):
             its, others_loss = map(float, differ.iloc[0])
