@@ -37,5 +37,12 @@ class KeptBytecode:
 
 
 def keep_bytecode() -> None:
-    """Let Python keep the bytecode of all modules of ours that are imported after this."""
-    sys.meta_path.insert(0, t.cast("t.Any", KeptBytecode()))
+    """Let Python keep the bytecode of all modules of ours that are imported after this.
+
+    The place right before Ansible's finder is ours: where there is none, Python keeps bytecode anyway, and whoever came
+    before it, as the import test of ansible-test does, stays first.
+    """
+    for place, finder in enumerate(sys.meta_path):
+        if type(finder).__module__.startswith("ansible.utils.collection_loader."):
+            sys.meta_path.insert(place, t.cast("t.Any", KeptBytecode()))
+            return

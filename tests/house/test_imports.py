@@ -147,3 +147,26 @@ def test_no_import_is_used_in_a_text_alone(room: str) -> None:
         bound = {alias.asname or alias.name.partition(".")[0] for alias in imports}
         unused += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(bound - names)]
     assert unused == []
+
+
+FIRST = """
+import sys
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+first = type("Restricted", (), {"find_spec": lambda *_given: None})()
+sys.meta_path.insert(0, first)
+import ansible_collections.trainops.cluster.plugins.plugin_utils.controller_action
+print(sys.meta_path[0] is first, *[type(one).__name__ for one in sys.meta_path[1:3]])
+"""
+
+
+def test_whoever_restricts_imports_stays_the_first_to_be_asked(tmp_path):
+    """As ansible-test's import test demands."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST],
+        env={"PYTHONPATH": str(ROOT / "collections"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "KeptBytecode", "_AnsibleCollectionFinder"]
