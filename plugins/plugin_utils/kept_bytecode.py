@@ -39,8 +39,8 @@ class KeptBytecode:
 def keep_bytecode() -> None:
     """Let Python keep the bytecode of all modules of ours that are imported after this.
 
-    The place right before Ansible's finder is ours: where there is none, Python keeps bytecode anyway, and whoever came
-    before it, as the import test of ansible-test does, stays first.
+    Our finder comes right before Ansible's: without that one, Python keeps bytecode anyway. Finders before it stay
+    first, because the import test of ansible-test demands it.
     """
     for place, finder in enumerate(sys.meta_path):
         if type(finder).__module__.startswith("ansible.utils.collection_loader."):
