@@ -117,11 +117,7 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         "": Form(
             "NCCL's communicator of all {ranks} ranks is {other_communicator} on {other}, but {communicator} of "
             "{communicator_ranks} on {node}."
-        ),
-        "losses": Form(
-            "{node} and {other} print different losses, {loss:.4g} and {other_loss:.4g} at step {step}: they "
-            "were not in one job."
-        ),
+        )
     },
     "other_time": {
         "steps_apart": Form("{node} and {other} took their steps at different times, unlike nodes of one job."),

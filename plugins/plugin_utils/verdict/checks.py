@@ -73,11 +73,7 @@ CHECKS = (
     # Row "log".
     Check("other_log", "log", (INCONCLUSIVE,), "the first line of the log", "a log_dir that two runs share"),
     Check(
-        "other_job",
-        "log",
-        (INCONCLUSIVE,),
-        "NCCL's communicator of all ranks, and losses",
-        "two jobs of 8 in place of one of 16",
+        "other_job", "log", (INCONCLUSIVE,), "NCCL's communicator of all ranks", "two jobs of 8 in place of one of 16"
     ),
     Check("log_cut", "log", (INCONCLUSIVE,), "the size of the log while it is followed", "logrotate's copytruncate"),
     Check("same_log", "log", (INCONCLUSIVE,), _STEPS, "one file copied under the names of two nodes", True),

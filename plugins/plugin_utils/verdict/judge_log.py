@@ -32,8 +32,6 @@ _NEW_YEAR = 300 * 86400.0
 _TOGETHER, _MOST_APART = 60.0, 0.05
 # Time zones are whole quarters of an hour apart.
 _ZONE = 900.0
-# Ranks print a loss to the same digits, three or more.
-_SAME_LOSS, _LEAST_LOSSES = 1e-3, 3
 # Two nodes practically never share step times by chance.
 _CHANCE = 1e-3
 _TIMED = ("step_time_ms", "tokens_per_sec_per_gpu")
@@ -129,7 +127,6 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
             if other.startswith(ANOTHER_HOST):
                 process = other.removeprefix(ANOTHER_HOST)
                 reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="other_host", process=process)
-    _judge_losses(seen.attempts, reasons)
     # Another check reports stamps that are not numbers.
     stamped = {
         node: rows.loc[np.isfinite(rows["clock"])].set_index("step")["clock"]
@@ -146,20 +143,6 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
         if off_zone > _TOGETHER or abs(usual) > _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
             reasons.argue(INCONCLUSIVE, "other_time", node, case="steps_apart", other=first, seconds=usual)
     _judge_dates(seen.statuses, stamped, reasons)
-
-
-def _judge_losses(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
-    """Note nodes whose losses differ from the first node's: ranks of one job print the mean over all of them."""
-    losses = {node: rows.set_index("step")["loss"] for node, rows in attempts.items() if "loss" in rows}
-    first, *others = losses or [""]
-    for node in others:
-        both = losses[node].to_frame("its").join(losses[first].rename("others"), how="inner")
-        both = both.loc[np.isfinite(both.to_numpy()).all(axis=1)]
-        differ = both[~np.isclose(both["its"], both["others"], rtol=_SAME_LOSS, atol=_SAME_LOSS)]
-        if len(both) >= _LEAST_LOSSES and 2 * len(differ) > len(both):
-            its, others_loss = map(float, differ.iloc[0])
-            values = {"step": int(differ.index[0]), "loss": its, "other_loss": others_loss}
-            reasons.argue(INCONCLUSIVE, "other_job", node, case="losses", other=first, **values)
 
 
 def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reasons: Reasons) -> None:

@@ -256,12 +256,6 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "NCCL's communicator of all 16 ranks is 0xa on gpu00, but 0xb of 8 on gpu01.",
     ),
     (
-        "other_job",
-        "losses",
-        {"other": "gpu00", "step": 3, "loss": 6.668, "other_loss": 6.521},
-        "gpu01 and gpu00 print different losses, 6.668 and 6.521 at step 3: they were not in one job.",
-    ),
-    (
         "other_time",
         "steps_apart",
         {"other": "gpu00", "seconds": 500.0},

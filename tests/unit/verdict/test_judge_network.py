@@ -256,22 +256,3 @@ def test_steps_on_one_node_are_how_one_job_looks(tmp_path: Path) -> None:
     summary = judged([Node("gpu00", world + SILENT), Node("gpu01", ALL)], tmp_path, workload=WORKLOAD)
     assert summary["verdict"] == "PASS"
     assert [node["world_size"] for node in summary["nodes"]] == [2, None]
-
-
-@pytest.mark.parametrize(
-    ("differs_from", "expected"), [(0, ["gpu02", "gpu03"]), (6, []), (10, [])], ids=["two jobs", "few", "one job"]
-)
-def test_nodes_of_which_each_prints_the_mean_loss_were_in_one_job_only_if_it_is_the_same(
-    differs_from: int, expected: list[str], tmp_path: Path
-) -> None:
-    def log(part: int) -> str:
-        losses = (6.668 - 0.1 * step - 0.02 * part * (step >= differs_from) for step in range(10))
-        return "".join(
-            f"completed step: {step}, seconds: 1.{step}00, TFLOP/s/device: 40.0, loss: {loss:.3f}\n"
-            for step, loss in enumerate(losses)
-        )
-
-    nodes = [Node(f"gpu0{node}", log(node // 2)) for node in range(4)]
-    framework = {"framework": "maxtext", "log_grammar": "maxtext"}
-    reasons = judged(nodes, tmp_path, **framework, workload=WORKLOAD)["reasons"]
-    assert [reason["node"] for reason in reasons if reason["code"] == "other_job"] == expected
