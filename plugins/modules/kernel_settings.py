@@ -37,8 +37,7 @@ options:
         the values in other files that are read before it is set, so that no value is ever lowered.
       - A larger value of the running kernel is left alone.
       - A setting without a value (null) is left alone.
-      - A list of several such dictionaries counts as one; of two minimums of a setting, the greater is taken.
-    type: raw
+    type: dict
     default: {}
   optional:
     description:
@@ -153,22 +152,20 @@ def path_of(name: str) -> str:
     return name if re.findall(r"[./]", name)[:1] == ["/"] else name.replace(".", "/")
 
 
-def wanted(settings: dict[str, t.Any], minimums: list[dict[str, t.Any]]) -> tuple[list[Setting], list[Fault]]:
-    """Return the settings that the options describe, and the faults in them; of two minimums, the greater."""
+def wanted(settings: dict[str, t.Any], minimums: dict[str, t.Any]) -> tuple[list[Setting], list[Fault]]:
+    """Return the settings that the options describe, and the faults in them."""
     found: dict[str, Setting] = {}
     faults = []
-    for at_least, options in ((False, settings), *((True, one) for one in minimums)):
+    for at_least, options in ((False, settings), (True, minimums)):
         for name, value in options.items():
             if value is None:
                 continue
             setting = Setting(path_of(name), "" if isinstance(value, bool) else str(value).strip(), at_least)
-            other = found.get(setting.path)
-            exact = None if other is None or other.at_least else other
-            fault = _fault_of_option(name, setting, value) or _contradiction(exact, setting)
+            fault = _fault_of_option(name, setting, value) or _contradiction(found.get(setting.path), setting)
             if fault:
                 faults.append(fault)
-            elif other is None or (other.at_least and int(other.value) < int(setting.value)):
-                found[setting.path] = setting
+            else:
+                found.setdefault(setting.path, setting)
     return list(found.values()), faults
 
 
@@ -345,7 +342,7 @@ def _diff(changes: dict[str, tuple[str, str]]) -> list[dict[str, str]]:
 def ensure(
     root: str,
     settings: dict[str, t.Any],
-    minimums: list[dict[str, t.Any]],
+    minimums: dict[str, t.Any],
     optional: list[str],
     check_mode: bool,
 ) -> Result:
@@ -382,22 +379,18 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "settings": {"type": "dict", "default": {}},
-            "minimums": {"type": "raw", "default": {}},
+            "minimums": {"type": "dict", "default": {}},
             "optional": {"type": "list", "elements": "str", "default": []},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
         supports_check_mode=True,
     )
     options = module.params
-    minimums = options["minimums"] if isinstance(options["minimums"], list) else [options["minimums"]]
-    if not all(isinstance(one, dict) for one in minimums):
-        shape = "must be a dictionary of settings and their minimums, or a list of such dictionaries"
-        module.fail_json(msg=f"minimums is {options['minimums']!r}, but {shape}")
     try:
         result, faults = (
             take_back("/", module.check_mode)
             if options["state"] == "absent"
-            else ensure("/", options["settings"], minimums, options["optional"], module.check_mode)
+            else ensure("/", options["settings"], options["minimums"], options["optional"], module.check_mode)
         )
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))

@@ -183,7 +183,7 @@ class TestPreparing:
         assert done.status == 0, done.output
         assert done.changed == told.changed
         assert {task for task, _ in done.changed} == {
-            "Set kernel settings",
+            "Set the kernel settings of a step",
             "Install packages",
             "Link to rdma-core's files",
             "Write the login limits",
@@ -207,18 +207,21 @@ class TestPreparing:
         off = cluster.prepare("--limit", "node1", **{f"node_prep_{switch}": "false" for switch in switches})
         assert (off.status, off.changed) == (0, set()), off.output
         on = cluster.prepare("--limit", "node1")
-        assert {task for task, _ in on.changed} == {"Set kernel settings"}, on.output
+        assert {task for task, _ in on.changed} == {"Set the kernel settings of a step"}, on.output
 
-    def test_the_play_of_the_readme_checks_and_changes(self, cluster: Cluster) -> None:
+    def test_the_play_of_the_readme_checks_changes_and_changes_nothing_more(self, cluster: Cluster) -> None:
         readme = (ROOT / "roles/node_prep/README.md").read_text()
         play = cluster.state.parent / "mine.yml"
         play.write_text("---\n" + readme.split("```yaml\n")[1].split("```")[0])
         cluster.shell("node1", f"echo 1 >/proc/sys/kernel/numa_balancing; rm /etc/sysctl.d/99-trainops.conf {LIMITS}")
         before = settings_of(cluster, "node1")
-        told, done = (cluster.play(str(play), "--limit", "node1", *check, **PREPARING) for check in (["--check"], []))
-        assert (told.status, done.status) == (0, 0), done.output
+        told, done, again = (
+            cluster.play(str(play), "--limit", "node1", *check, **PREPARING) for check in (["--check"], [], [])
+        )
+        assert (told.status, done.status, again.status) == (0, 0, 0), done.output
         assert told.changed == done.changed
-        assert {task for task, _ in done.changed} == {"Set kernel settings", "Write the login limits"}
+        assert {task for task, _ in done.changed} == {"Set the kernel settings of a step", "Write the login limits"}
+        assert again.changed == set(), again.output
         assert settings_of(cluster, "node1") != before
 
     def test_a_folder_in_place_of_the_library_is_refused_and_left_alone(self, cluster: Cluster) -> None:
@@ -230,7 +233,7 @@ class TestPreparing:
         cluster.shell("node1", f"test -d {path}")
 
     def test_settings_that_cannot_be_made_are_all_named_before_the_first_change(self, cluster: Cluster) -> None:
-        cluster.shell("node1", f"echo 1 >/proc/sys/kernel/numa_balancing; mv {LIMITS} /srv")
+        cluster.shell("node1", f"echo 1 >/proc/sys/kernel/numa_balancing; rm -f {LIMITS}")
         before = settings_of(cluster, "node1")
         wrong = {"vm.max_map_count": 2000000, "net.core.somaxcon": 1}
         for check in ([], ["--check"]):
@@ -241,7 +244,7 @@ class TestPreparing:
             assert "add -e node_prep_kernel_settings=false" in output
             assert "no setting net.core.somaxcon; did you mean net.core.somaxconn?" in output
         assert settings_of(cluster, "node1") == before
-        cluster.shell("node1", f"echo 0 >/proc/sys/kernel/numa_balancing; mv /srv/{Path(LIMITS).name} {LIMITS}")
+        assert cluster.prepare("--limit", "node1").status == 0
 
     @pytest.mark.long
     def test_a_file_that_wins_at_the_next_boot_is_told_in_every_run(self, cluster: Cluster) -> None:
@@ -254,38 +257,31 @@ class TestPreparing:
             assert output.count("/etc/sysctl.d/zz-vendor.conf sets kernel.numa_balancing to another value") == 1, output
 
     def test_absent_takes_back_what_the_role_made_and_nothing_else(self, cluster: Cluster) -> None:
-        """On a node with processors that have a governor, two adapters in one network, and slurmd's unit."""
-        cpu, adapters, rails = "/sys/devices/system/cpu", "/sys/class/infiniband", "/proc/sys/net/ipv4/conf/all"
+        """On a node with processors that have a governor, in files of its own, and with slurmd's unit."""
+        cpu = "/sys/devices/system/cpu"
         governor = f"{cpu}/cpu0/cpufreq/scaling_governor"
         cluster.shell(
             "node2",
             f"mount -t tmpfs tmpfs {cpu} && mkdir -p {cpu}/cpu0/cpufreq && echo powersave >{governor}"
-            f"; touch /etc/systemd/system/slurmd.service; echo '# mine' >>{LIMITS}"
-            f"; cp -a {adapters} /srv/adapters && cd /srv/adapters && cp -a bnxt_re0 bnxt_re1"
-            f"; echo rail1 | tee bnxt_re1/ports/1/gid_attrs/ndevs/*; mount --bind /srv/adapters {adapters}"
-            "; ip link add rail1 type veth peer name rail2; own=$(ip -o -4 address show dev fab0 | awk '{print $4}')"
-            " && ip address add ${own%.*}.250/${own#*/} dev rail1 noprefixroute",
+            f"; touch /etc/systemd/system/slurmd.service; echo '# mine' >>{LIMITS}",
         )
         try:
             made = cluster.prepare("--limit", "node2")
             assert {task for task, _ in made.changed} == {
-                "Make settings of processors, PCIe and services, and keep them at each boot",
-                "Set kernel settings",
+                "Make settings of processors, PCIe and services, and keep them at each boot"
             }, made.output
             assert cluster.prepare("--limit", "node2").changed == set()
             # As at boot.
             cluster.shell(
                 "node2",
-                f"echo powersave >{governor}; echo 1 >/proc/sys/kernel/numa_balancing; echo 0 >{rails}/arp_ignore"
-                "; systemctl daemon-reload"
+                f"echo powersave >{governor}; echo 1 >/proc/sys/kernel/numa_balancing; systemctl daemon-reload"
                 "; systemctl restart systemd-sysctl; systemctl start multi-user.target trainops-cpu-governor",
             )
-            wanted = "enabled\ninfinity\nperformance\n0\n2\n1\n2\n"
+            wanted = "enabled\ninfinity\nperformance\n0\n"
             assert wanted == cluster.shell(
                 "node2",
                 "systemctl is-enabled trainops-cpu-governor; systemctl show --value -p LimitMEMLOCK slurmd"
-                f"; cat {governor} /proc/sys/kernel/numa_balancing {rails}/arp_ignore {rails}/arp_announce"
-                f" {rails}/rp_filter",
+                f"; cat {governor} /proc/sys/kernel/numa_balancing",
             )
             back = [
                 cluster.prepare("--limit", "node2", *more, node_prep_state="absent") for more in (["--check"], [], [])
@@ -295,15 +291,13 @@ class TestPreparing:
             assert back[2].changed == set()
             left = cluster.shell(
                 "node2",
-                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {rails}/arp_ignore"
-                f" {LIMITS}"
+                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {LIMITS}"
                 "; find /etc /var/lib /usr/local -name '*trainops*' -o -name '*rdmav34*'; test ! -L /lib/libibverbs.d"
                 " && dpkg-query --show --showformat '${db:Status-Status}\\n' rdma-core ibverbs-providers",
             )
-            assert left == f"powersave\n1\n4096\n0\n# mine\n{LIMITS}\n" + "config-files\n" * 2
+            assert left == f"powersave\n1\n4096\n# mine\n{LIMITS}\n" + "config-files\n" * 2
         finally:
             cluster.shell("node2", f"umount {cpu}; rm {LIMITS} /etc/systemd/system/slurmd.service")
-            cluster.shell("node2", f"ip link delete rail1; umount {adapters}; rm -r /srv/adapters")
         assert cluster.prepare("--limit", "node2").status == 0
 
     def test_more_open_files_than_the_kernel_allows_are_refused(self, cluster: Cluster) -> None:

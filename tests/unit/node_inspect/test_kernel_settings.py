@@ -38,13 +38,12 @@ def files(root: Path) -> dict[str, str]:
 def tried(
     root: Path,
     settings: dict[str, Any] | None = None,
-    minimums: dict[str, Any] | list[dict[str, Any]] | None = None,
+    minimums: dict[str, Any] | None = None,
     *,
     optional: tuple[str, ...] = (),
     check_mode: bool = False,
 ) -> Result:
-    several = minimums if isinstance(minimums, list) else [minimums or {}]
-    return ensure(str(root), settings or {}, several, list(optional), check_mode)
+    return ensure(str(root), settings or {}, minimums or {}, list(optional), check_mode)
 
 
 def done(root: Path, *options: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -150,17 +149,6 @@ def test_all_faults_are_told_before_the_first_change(root: Path, check_mode: boo
         ("no_minimum", "net.ipv4.tcp_congestion_control"),
         ("contradiction", SOMAXCONN),
     }
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_of_two_minimums_the_greater_is_taken(root: Path, first: int) -> None:
-    both = [{SOMAXCONN: 4096}, {SOMAXCONN: 8192}]
-    tried(root, minimums=[both[first], both[1 - first]])
-    assert files(root)["proc/sys/net/core/somaxconn"] == "8192\n"
-
-
-def test_minimums_are_dictionaries() -> None:
-    assert "must be a dictionary" in call_module("kernel_settings", minimums=["net.core.somaxconn"])["msg"]
 
 
 @pytest.mark.parametrize("value", ["", " ", "0\n1", True])
