@@ -169,7 +169,6 @@ def settings_of(cluster: Cluster, node: str) -> str:
 
 
 class TestPreparing:
-    @pytest.mark.long
     def test_check_mode_tells_the_changes_and_makes_none(self, cluster: Cluster) -> None:
         before = settings_of(cluster, "node1")
         assert before.startswith("1\n")
@@ -189,7 +188,6 @@ class TestPreparing:
             "Write the login limits",
         }
 
-    @pytest.mark.long
     def test_the_second_run_changes_nothing(self, cluster: Cluster) -> None:
         first = [settings_of(cluster, node) for node in NODES]
         assert all("kernel.numa_balancing = 0\nnet.core.somaxconn = 8192\n" in settings for settings in first)
@@ -246,7 +244,6 @@ class TestPreparing:
         assert settings_of(cluster, "node1") == before
         assert cluster.prepare("--limit", "node1").status == 0
 
-    @pytest.mark.long
     def test_a_file_that_wins_at_the_next_boot_is_told_in_every_run(self, cluster: Cluster) -> None:
         cluster.shell("node1", "echo kernel.numa_balancing=1 >/etc/sysctl.d/zz-vendor.conf")
         runs = [cluster.prepare("--limit", "node1", callback="trainops.cluster.training_output") for _ in range(2)]
@@ -379,7 +376,6 @@ class TestNetwork:
         assert (second.status, second.changed) == (0, set()), second.output
 
     @pytest.mark.usefixtures("routed")
-    @pytest.mark.long
     def test_a_greater_minimum_of_another_step_stays(self, cluster: Cluster) -> None:
         both = {
             **self.OPTIONS,
