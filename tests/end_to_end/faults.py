@@ -179,7 +179,7 @@ FAULTS = [
     Fault("every rank hangs", hang, "stalled", "FAIL"),
     Fault("the node reboots", boot, "rebooted", "FAIL", node1=kernel_of_its_own),
     Fault(
-        "a GPU falls off the bus, as the kernel logs, and its rank is killed",
+        "the kernel logs that a GPU fell off the bus, and its rank is killed",
         lose_a_gpu,
         "gpu_error",
         "FAIL",

@@ -110,7 +110,7 @@ def test_a_lock_in_the_old_place_is_not_even_looked_at(run: Training, mallory: M
         assert answer["status"] == "staged"
         assert precious.read_text() == "precious\n"
         assert json.loads((trap / "state.json").read_text())["status"] == "running"
-        tried("writes a lock that names a run folder of their own", answer, "ignored; root's file is untouched")
+        tried("writes a lock that points to their own run folder", answer, "ignored; root's file is untouched")
     finally:
         planted.unlink()
         if not was_there:

@@ -37,7 +37,7 @@ def parse(piece: Piece, memory: dict[str, t.Any]) -> Iterator[FoundStep]:
     """Yield the values of each line, in their order; see ``Grammar``.
 
     ``step_time_ms`` is the time of this step. ``sequences_per_sec`` is ``throughput``: sequences/s of the whole job, a
-    mean over the last 10 steps. A loss that is no number counts as NaN.
+    mean over the last 10 steps. A loss without digits becomes NaN.
     """
     text, find = piece.text, piece.find
     end = 0

@@ -21,7 +21,8 @@ _ANSWER_SECONDS = 1.0
 _ECHO, _ECHO_REPLY = 8, 0
 # Linux, linux/in.h: do not split packets, whatever the route is known to carry.
 _MTU_DISCOVER, _PROBE = 10, 3
-_IP_AND_ICMP_HEADERS = 28
+_ICMP_HEADER = 8
+_IP_AND_ICMP_HEADERS = 20 + _ICMP_HEADER
 
 
 def interface_facts() -> dict[str, dict[str, t.Any]]:
@@ -101,7 +102,9 @@ def _answered(address: str, sizes: set[int]) -> set[int]:
                 answer = probe.recv(65536)
             except socket.timeout:
                 break
-            place = (answer[0] & 0xF) * 4 if is_root else 0
+            place = (answer[0] & 0xF) * 4 if is_root and answer else 0
+            if len(answer) < place + _ICMP_HEADER:
+                continue
             kind_of_answer, _code, _sum, sender, size = struct.unpack_from("!BBHHH", answer, place)
             if kind_of_answer == _ECHO_REPLY and (sender == own or not is_root):
                 answered.add(size)

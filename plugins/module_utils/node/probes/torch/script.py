@@ -32,7 +32,7 @@ _TIMES = 10
 _LONGEST_WORDS = 200
 # Heat, power limits and clocks settle in that time; the last quarter counts.
 _SETTLED = 4
-# What is left of the limit after a load that loading PyTorch has shortened.
+# The load ends this long before the limit, however long PyTorch took to load.
 _LEFT_SECONDS = 5
 
 
