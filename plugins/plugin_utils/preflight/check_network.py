@@ -121,7 +121,8 @@ def check_port(look: Look) -> Cell:
         return red("port_taken", port=port, said=problem)
     # AWS asks for it: its port is one that any connection can have.
     gpus, spans = look.facts["gpus"], [span.partition("-") for span in settings["reserved_ports"].split(",")]
-    if any(first.isdigit() and int(first) <= port <= int(last or first) for first, _dash, last in spans):
+    ends = [(first, last or first) for first, _dash, last in spans if (first + last).isdecimal()]
+    if any(int(first) <= port <= int(last) for first, last in ends if first.isdecimal()):
         return green("port_free", port=port)
     ports = settings["port_range"]
     if not gpus or gpus["vendor"] != _NEURON or len(ports) != 2 or not ports[0] <= port <= ports[1]:
