@@ -117,17 +117,19 @@ class ActionModule(ControllerAction):
             # They describe today's state, but the plan must be the same tomorrow.
             for warning in warnings:
                 self._display.warning(f"{warning['key']}: {warning['message']} {warning['remedy']}")
-        for path in _missing_token_files(plan):
-            self._display.warning(
-                f"hf_token_file {path} is not on this machine: a node without it has no Hugging Face token."
-            )
         if unknown := {*self.variables.get("ansible_run_tags", ())} - {*_TAGS, *self._task.tags}:
             self._display.warning(
                 f"No part of a run has the tag {', '.join(sorted(unknown))}. The tags are {', '.join(_TAGS)}."
             )
-        # The nodes' commands are in the run's folder; they are also shown if only a plan was requested.
         runs = arguments["output_dir"] and not plan["faults"] and not self._task.check_mode
-        # A preflight reports on the nodes; the plan is shown only for context.
+        if not runs:
+            # In a run, each node says whether it found its token.
+            for path in _missing_token_files(plan):
+                self._display.warning(
+                    f"hf_token_file {path} is not on this machine: a node without it has no Hugging Face token."
+                )
+        # The nodes' commands are in the run's folder; they are also shown if only a plan was requested. A preflight
+        # reports on the nodes; the plan is shown only for context.
         is_short = (runs or (arguments["with_quarantined"] and not plan["faults"])) and not self._display.verbosity
         text = plan_in_short(plan) if is_short else plan_text(plan)
         if runs:

@@ -49,8 +49,11 @@ CHOICE = {"training_model": "llama3_1_8b", "training_gpu": "MI300X", "training_r
 
 def test_a_plan_is_made_for_nodes_that_nobody_can_reach_and_what_a_survey_leaves_empty_is_as_if_not_given(bench, hosts):
     empty = dict.fromkeys(("training_mode", "training_master_port", "training_overrides", "training_rehearsal"), "")
-    done, plan = planned(bench, hosts, filled_in(bench), **{**CHOICE, **empty, "training_gpus_per_node": "8"})
+    config = filled_in(bench, hf_token_file="/nowhere/hf_token")
+    done, plan = planned(bench, hosts, config, **{**CHOICE, **empty, "training_gpus_per_node": "8"})
     assert done.status == 0, done.output
+    [warning] = [line for line in done.output.splitlines() if line.startswith("[WARNING]")]
+    assert "hf_token_file /nowhere/hf_token " in warning
     assert plan["mode"] == "multi_node"
     assert plan["faults"] == []
     assert [node["node"] for node in plan["nodes"]] == ["gpu1", "gpu2", "gpu3", "gpu4"]
