@@ -158,7 +158,8 @@ node:
       description:
         - Settings that matter for the speed of GPUs and RDMA adapters. C(acs_bridges), the PCIe bridges above them with
           ACS, null unless root; C(iommu), the kinds of their IOMMU domains; C(pcie), their links and what both ends can
-          do; C(rails), ARP and filter settings of the adapters' interfaces; C(roce_dscp) of each adapter, if its
+          do; C(rails), ARP and filter settings of the adapters' interfaces, and C(shared_rails), those in one
+          network; C(roce_dscp) of each adapter, if its
           driver shows it; C(roce), its priorities with PFC (C(pfc)) and DCQCN (C(ecn)) and the priority of each
           DSCP (C(dscp)), if the driver or iproute2's dcb shows them; C(relaxed_ordering) of each adapter, null
           unless root.

@@ -254,31 +254,37 @@ class TestPreparing:
             assert output.count("/etc/sysctl.d/zz-vendor.conf sets kernel.numa_balancing to another value") == 1, output
 
     def test_absent_takes_back_what_the_role_made_and_nothing_else(self, cluster: Cluster) -> None:
-        """On a node with processors that have a governor, in files of its own, and with slurmd's unit."""
-        cpu = "/sys/devices/system/cpu"
+        """On a node with two adapters in one network, slurmd's unit, and processors whose governor is a file."""
+        cpu, adapters, rail = "/sys/devices/system/cpu", "/sys/class/infiniband", "/proc/sys/net/ipv4/conf/rail1"
         governor = f"{cpu}/cpu0/cpufreq/scaling_governor"
         cluster.shell(
             "node2",
             f"mount -t tmpfs tmpfs {cpu} && mkdir -p {cpu}/cpu0/cpufreq && echo powersave >{governor}"
-            f"; touch /etc/systemd/system/slurmd.service; echo '# mine' >>{LIMITS}",
+            f"; touch /etc/systemd/system/slurmd.service; echo '# mine' >>{LIMITS}"
+            f"; cp -a {adapters} /srv/adapters && cd /srv/adapters && cp -a bnxt_re0 bnxt_re1"
+            f"; echo rail1 | tee bnxt_re1/ports/1/gid_attrs/ndevs/*; mount --bind /srv/adapters {adapters}"
+            "; ip link add rail1 type veth peer name rail2; own=$(ip -o -4 address show dev fab0 | awk '{print $4}')"
+            " && ip address add ${own%.*}.250/${own#*/} dev rail1 noprefixroute",
         )
         try:
             made = cluster.prepare("--limit", "node2")
             assert {task for task, _ in made.changed} == {
-                "Make settings of processors, PCIe and services, and keep them at each boot"
+                "Make settings of processors, PCIe and services, and keep them at each boot",
+                "Set the kernel settings of a step",
             }, made.output
             assert cluster.prepare("--limit", "node2").changed == set()
             # As at boot.
             cluster.shell(
                 "node2",
-                f"echo powersave >{governor}; echo 1 >/proc/sys/kernel/numa_balancing; systemctl daemon-reload"
+                f"echo powersave >{governor}; echo 1 >/proc/sys/kernel/numa_balancing; echo 0 >{rail}/arp_ignore"
+                "; systemctl daemon-reload"
                 "; systemctl restart systemd-sysctl; systemctl start multi-user.target trainops-cpu-governor",
             )
-            wanted = "enabled\ninfinity\nperformance\n0\n"
+            wanted = "enabled\ninfinity\nperformance\n0\n2\n1\n2\n"
             assert wanted == cluster.shell(
                 "node2",
                 "systemctl is-enabled trainops-cpu-governor; systemctl show --value -p LimitMEMLOCK slurmd"
-                f"; cat {governor} /proc/sys/kernel/numa_balancing",
+                f"; cat {governor} /proc/sys/kernel/numa_balancing {rail}/arp_ignore {rail}/arp_announce {rail}/rp_filter",
             )
             back = [
                 cluster.prepare("--limit", "node2", *more, node_prep_state="absent") for more in (["--check"], [], [])
@@ -288,13 +294,14 @@ class TestPreparing:
             assert back[2].changed == set()
             left = cluster.shell(
                 "node2",
-                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {LIMITS}"
+                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {rail}/arp_ignore {LIMITS}"
                 "; find /etc /var/lib /usr/local -name '*trainops*' -o -name '*rdmav34*'; test ! -L /lib/libibverbs.d"
                 " && dpkg-query --show --showformat '${db:Status-Status}\\n' rdma-core ibverbs-providers",
             )
-            assert left == f"powersave\n1\n4096\n# mine\n{LIMITS}\n" + "config-files\n" * 2
+            assert left == f"powersave\n1\n4096\n0\n# mine\n{LIMITS}\n" + "config-files\n" * 2
         finally:
             cluster.shell("node2", f"umount {cpu}; rm {LIMITS} /etc/systemd/system/slurmd.service")
+            cluster.shell("node2", f"ip link delete rail1; umount {adapters}; rm -r /srv/adapters")
         assert cluster.prepare("--limit", "node2").status == 0
 
     def test_more_open_files_than_the_kernel_allows_are_refused(self, cluster: Cluster) -> None:

@@ -6,8 +6,6 @@ A node trains without them, so their cells are yellow and stop nothing. Each is 
 
 from __future__ import annotations
 
-import ipaddress
-import typing as t
 from collections.abc import Callable
 
 from .cells import Cell, green, grey, yellow
@@ -122,20 +120,13 @@ def check_peer(look: Look) -> Cell:
 
 def check_rails(look: Look) -> Cell:
     """Several adapters in one network answer for themselves, and accept what arrives on another one."""
-    interfaces, rails = look.facts["network"]["interfaces"] or {}, look.facts["settings"]["rails"]
-    networks: dict[t.Any, list[str]] = {}
-    for name in rails:
-        for address in interfaces[name]["addresses"] if name in interfaces else ():
-            one = ipaddress.ip_interface(address)
-            if one.version == 4:
-                networks.setdefault(one.network, []).append(name)
-    shared = sorted({name for names in networks.values() if len(names) > 1 for name in names})
+    rails, shared = look.facts["settings"]["rails"], look.facts["settings"]["shared_rails"]
     if not shared:
         return grey("setting_not_used", "no_shared_network")
     wrong = sorted(
         {
             setting
-            for name in shared
+            for name in rails.keys() & shared
             for setting, is_wrong in (
                 ("rp_filter", rails[name]["rp_filter"] == _STRICT),
                 ("arp_ignore", not rails[name]["arp_ignore"]),

@@ -215,6 +215,7 @@ class Settings(TypedDict):
     governors: _Some[Line]
     c2: bool
     rails: _ByWord[_Rail]
+    shared_rails: _Some[_Word]
     slurmd_memlock: _Bytes | None
     roce_dscp: _ByWord[Number | None]
     roce: _ByWord[_Roce]

@@ -620,10 +620,7 @@ _SETTINGS = {
         "{interfaces:all_listed} are in one network, and {settings:all_listed} let one answer for the other",
         "connections fail, or all go over one adapter",
         "AMD, NIC installation",
-        _fix(
-            "sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 net.ipv4.conf.all.rp_filter=2"
-            "   # node_prep_network_settings keeps them"
-        ),
+        _fix("ansible-playbook {playbooks}/node_prep.yml{inventory} --tags rails"),
     ),
     "cpu": {"": CellForm("performance")},
     "cpu_slowed": _setting(

@@ -12,6 +12,7 @@ from not_run import need, need_root
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.network import (
     hostname_facts,
+    in_one_network,
     interfaces_in,
     master_facts,
     path_mtu,
@@ -80,6 +81,13 @@ def test_the_largest_packet_that_arrives(mtu_there: int, arrives: int) -> None:
     finally:
         for name in (here, there):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def test_interfaces_in_one_network() -> None:
+    addresses = {"ens1": ["10.0.0.1/24", "fd00::1/64"], "ens2": ["10.0.0.2/24"], "ens3": ["10.0.1.1/24", "fd00::2/64"]}
+    interfaces = {name: {"addresses": found} for name, found in addresses.items()}
+    assert in_one_network(interfaces, ["ens1", "ens2", "ens3", "ens4"]) == ["ens1", "ens2"]
+    assert in_one_network(interfaces, ["ens1", "ens3"]) == []
 
 
 def test_without_an_answer_nothing_is_known_of_the_path() -> None:

@@ -134,8 +134,7 @@ def test_nvidia_gpus_need_peer_memory_or_dma_buf(good) -> None:
     ],
 )
 def test_adapters_in_one_network_answer_for_themselves(good, rail, wrong) -> None:
-    nodes = good(rails={"ens1np0": RAIL, "ens2np0": rail})
-    nodes[1]["network"]["interfaces"]["ens2np0"] = {"mtu": 9000, "up": True, "addresses": ["192.168.1.101/24"]}
+    nodes = good(rails={"ens1np0": RAIL, "ens2np0": rail}, shared_rails=["ens1np0", "ens2np0"])
     cell = nodes.cell("rails")
     assert cell["status"] == (YELLOW if wrong else "green")
     assert cell["values"].get("settings") == wrong

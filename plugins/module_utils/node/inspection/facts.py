@@ -13,7 +13,7 @@ from .clock import clock_facts
 from .engines import ENGINES, engine_facts, silent_engine
 from .gpus import gpu_facts, with_sensors, with_tool
 from .limits import limit_facts, path_facts
-from .network import hostname_facts, interface_facts, master_facts, port_problem
+from .network import hostname_facts, in_one_network, interface_facts, master_facts, port_problem
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
 from .sensors import measured
@@ -69,7 +69,10 @@ def inspect(
             "master_port_problem": port_problem(master_port) if master_port else None,
         },
         "limits": limit_facts(root),
-        "settings": setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices, known.get("dcb")),
+        "settings": {
+            **setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices, known.get("dcb")),
+            "shared_rails": in_one_network(known["interfaces"] or {}, interfaces_of(devices)),
+        },
         "paths": {path: known[path] for path in paths},
         "engines": {
             engine: silent_engine(problems[engine]) if engine in problems else known[engine] for engine in ENGINES

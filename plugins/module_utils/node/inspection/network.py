@@ -55,6 +55,16 @@ def master_facts(name: str) -> dict[str, t.Any]:
     return {**route, "address": addresses[0], "path_mtu": path_mtu(addresses[0], route["mtu"])}
 
 
+def in_one_network(interfaces: dict[str, dict[str, t.Any]], names: list[str]) -> list[str]:
+    """Return the interfaces, of some by name, whose IPv4 network another one of them has too."""
+    networks: dict[t.Any, set[str]] = {}
+    for name in names:
+        for address in interfaces.get(name, {}).get("addresses", ()):
+            networks.setdefault(ipaddress.ip_interface(address).network, set()).add(name)
+    shared = [found for network, found in networks.items() if network.version == 4 and len(found) > 1]
+    return sorted(set().union(*shared))
+
+
 def route_in(output: str) -> dict[str, t.Any]:
     """Return the output of ``ip -json route get``, in short."""
     route = json.loads(output)[0]
