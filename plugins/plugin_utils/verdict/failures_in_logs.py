@@ -191,9 +191,9 @@ def _is_a_fault(fault: Failure) -> bool:
 
 def _note_restarts(seen: Seen, node: str, reasons: Reasons) -> None:
     earlier = seen.earlier.get(node)
-    if earlier is None or earlier.empty:
+    if not earlier:
         return
-    last, first = int(earlier["step"].iloc[-1]), int(seen.attempts[node]["step"].iloc[0])
+    last, first = int(earlier["step"][-1]), int(seen.attempts[node]["step"][0])
     values = {"class": "restarted", "step": last, "first_step": first}
     reasons.remark("survived_fault", node, case="restarted", **values)
 

@@ -178,20 +178,66 @@ def _left_out(own: StepColumns, warmup_steps: int) -> np.ndarray:
     return np.where(last, reasons, EARLIER_ATTEMPT).astype(object)
 
 
-def rows_of_nodes(steps: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Return the positions of each node's rows in a frame, in order; nodes in order of appearance."""
-    codes, nodes = pd.factorize(steps["node"])
-    ends = np.cumsum(np.bincount(codes, minlength=len(nodes)))[:-1]
-    return dict(zip(map(str, nodes), np.split(np.argsort(codes, kind="stable"), ends), strict=False))
+class Rows:
+    """Some rows of `steps_frame` in their order, as an array for each column.
+
+    Each check looks at the rows of each node, and a frame takes a hundred times as long to give a column or some rows.
+    """
+
+    def __init__(self, columns: Mapping[str, np.ndarray]) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self._columns["step"])
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is such a column."""
+        return name in self._columns
+
+    def has(self, *names: str) -> bool:
+        """Return whether there are all of these columns."""
+        return all(name in self._columns for name in names)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a column."""
+        return self._columns[name]
+
+    def at(self, places: np.ndarray | slice) -> Rows:
+        """Return the rows at some places, or where a mask is true."""
+        return Rows({name: column[places] for name, column in self._columns.items()})
+
+    def counted(self, *names: str) -> Rows:
+        """Return the steps and the given columns of the counted rows in which these columns are finite."""
+        return self.finite(*names, among=self["counted"])
+
+    def finite(self, *names: str, among: np.ndarray | None = None) -> Rows:
+        """Return the steps and the given columns of the rows, or of those among a mask, in which these are finite."""
+        there = np.ones(len(self), dtype=bool) if among is None else among
+        for name in names:
+            there = there & np.isfinite(self[name])
+        return Rows({name: self[name][there] for name in ("step", *names)})
 
 
-def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-    """Return the steps of the last attempt and those before it, in their order, of each node that has some, by node."""
+def rows_of(steps: pd.DataFrame) -> Rows:
+    """Return all rows of a frame."""
+    return Rows({str(name): steps[name].to_numpy() for name in steps})
+
+
+def attempts_of(steps: pd.DataFrame) -> tuple[dict[str, Rows], dict[str, Rows]]:
+    """Return the steps of the last attempt and those before it, in their order, of each node that has some, by node.
+
+    Nodes are in their order of appearance.
+    """
     last, earlier = {}, {}
-    attempts = steps["attempt"].to_numpy()
-    for node, rows in rows_of_nodes(steps).items():
-        before = int(np.searchsorted(attempts[rows], attempts[rows[-1]]))
-        last[node], earlier[node] = steps.iloc[rows[before:]], steps.iloc[rows[:before]]
+    codes, nodes = pd.factorize(steps["node"])
+    counts = np.bincount(codes, minlength=len(nodes))
+    ends = np.cumsum(counts)
+    ordered = rows_of(steps).at(np.argsort(codes, kind="stable"))
+    for node, begin, end in zip(map(str, nodes), ends - counts, ends, strict=True):
+        attempts = ordered["attempt"][begin:end]
+        begin_of_last = begin + int(np.searchsorted(attempts, attempts[-1]))
+        last[node], earlier[node] = ordered.at(slice(begin_of_last, end)), ordered.at(slice(begin, begin_of_last))
     return last, earlier
 
 

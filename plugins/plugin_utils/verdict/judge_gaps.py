@@ -15,8 +15,7 @@ from .moved_clock import moved_seconds
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 # If more than this fraction of the steps is missing, torn lines are not the cause.
@@ -50,11 +49,11 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         **{status["node"]: _begun([status], first_step) for status in seen.statuses},
     }
     for node, rows in seen.attempts.items():
-        earlier, found = seen.earlier[node]["step"], rows["step"].to_numpy()
+        earlier, found = seen.earlier[node]["step"], rows["step"]
         stride = said_stride or _usual_stride(found)
         resumed, again = begun["" if seen.together else node]
         first = _first(plan, earlier, resumed, bars=grammar.bars)
-        if resumed and earlier.empty and not again:
+        if resumed and not earlier.size and not again:
             _judge_begin(node, int(found[0]), first, first_step, reasons)
         _judge_steps(node, found, stride, first, reasons)
         skipped = _column(rows, "skipped_iterations") > 0
@@ -66,7 +65,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
         for name in grammar.each_line:
             if np.isnan(_column(rows, name)).all():
                 reasons.argue(INCONCLUSIVE, "metric_gaps", node, case="every_line", metric=name, steps=len(rows))
-        counting = rows["counted"].to_numpy() & ~skipped
+        counting = rows["counted"] & ~skipped
         for metric in looked_at:
             absent = np.isnan(_column(rows, metric)[counting])
             # Progress bars show the clock of the first epoch only.
@@ -78,7 +77,7 @@ def judge_gaps(seen: Seen, reasons: Reasons) -> None:
                 reasons.argue(INCONCLUSIVE, "metric_gaps", node, **lacks)
 
 
-def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_lines_of_nodes(attempts: Mapping[str, Rows], reasons: Reasons) -> None:
     """Note values that another node's step lines show, but none of this node's."""
     for metric in _OF_EACH_NODE:
         said = {node: not np.isnan(_column(rows, metric)).all() for node, rows in attempts.items()}
@@ -87,9 +86,9 @@ def _judge_lines_of_nodes(attempts: Mapping[str, pd.DataFrame], reasons: Reasons
             reasons.argue(INCONCLUSIVE, "metric_gaps", node, case="other_node", metric=metric, other=first)
 
 
-def _column(rows: pd.DataFrame, name: str) -> np.ndarray:
-    """Return the values of a metric, all NaN if no row has it; for many nodes, a frame each takes 10 times as long."""
-    return rows[name].to_numpy() if name in rows else np.full(len(rows), np.nan)
+def _column(rows: Rows, name: str) -> np.ndarray:
+    """Return the values of a metric, all NaN if no row has it."""
+    return rows[name] if name in rows else np.full(len(rows), np.nan)
 
 
 def _steps_of(nan_steps: Mapping[t.Any, set[int]], node: str, metric: str) -> list[int]:
@@ -111,9 +110,9 @@ def _begun(of_job: list[Status], first_step: int) -> tuple[set[float], bool]:
     return resumed, any(status["steps"]["starts"] > 1 for status in of_job)
 
 
-def _first(plan: Plan, earlier: pd.Series, resumed: set[float], *, bars: bool) -> int | None:
+def _first(plan: Plan, earlier: np.ndarray, resumed: set[float], *, bars: bool) -> int | None:
     """Return the first step that a log must have, None if it may begin anywhere."""
-    if not earlier.empty:
+    if earlier.size:
         return int(earlier.max()) + 1
     if not resumed:
         return plan["first_step"]

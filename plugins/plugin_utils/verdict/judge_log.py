@@ -17,8 +17,7 @@ from ..contracts import Status, Trainer
 from .reasons import INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 # Clocks are set now and then, by less than this.
@@ -87,7 +86,7 @@ def judge_same_log(seen: Seen, reasons: Reasons) -> None:
     owner: dict[t.Any, str] = {}
     for node, rows in seen.attempts.items():
         columns = [name for name in ("step", *_TIMED, "clock", "loss") if name in rows]
-        same = rows[columns].to_numpy().tobytes()
+        same = tuple(rows[name].tobytes() for name in columns)
         if same not in owner or _chance_of(rows) * len(seen.attempts) ** 2 / 2 < _CHANCE:
             _note_owner(owner, same, node, "", reasons)
     if seen.together:
@@ -128,27 +127,25 @@ def _judge_same_job(seen: Seen, reasons: Reasons) -> None:
                 process = other.removeprefix(ANOTHER_HOST)
                 reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="other_host", process=process)
     # Another check reports stamps that are not numbers.
-    stamped = {
-        node: rows.loc[np.isfinite(rows["clock"])].set_index("step")["clock"]
-        for node, rows in seen.attempts.items()
-        if "clock" in rows
-    }
+    stamped = {node: rows.finite("clock") for node, rows in seen.attempts.items() if "clock" in rows}
     first, *others = stamped or [""]
     for node in others:
-        apart = (stamped[node] - stamped[first]).dropna()
-        if apart.empty:
+        rows, theirs = stamped[node], stamped[first]
+        _steps, own, same = np.intersect1d(rows["step"], theirs["step"], assume_unique=True, return_indices=True)
+        apart = rows["clock"][own] - theirs["clock"][same]
+        if not apart.size:
             continue
-        usual = float(apart.median())
+        usual = float(np.median(apart))
         off_zone = abs(usual - _ZONE * round(usual / _ZONE))
-        if off_zone > _TOGETHER or abs(usual) > _ZONES or ((apart - usual).abs() > _TOGETHER).mean() > _MOST_APART:
+        if off_zone > _TOGETHER or abs(usual) > _ZONES or (np.abs(apart - usual) > _TOGETHER).mean() > _MOST_APART:
             reasons.argue(INCONCLUSIVE, "other_time", node, case="steps_apart", other=first, seconds=usual)
     _judge_dates(seen.statuses, stamped, reasons)
 
 
-def _judge_dates(statuses: list[Status], stamped: Mapping[str, pd.Series], reasons: Reasons) -> None:
+def _judge_dates(statuses: list[Status], stamped: Mapping[str, Rows], reasons: Reasons) -> None:
     """Note a log with a date of another day than the job's steps."""
-    first = min((float(clock.min()) for clock in stamped.values() if len(clock)), default=0.0)
-    last = max((float(clock.max()) for clock in stamped.values() if len(clock)), default=0.0)
+    first = min((float(rows["clock"].min()) for rows in stamped.values() if rows), default=0.0)
+    last = max((float(rows["clock"].max()) for rows in stamped.values() if rows), default=0.0)
     if first < _FIRST_ABSOLUTE:
         return
     for status in statuses:
@@ -179,15 +176,21 @@ def communicators(trainer: Trainer) -> Iterator[tuple[int, str]]:
     return ((int(match[1]), match[2]) for match in found if match)
 
 
-def _chance_of(rows: pd.DataFrame) -> float:
+def _chance_of(rows: Rows) -> float:
     """Return the chance that another node has the same times, drawing each time as often as it occurs.
 
     Timestamps with fractions of a second identify one process.
     """
     if "clock" in rows and (rows["clock"] % 1 > 0).any():
         return 0.0
-    alike = [(rows[name].value_counts(normalize=True) ** 2).sum() for name in _TIMED if name in rows]
+    alike = [_chance_of_same(rows.finite(name)[name]) for name in _TIMED if name in rows]
     return float(min(alike, default=1.0) ** len(rows))
+
+
+def _chance_of_same(values: np.ndarray) -> float:
+    """Return the chance that two values are equal, each drawn as often as it occurs."""
+    _values, counts = np.unique(values, return_counts=True)
+    return float(((counts / max(1, values.size)) ** 2).sum())
 
 
 def _note_owner(owner: dict[t.Any, str], what: t.Any, node: str, ranks: str, reasons: Reasons) -> None:
@@ -209,13 +212,13 @@ def judge_one_run(seen: Seen, reasons: Reasons) -> None:
     goal = seen.reached.last_line
     for node, rows in seen.attempts.items():
         earlier = seen.earlier[node]
-        if goal is not None and earlier["step"].max() >= goal:
+        if goal is not None and earlier["step"].max(initial=-1) >= goal:
             reasons.argue(INCONCLUSIVE, "two_runs", node, last_step=goal)
         # Each process starts its progress bars, and their clock, at zero.
-        _judge_clock(node, rows, earlier.iloc[:0] if seen.grammar.bars else earlier, reasons)
+        _judge_clock(node, rows, earlier.at(slice(0)) if seen.grammar.bars else earlier, reasons)
 
 
-def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_ended(statuses: list[Status], attempts: Mapping[str, Rows], reasons: Reasons) -> None:
     """Note a log that says that the training ended before the last step seen."""
     lasts = {node: int(rows["step"].max()) for node, rows in attempts.items()}
     last_of_all = max(lasts.values(), default=0)
@@ -227,7 +230,7 @@ def _judge_ended(statuses: list[Status], attempts: Mapping[str, pd.DataFrame], r
             reasons.argue(INCONCLUSIVE, "other_log", status["node"], case="ended_before", **values)
 
 
-def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: Reasons) -> None:
+def _judge_clock(node: str, rows: Rows, earlier: Rows, reasons: Reasons) -> None:
     if "clock" not in rows:
         return
     clock, before = (_stamps(one) for one in (rows, earlier))
@@ -241,10 +244,9 @@ def _judge_clock(node: str, rows: pd.DataFrame, earlier: pd.DataFrame, reasons: 
         reasons.argue(INCONCLUSIVE, "clock_back", node, seconds=-worst)
 
 
-def _stamps(rows: pd.DataFrame) -> np.ndarray:
+def _stamps(rows: Rows) -> np.ndarray:
     """Return the time stamps of steps, in seconds; another check reports those that are not numbers."""
-    clock = rows["clock"].to_numpy() if "clock" in rows else np.empty(0)
-    return clock[np.isfinite(clock)]
+    return rows.finite("clock")["clock"] if "clock" in rows else np.empty(0)
 
 
 def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
@@ -252,9 +254,9 @@ def judge_clock_of_run(seen: Seen, reasons: Reasons) -> None:
     for status in seen.statuses:
         rows = seen.attempts.get(status["node"])
         started, ended, node = status["process"]["started_at"], status["process"]["ended_at"], status["node"]
-        if rows is None or "clock" not in rows or not rows["clock"].notna().any() or not started or not ended:
+        if rows is None or "clock" not in rows or np.isnan(rows["clock"]).all() or not started or not ended:
             continue
-        first, last = float(rows["clock"].min()), float(rows["clock"].max())
+        first, last = float(np.nanmin(rows["clock"])), float(np.nanmax(rows["clock"]))
         if last < _FIRST_ABSOLUTE and last - first > _NEW_YEAR:
             continue
         if last - first > ended - started + 60.0:

@@ -22,8 +22,6 @@ from ..text.failures import end_in_words
 from .reasons import FAIL, Reasons, as_json
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
     from ...module_utils.node.contracts import MachineFact
     from .machine_events import AcceleratorsSeen
     from .seen import Seen
@@ -198,14 +196,14 @@ def _lines(machine: Machine, name: str) -> list[str]:
 def _step_at(seen: Seen, status: Status, seconds: float) -> int | None:
     """Return the step that was trained so long after the start, counted back from the end by the step times."""
     started_at, ended_at = status["process"]["started_at"], status["process"]["ended_at"]
-    rows: pd.DataFrame | None = seen.attempts.get(status["node"])
+    rows = seen.attempts.get(status["node"])
     if rows is None and seen.together:
         rows = next(iter(seen.attempts.values()), None)
     if rows is None or started_at is None or ended_at is None or "step_time_ms" not in rows:
         return None
-    times = rows["step_time_ms"].to_numpy() / 1e3
+    times = rows["step_time_ms"] / 1e3
     before_end = ended_at - started_at - seconds
     # How long before the end each step began.
     began = times[::-1].cumsum()[::-1]
-    during = rows["step"].to_numpy()[(began >= before_end) & (began - times <= before_end)]
+    during = rows["step"][(began >= before_end) & (began - times <= before_end)]
     return int(during[0]) if len(during) else None

@@ -18,8 +18,7 @@ from .loss_trend import FALLING, FLAT, MIN_LOSSES, MIN_LOSSES_OF_FLAT, RISING, l
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 # The largest vocabulary in use, for logs that do not print theirs.
@@ -43,15 +42,12 @@ _OF_THE_BATCH = ("loss", "tokens_with_loss")
 _SAME_LOSS, _DIGITS_OF_LOSS = 2e-3, 1e-4
 
 
-def loss_trends(attempts: Mapping[str, pd.DataFrame]) -> dict[str, LossTrend]:
+def loss_trends(attempts: Mapping[str, Rows]) -> dict[str, LossTrend]:
     """Return the trend of the loss over all steps of the last attempt, by node that prints a loss."""
     trends = {}
     for node, rows in attempts.items():
-        if "loss" in rows:
-            losses = rows["loss"].to_numpy()
-            finite = np.isfinite(losses)
-            if finite.any():
-                trends[node] = loss_trend(rows["step"].to_numpy()[finite], losses[finite])
+        if "loss" in rows and (losses := rows.finite("loss")):
+            trends[node] = loss_trend(losses["step"], losses["loss"])
     return trends
 
 
@@ -71,10 +67,9 @@ def judge_loss(seen: Seen, reasons: Reasons) -> None:
     vocabulary = max(2.0, *vocabularies) if vocabularies else _VOCABULARY
     for node in chosen:
         rows, trend = attempts[node], trends[node]
-        losses = rows.loc[np.isfinite(rows["loss"]), ["step", "loss", "left_out"]]
-        if _judge_values(node, losses, trend, vocabulary, reasons):
+        if _judge_values(node, rows.at(np.isfinite(rows["loss"])), trend, vocabulary, reasons):
             continue
-        resumed = rows["attempt"].iloc[0] > 1 or rows["step"].iloc[0] > seen.plan["first_step"]
+        resumed = rows["attempt"][0] > 1 or rows["step"][0] > seen.plan["first_step"]
         samples, change = trend["samples"], _change_of(trend)
         if trend["direction"] == FALLING:
             reasons.argue(PASS, "loss_falls", printed_by=node, samples=samples, **change, trend=trend)
@@ -105,9 +100,9 @@ def _change_of(trend: LossTrend) -> dict[str, t.Any]:
     return {"against": trend["against"] or "rest", "change": mean, "low": low, "high": high}
 
 
-def _judge_values(node: str, losses: pd.DataFrame, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
+def _judge_values(node: str, losses: Rows, trend: LossTrend, vocabulary: float, reasons: Reasons) -> bool:
     """Note losses that no real training has, and return whether there are any."""
-    values, steps = losses["loss"].to_numpy(), losses["step"].to_numpy()
+    values, steps = losses["loss"], losses["step"]
     before = len(reasons)
     if (values < 0).any():
         reasons.argue(FAIL, "loss_negative", node, step=int(steps[values < 0][0]))
@@ -167,19 +162,15 @@ def _jumps_at_end(values: np.ndarray) -> bool:
     return last > _LAST_JUMP * usual and last - most > max(_TIMES_APART * apart, _LEAST_JUMP)
 
 
-def _judge_agreement(name: str, printing: Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _judge_agreement(name: str, printing: Mapping[str, Rows], reasons: Reasons) -> None:
     """Note nodes of one job that print different numbers for a step, although the numbers describe the whole batch."""
     first, *others = printing or [""]
     for node in others:
         steps, own, its = np.intersect1d(
-            printing[node]["step"].to_numpy(),
-            printing[first]["step"].to_numpy(),
-            assume_unique=True,
-            return_indices=True,
+            printing[node]["step"], printing[first]["step"], assume_unique=True, return_indices=True
         )
-        ones, theirs = printing[node][name].to_numpy()[own], printing[first][name].to_numpy()[its]
-        with np.errstate(invalid="ignore"):
-            off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
+        ones, theirs = printing[node][name][own], printing[first][name][its]
+        off = np.flatnonzero(np.abs(ones - theirs) > _SAME_LOSS + _DIGITS_OF_LOSS * np.abs(theirs))
         if off.size:
             step, one, other = int(steps[off[0]]), float(ones[off[0]]), float(theirs[off[0]])
             reasons.argue(FAIL, "loss_differs", node, field=name, step=step, found=one, other_node=first, other=other)

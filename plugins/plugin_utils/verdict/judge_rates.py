@@ -15,7 +15,7 @@ from ..text.numbers import billions, number
 from .reasons import FAIL, INCONCLUSIVE, Reasons
 
 if t.TYPE_CHECKING:
-    import pandas as pd
+    from .frame import Rows
 
 
 # Trainers count one embedding table or two, and the vocabulary with or without padding.
@@ -62,12 +62,12 @@ def judge_parallelism(node: str, trainer: Trainer, reasons: Reasons) -> None:
         reasons.argue(INCONCLUSIVE, "settings_differ", node, case="micro_batches", **values)
 
 
-def judge_flops_of_step(node: str, trainer: Trainer, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+def judge_flops_of_step(node: str, trainer: Trainer, rows: Rows, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s × step time that differs from the TFLOPs of a step that the trainer prints at the start."""
     said = trainer["settings"].get("tflops_of_step", [])
-    if len(said) != 1 or said[0] < _LEAST_TFLOPS or not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+    if len(said) != 1 or said[0] < _LEAST_TFLOPS or not rows.has("tflops_per_gpu", "step_time_ms"):
         return
-    made = float((rows["tflops_per_gpu"] * rows["step_time_ms"])[rows["counted"]].median()) / 1000.0
+    made = _median(rows["tflops_per_gpu"] * rows["step_time_ms"], rows["counted"]) / 1000.0
     if not math.isfinite(made):
         return
     if abs(made - said[0]) > _RATE_TOLERANCE * said[0]:
@@ -89,11 +89,11 @@ _CLOCK_TOLERANCE, _STAMP_SECONDS = 0.05, 2.0
 _STRETCH_SECONDS, _LEAST_STRETCH_SECONDS, _STRETCHES, _TOO_LONG = 10.0, 4.0, 4, 1.25
 
 
-def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
+def judge_tokens(node: str, rows: Rows, tokens: float | None, agrees: list[str], reasons: Reasons) -> None:
     """Compare tokens/s × step time with the tokens per GPU and step; add a match to ``agrees``, in words."""
-    if not {"tokens_per_sec_per_gpu", "step_time_ms"} <= set(rows.columns):
+    if not rows.has("tokens_per_sec_per_gpu", "step_time_ms"):
         return
-    products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]].dropna().to_numpy()
+    products = (rows["tokens_per_sec_per_gpu"] * rows["step_time_ms"] / 1000.0)[rows["counted"]]
     products = products[np.isfinite(products)]
     if products.size == 0:
         return
@@ -106,30 +106,37 @@ def judge_tokens(node: str, rows: pd.DataFrame, tokens: float | None, agrees: li
         agrees.append(f"{number(found)} tokens per GPU and step")
 
 
-def judge_flops(node: str, rows: pd.DataFrame, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
+def judge_flops(node: str, rows: Rows, workload: Workload | None, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s that do not fit the step times (each sequence takes the same FLOPs) or a known model."""
     flops, digit = _flops_of_steps(rows)
     if flops.size < _MIN_OF_RATES or not (usual := float(np.median(flops))) > 0:
         return
-    counted = rows[rows["counted"]]
     allowed = _RATE_TOLERANCE + digit
     if (np.abs(flops / usual - 1) > allowed).sum() > max(1.0, _RATE_TOLERANCE * flops.size):
         reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_from_step_to_step")
     elif digit < _RATE_TOLERANCE and workload:
-        _judge_model_flops(node, counted, workload, agrees, reasons)
+        _judge_model_flops(node, rows, workload, agrees, reasons)
 
 
-def _flops_of_steps(rows: pd.DataFrame) -> tuple[np.ndarray, float]:
+def _flops_of_steps(rows: Rows) -> tuple[np.ndarray, float]:
     """Return TFLOP/s × step time of each counted step, per sequence if the batch is printed, and the rounding error."""
-    if not {"tflops_per_gpu", "step_time_ms"} <= set(rows.columns):
+    if not rows.has("tflops_per_gpu", "step_time_ms"):
         return np.array([]), math.nan
-    counted = rows[rows["counted"]]
-    flops = counted["tflops_per_gpu"] * counted["step_time_ms"] / counted.get("global_batch_size", 1.0)
-    usual = float(counted["tflops_per_gpu"].median())
-    return flops[np.isfinite(flops)].to_numpy(), _DIGIT_OF_FLOPS / usual if usual else math.nan
+    counted = rows.at(rows["counted"])
+    batch = counted["global_batch_size"] if counted.has("global_batch_size") else 1.0
+    flops = counted["tflops_per_gpu"] * counted["step_time_ms"] / batch
+    usual = _median(counted["tflops_per_gpu"])
+    return flops[np.isfinite(flops)], _DIGIT_OF_FLOPS / usual if usual else math.nan
 
 
-def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -> None:
+def _median(values: np.ndarray, among: np.ndarray | None = None) -> float:
+    """Return the median of the values, or of those among a mask, that are not NaN; NaN if there are none."""
+    values = values if among is None else values[among]
+    there = values[~np.isnan(values)]
+    return float(np.median(there)) if there.size else math.nan
+
+
+def judge_same_flops(attempts: t.Mapping[str, Rows], reasons: Reasons) -> None:
     """Note nodes of one job whose devices computed a different number of FLOPs per step than the first node's."""
     first, usual = "", 0.0
     for node, rows in attempts.items():
@@ -144,16 +151,14 @@ def judge_same_flops(attempts: t.Mapping[str, pd.DataFrame], reasons: Reasons) -
             reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="flops_of_another_node", other=first, **tflop)
 
 
-def _judge_model_flops(
-    node: str, counted: pd.DataFrame, workload: Workload, agrees: list[str], reasons: Reasons
-) -> None:
+def _judge_model_flops(node: str, rows: Rows, workload: Workload, agrees: list[str], reasons: Reasons) -> None:
     """Note TFLOP/s that do not fit the planned model.
 
     Trainers count either causal attention, like the plan, or the whole matrix, which doubles it.
     """
     least, tokens = workload["model_flops_per_token"], workload["tokens_per_step"]
     if least and tokens:
-        tflops_ms = float((counted["tflops_per_gpu"] * counted["step_time_ms"]).median())
+        tflops_ms = _median(rows["tflops_per_gpu"] * rows["step_time_ms"], rows["counted"])
         found = tflops_ms * 1e9 * workload["gpus"] / tokens
         layers, hidden_size = workload.get("layers") or 0, workload.get("hidden_size") or 0
         most = least + _ATTENTION * layers * hidden_size * (workload.get("sequence_length") or 0)
@@ -164,17 +169,17 @@ def _judge_model_flops(
             agrees.append(f"{number(found / 1e9, digits=3)} GFLOP per token")
 
 
-def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Reasons) -> None:
+def judge_bars(node: str, rows: Rows, tokens: float | None, reasons: Reasons) -> None:
     """Compare the step times and tokens/s of progress bars with their elapsed time, in whole seconds."""
-    if not {"clock", "step_time_ms"} <= set(rows.columns):
+    if not rows.has("clock", "step_time_ms"):
         return
-    passed = _finite(rows[["step", "clock", "step_time_ms"]])
-    passed = passed[passed["clock"] > _STRETCH_SECONDS]
-    if passed.empty or rows["step"].iloc[0] != 1:
+    passed = rows.finite("clock", "step_time_ms")
+    passed = passed.at(passed["clock"] > _STRETCH_SECONDS)
+    if not passed or rows["step"][0] != 1:
         return
-    by_clock = float((passed["clock"] / passed["step"]).iloc[-1]) * 1000.0
-    by_bar = float(passed["step_time_ms"].iloc[-1])
-    if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"].iloc[-1]):
+    by_clock = float(passed["clock"][-1] / passed["step"][-1]) * 1000.0
+    by_bar = float(passed["step_time_ms"][-1])
+    if abs(by_bar - by_clock) > _RATE_TOLERANCE * by_clock + 1000.0 / float(passed["step"][-1]):
         times = {"found": by_bar, "planned": by_clock}
         reasons.argue(INCONCLUSIVE, "rates_disagree", node, case="step_time_of_bars", **times)
     rate, due, case = "tokens_per_sec_per_gpu", tokens, "tokens_by_elapsed_time"
@@ -182,7 +187,8 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
         rate, due, case = "sequences_per_sec", _samples_of_step(rows), "samples_by_elapsed_time"
     if not due or rate not in rows:
         return
-    rated = _finite(rows.loc[rows["counted"], ["step", "clock", rate]]).to_numpy()
+    found = rows.counted("clock", rate)
+    rated = np.stack([found["step"], found["clock"], found[rate]], axis=1)
     whole = max(1, math.ceil(_STRETCH_SECONDS * 1000.0 / max(by_clock, 1e-3)))
     if len(rated) < 4 * whole:
         return
@@ -193,32 +199,26 @@ def judge_bars(node: str, rows: pd.DataFrame, tokens: float | None, reasons: Rea
         reasons.argue(INCONCLUSIVE, "rates_disagree", node, case=case, found=made, planned=float(due))
 
 
-def _samples_of_step(rows: pd.DataFrame) -> float | None:
+def _samples_of_step(rows: Rows) -> float | None:
     """Return how many samples a step consumes, from the growth of their count; None if too few digits change."""
     if "consumed_samples" not in rows:
         return None
-    counting = rows[["step", "consumed_samples"]].dropna().to_numpy(float)
-    counting = counting[np.isfinite(counting).all(axis=1)]
+    counting = rows.finite("consumed_samples")
     if len(counting) < 2:
         return None
-    steps, samples = counting[-1] - counting[0]
-    return samples / steps if samples > _LEAST_GROWTH * counting[-1, 1] else None
+    steps, samples = (float(counting[name][-1] - counting[name][0]) for name in ("step", "consumed_samples"))
+    return samples / steps if samples > _LEAST_GROWTH * counting["consumed_samples"][-1] else None
 
 
-def _finite(rows: pd.DataFrame) -> pd.DataFrame:
-    finite: pd.DataFrame = rows.loc[np.isfinite(rows.to_numpy(float)).all(axis=1)]
-    return finite
-
-
-def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reasons) -> None:
+def judge_stamps(node: str, rows: Rows, agrees: list[str], reasons: Reasons) -> None:
     """Compare the step times with the timestamps: consecutive steps take no longer than these are apart."""
-    if not {"clock", "step_time_ms"} <= set(rows.columns):
+    if not rows.has("clock", "step_time_ms"):
         return
-    stamped = _finite(rows.loc[rows["counted"], ["step", "clock", "step_time_ms"]])
+    stamped = rows.counted("clock", "step_time_ms")
     if len(stamped) < 2:
         return
-    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0])
-    taken = float((stamped["step_time_ms"].to_numpy()[1:] * np.diff(stamped["step"])).sum()) / 1000.0
+    span = float(stamped["clock"][-1] - stamped["clock"][0])
+    taken = float((stamped["step_time_ms"][1:] * np.diff(stamped["step"])).sum()) / 1000.0
     values = {"steps": len(stamped), "found": taken, "planned": span}
     if taken > span * (1 + _CLOCK_TOLERANCE) + _STAMP_SECONDS and span > -_STAMP_SECONDS:
         reasons.argue(FAIL, "other_workload", node, case="timestamps", **values)
@@ -228,14 +228,13 @@ def judge_stamps(node: str, rows: pd.DataFrame, agrees: list[str], reasons: Reas
         agrees.append(f"steps of {number(taken)} s within {number(span)} s of timestamps")
 
 
-def _each_step_too_long(stamped: pd.DataFrame) -> bool:
+def _each_step_too_long(stamped: Rows) -> bool:
     """Tell whether most stretches of steps last longer by timestamps than by step times; pauses affect only a few."""
-    ms, clock = stamped["step_time_ms"].to_numpy(), stamped["clock"].to_numpy()
+    ms, clock = stamped["step_time_ms"], stamped["clock"]
     seconds = min(_STRETCH_SECONDS, float(clock[-1] - clock[0]) / _STRETCHES)
     if seconds < _LEAST_STRETCH_SECONDS:
         return False
     stretch = math.ceil(seconds * (len(clock) - 1) / float(clock[-1] - clock[0]))
     whole = np.concatenate(([0.0], np.cumsum(ms[1:] * np.diff(stamped["step"])))) / 1000.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        longer = (clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch])
+    longer = (clock[stretch:] - clock[:-stretch]) / (whole[stretch:] - whole[:-stretch])
     return float(np.median(longer)) > _TOO_LONG

@@ -20,6 +20,7 @@ if t.TYPE_CHECKING:
 
     import pandas as pd
 
+    from .frame import Rows
     from .seen import Seen
 
 
@@ -183,45 +184,47 @@ def judge_skipped(seen: Seen, reasons: Reasons) -> None:
     always_printed = "skipped_iterations" in seen.grammar.each_line
     for node, rows in seen.attempts.items():
         _judge_updates(node, rows, reasons)
-        _judge_idle(node, rows.loc[~_first_search(rows)], reasons)
+        _judge_idle(node, rows.at(~_first_search(rows)), reasons)
     for node, rows in seen.attempts.items():
-        missing = int(rows["skipped_iterations"].isna().sum()) if "skipped_iterations" in rows else len(rows)
+        missing = int(np.isnan(rows["skipped_iterations"]).sum()) if "skipped_iterations" in rows else len(rows)
         if always_printed and missing > _TORN * len(rows):
             reasons.argue(INCONCLUSIVE, "skipped_unknown", node, steps=missing)
         if "skipped_iterations" not in rows:
             continue
         skipped = _skipped(rows)
         searching = _searching(rows, skipped)
-        late = (rows["left_out"] != WARM_UP).to_numpy() & (skipped > 0) & ~_first_search(rows)
+        late = (rows["left_out"] != WARM_UP) & (skipped > 0) & ~_first_search(rows)
         if (late & searching).sum() <= _MOST_SEARCHED * len(rows):
             late &= ~searching
         count = math.ceil(skipped[late].sum())
         if count > allowed:
-            first = int(rows["step"].to_numpy()[late][0])
+            first = int(rows["step"][late][0])
             reasons.argue(FAIL, "skipped_iterations", node, skipped=count, allowed=allowed, first_step=first)
         # A line may count the skipped ones among several iterations, so that the last of them may have trained.
-        of_line = int(np.diff(rows["step"].to_numpy()[-2:]).sum()) if len(rows) > 1 else 1
+        of_line = int(np.diff(rows["step"][-2:]).sum()) if len(rows) > 1 else 1
         if skipped.size and skipped[-1] >= max(1, of_line):
-            reasons.argue(INCONCLUSIVE, "last_step_skipped", node, last_step=int(rows["step"].iloc[-1]))
+            reasons.argue(INCONCLUSIVE, "last_step_skipped", node, last_step=int(rows["step"][-1]))
 
 
-def _judge_idle(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
+def _judge_idle(node: str, rows: Rows, reasons: Reasons) -> None:
     """Note steps that moved no weight: their learning rate or gradient norm is 0."""
     for name in _NEEDED:
-        idle = rows.loc[rows[name].abs() <= _NOTHING, "step"] if name in rows else rows["step"].iloc[:0]
+        if name not in rows:
+            continue
+        idle = rows["step"][np.abs(rows[name]) <= _NOTHING]
         if len(idle) > max(1.0, _MOST_IDLE * len(rows)):
-            first, taken = int(idle.iloc[0]), len(rows)
+            first, taken = int(idle[0]), len(rows)
             reasons.argue(
                 INCONCLUSIVE, "idle_steps", node, metric=name, steps=len(idle), steps_taken=taken, first_step=first
             )
 
 
-def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
+def _judge_updates(node: str, rows: Rows, reasons: Reasons) -> None:
     """Note a training that counts fewer or more weight updates than steps."""
     if "updates" not in rows:
         return
-    counting = rows[["step", "updates"]].dropna()
-    updates = counting["updates"].to_numpy()
+    counting = rows.at(~np.isnan(rows["updates"]))
+    updates = counting["updates"]
     steps = int(np.ptp(counting["step"])) if len(counting) > 1 else 0
     done = float(updates[-1] - updates[0]) if steps and np.isfinite(updates).all() else math.nan
     # Bars show three digits, and sometimes still the previous step's.
@@ -234,24 +237,24 @@ def _judge_updates(node: str, rows: pd.DataFrame, reasons: Reasons) -> None:
         reasons.argue(INCONCLUSIVE, "settings_differ", node, case="updates", **values)
 
 
-def _skipped(rows: pd.DataFrame) -> np.ndarray:
+def _skipped(rows: Rows) -> np.ndarray:
     """Return how many iterations each row skipped; `judge_finite` reports counts that are not numbers."""
     if "skipped_iterations" not in rows:
         return np.zeros(len(rows))
-    skipped = rows["skipped_iterations"].fillna(0.0).to_numpy()
+    skipped = rows["skipped_iterations"]
     return np.where(np.isfinite(skipped), skipped, 0.0)
 
 
-def _first_search(rows: pd.DataFrame) -> np.ndarray:
+def _first_search(rows: Rows) -> np.ndarray:
     """Return which rows search the first loss scale: the skipped ones before any row has a loss."""
-    with_loss = rows["loss"].notna().to_numpy() if "loss" in rows else np.zeros(len(rows), dtype=bool)
+    with_loss = ~np.isnan(rows["loss"]) if "loss" in rows else np.zeros(len(rows), dtype=bool)
     return _searching(rows, _skipped(rows)) & ~np.logical_or.accumulate(with_loss)
 
 
-def _searching(rows: pd.DataFrame, skipped: np.ndarray) -> np.ndarray:
+def _searching(rows: Rows, skipped: np.ndarray) -> np.ndarray:
     if "loss_scale" not in rows:
         return np.zeros(skipped.size, dtype=bool)
-    scale = rows["loss_scale"].to_numpy()
+    scale = rows["loss_scale"]
     before = np.concatenate((scale[:1], scale[:-1]))
     after = np.concatenate((scale[1:], scale[-1:]))
     return t.cast(np.ndarray, (skipped > 0) & (np.minimum(scale, after) < before))

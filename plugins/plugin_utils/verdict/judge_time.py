@@ -17,8 +17,7 @@ from .statistics import samples_of
 from .thresholds import is_met
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 
@@ -77,8 +76,8 @@ def judge_claimed_time(seen: Seen, reasons: Reasons) -> None:
         rows, ran = seen.attempts.get(status["node"]), status["process"]["ran_seconds"]
         if rows is None or ran is None or _TIME not in rows:
             continue
-        times = rows.loc[rows["counted"], _TIME]
-        claimed = seen.steps_per_line * float(times[times > 0].sum(min_count=1)) / 1000.0
+        times = rows[_TIME][rows["counted"]]
+        claimed = seen.steps_per_line * float(times[times > 0].sum()) / 1000.0
         if math.isfinite(claimed) and claimed > ran * (1 + _ROUNDED) + _LEAST_LONGER:
             steps = seen.steps_per_line * int((times > 0).sum())
             reasons.argue(INCONCLUSIVE, "longer_than_run", status["node"], claimed=claimed, ran=ran, steps=steps)
@@ -108,9 +107,9 @@ def _judge_drift(node: str, time: TimeSpent, steps: int, bounds: list[JudgedBoun
     reasons.argue(INCONCLUSIVE, "slows_down", node, drift=time["drift"])
 
 
-def _steadily_slower(rows: pd.DataFrame) -> float:
+def _steadily_slower(rows: Rows) -> float:
     """Return how much slower (a share) the last fifth of the steps is than the first, if each fifth is slower, or 0."""
-    times = rows.loc[rows["counted"] & np.isfinite(rows[_TIME]), _TIME].to_numpy(float)
+    times = rows.counted(_TIME)[_TIME]
     if times.size < _LEAST_OF_FIFTHS:
         return 0.0
     medians = [float(np.median(fifth)) for fifth in np.array_split(times, 5)]
@@ -131,14 +130,14 @@ def _is_missed(bound: JudgedBound, share: float) -> bool:
 _STAMP_SECONDS = 1.0
 
 
-def times_spent(attempts: Mapping[str, pd.DataFrame], *, bars: bool) -> dict[str, TimeSpent]:
+def times_spent(attempts: Mapping[str, Rows], *, bars: bool) -> dict[str, TimeSpent]:
     """Return the time spent, by each node whose log shows it; progress bars already show a mean."""
     found: dict[str, TimeSpent] = {}
     for node, rows in attempts.items():
-        if "step_time_ms" not in rows:
+        if _TIME not in rows:
             continue
-        counted = rows.loc[rows["counted"] & np.isfinite(rows["step_time_ms"])]
-        times = counted["step_time_ms"].to_numpy()
+        counted = rows.at(rows["counted"] & np.isfinite(rows[_TIME]))
+        times = counted[_TIME]
         if times.size < 2:
             continue
         found[node] = {
@@ -159,14 +158,14 @@ def _levels(times: np.ndarray) -> list[StepLevel]:
     return [{"step_time_ms": time, "steps": steps} for time, steps in both]
 
 
-def _longest_pause(counted: pd.DataFrame) -> Pause | None:
+def _longest_pause(counted: Rows) -> Pause | None:
     """Return the longest time between two consecutive stamped lines, less their step time."""
     if "clock" not in counted:
         return None
-    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock", "step_time_ms"]].drop_duplicates("step")
+    stamped = counted.finite("clock", _TIME)
     if len(stamped) < 2:
         return None
-    step, clock, time = (stamped[name].to_numpy(float) for name in ("step", "clock", "step_time_ms"))
+    step, clock, time = (stamped[name] for name in ("step", "clock", _TIME))
     pauses = np.diff(clock) - np.diff(step) * time[1:] / 1000.0
     place = int(np.argmax(pauses))
     return {"seconds": max(0.0, float(pauses[place])), "after_step": int(step[place])}
@@ -179,20 +178,20 @@ def _slower(times: np.ndarray) -> float:
     return float(np.median(times[-end:])) / before - 1 if before else 0.0
 
 
-def _between(counted: pd.DataFrame) -> np.ndarray:
+def _between(counted: Rows) -> np.ndarray:
     """Return the step times (ms) by the timestamps of bars, whose own step times are the mean of all steps so far."""
     if "clock" not in counted:
         return np.zeros(2)
-    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]].drop_duplicates("step")
-    times = 1000.0 * (stamped["clock"].diff() / stamped["step"].diff()).to_numpy(float)[1:]
+    stamped = counted.finite("clock")
+    times = 1000.0 * np.diff(stamped["clock"]) / np.diff(stamped["step"])
     return times if times.size > 1 and np.median(times) > 10_000.0 * _STAMP_SECONDS else np.zeros(2)
 
 
-def _wall_clock(counted: pd.DataFrame) -> float | None:
+def _wall_clock(counted: Rows) -> float | None:
     if "clock" not in counted:
         return None
-    stamped = counted.loc[np.isfinite(counted["clock"]), ["step", "clock"]]
+    stamped = counted.finite("clock")
     taken = float(stamped["step"].max() - stamped["step"].min()) if len(stamped) > 1 else 0.0
-    span = float(stamped["clock"].iloc[-1] - stamped["clock"].iloc[0]) if taken else 0.0
+    span = float(stamped["clock"][-1] - stamped["clock"][0]) if taken else 0.0
     # Stamps are whole seconds, so a short span proves nothing.
     return 1000.0 * span / taken if span > 10 * _STAMP_SECONDS else None

@@ -25,8 +25,7 @@ from .judge_rates import (
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 _SAMPLES = 0.5
@@ -180,18 +179,19 @@ def _judge_ranks(trainer: Trainer, compared: _Compared, planned: float | None) -
 
 
 def _judge_tokens_with_loss(
-    compared: _Compared, plan: Plan, trainer: Trainer, rows: pd.DataFrame, tokens: float | None
+    compared: _Compared, plan: Plan, trainer: Trainer, rows: Rows, tokens: float | None
 ) -> None:
     """Note steps where more tokens have a loss than the batch contains, or hardly any."""
     batch = _tokens_of_batch(plan, trainer, tokens)
     if not batch or "tokens_with_loss" not in rows:
         return
-    most = float(rows["tokens_with_loss"].max())
+    of_steps = rows["tokens_with_loss"]
+    most = float(np.fmax.reduce(of_steps))
     if math.isfinite(most) and most > (1 + _TOKEN_TOLERANCE) * batch:
         compared.differs("tokens_with_loss", found=most, planned=batch)
-    idle = rows.loc[rows["tokens_with_loss"] < _LEAST_WITH_LOSS * batch, "step"]
-    if not idle.empty:
-        values = {"metric": "tokens_with_loss", "steps": len(idle), "first_step": int(idle.iloc[0])}
+    idle = rows["step"][of_steps < _LEAST_WITH_LOSS * batch]
+    if idle.size:
+        values = {"metric": "tokens_with_loss", "steps": len(idle), "first_step": int(idle[0])}
         compared.reasons.argue(INCONCLUSIVE, "idle_steps", compared.node, case="tokens_with_loss", **values)
 
 
@@ -211,30 +211,27 @@ def _judge_last_step(node: str, last: int, plan: Plan, reasons: Reasons) -> None
         reasons.argue(FAIL, "other_workload", node, case="goes_on", found=last, planned=goal)
 
 
-def _judge_samples(
-    compared: _Compared, rows: pd.DataFrame, planned: float | None, *, bars: bool, resumed: bool
-) -> None:
+def _judge_samples(compared: _Compared, rows: Rows, planned: float | None, *, bars: bool, resumed: bool) -> None:
     """Compare the batch of each step, and the growth of the consumed samples, with the plan or each other."""
     batch = planned
     if "global_batch_size" in rows:
-        printed = rows["global_batch_size"].dropna()
+        printed = _known(rows, "global_batch_size")["global_batch_size"]
         wrong = printed[printed != planned] if planned else printed[~np.isfinite(printed)]
-        if not wrong.empty or printed.empty:
-            compared.with_plan("global_batch_size", float(wrong.iloc[-1]) if len(wrong) else 0.0, planned or 0.0)
+        if wrong.size or not printed.size:
+            compared.with_plan("global_batch_size", float(wrong[-1]) if wrong.size else 0.0, planned or 0.0)
             return
-        compared.with_plan("global_batch_size", float(printed.iloc[-1]), planned)
-        batch = batch or (float(printed.iloc[0]) if printed.nunique() == 1 else None)
+        compared.with_plan("global_batch_size", float(printed[-1]), planned)
+        batch = batch or (float(printed[0]) if (printed == printed[0]).all() else None)
     if "consumed_samples" not in rows:
         return
-    counting = rows[["step", "consumed_samples"]].dropna()
-    steps, samples = counting["step"].to_numpy(float), counting["consumed_samples"].to_numpy(float)
+    counting = _known(rows, "consumed_samples")
+    steps, samples = counting["step"].astype(float), counting["consumed_samples"]
     if samples.size < 2:
         return
-    with np.errstate(invalid="ignore"):  # infinite values fail the comparison below
-        grown = np.diff(samples)
+    grown = np.diff(samples)
     if batch is None and "global_batch_size" in rows and not bars:
         # A batch that grows counts for its own step.
-        printed = rows.loc[counting.index[1:], "global_batch_size"].to_numpy()
+        printed = counting["global_batch_size"][1:]
         wrong = (np.diff(steps) == 1) & (np.abs(grown - printed) > _SAMPLES)
         if wrong.any():
             place = int(np.argmax(wrong))
@@ -258,6 +255,11 @@ def _judge_samples(
     compared.differs("samples_consumed", step=int(steps[place]), **values)
 
 
+def _known(rows: Rows, name: str) -> Rows:
+    """Return the rows that have a value in a column."""
+    return rows.at(~np.isnan(rows[name]))
+
+
 def _tokens_of_gpu(plan: Plan, trainer: Trainer) -> float | None:
     """Return the tokens per GPU and step, from the plan or else from the log's own settings."""
     workload, settings = plan.get("workload"), trainer["settings"]
@@ -269,11 +271,11 @@ def _tokens_of_gpu(plan: Plan, trainer: Trainer) -> float | None:
     return None
 
 
-def _tokens_by_logs(trainers: list[Trainer], rows: pd.DataFrame) -> float | None:
+def _tokens_by_logs(trainers: list[Trainer], rows: Rows) -> float | None:
     """Return the tokens per GPU and step from all logs of one job, if its batch stays the same."""
     lengths = {value for trainer in trainers for value in trainer["settings"].get("sequence_length", [])}
     ranks = {trainer["world_size"] for trainer in trainers} - {None, 0}
-    batches = set(rows["global_batch_size"].dropna()) if "global_batch_size" in rows else set()
+    batches = set(_known(rows, "global_batch_size")["global_batch_size"]) if "global_batch_size" in rows else set()
     if len(lengths) == len(ranks) == len(batches) == 1:
         return float(batches.pop() * lengths.pop() / t.cast(int, ranks.pop()))
     return None

@@ -23,8 +23,7 @@ from .first_cause import texts_of
 from .reasons import FAIL, INCONCLUSIVE, PASS, Reasons, as_json
 
 if t.TYPE_CHECKING:
-    import pandas as pd
-
+    from .frame import Rows
     from .seen import Seen
 
 _MOST_CHARACTERS = 100
@@ -168,13 +167,13 @@ def _network(seen: Seen, status: Status) -> Proof | None:
     return _proof("not_needed")
 
 
-def _proofs_of_steps(seen: Seen, node: str, rows: pd.DataFrame) -> dict[LedgerRow, Proof | None]:
+def _proofs_of_steps(seen: Seen, node: str, rows: Rows) -> dict[LedgerRow, Proof | None]:
     """Return by row the proofs in a node's steps; None for no evidence."""
-    first, last = int(rows["step"].iloc[0]), int(rows["step"].iloc[-1])
-    values = sum(np.count_nonzero(~np.isnan(rows[metric].to_numpy())) for metric in METRICS if metric in rows)
+    first, last = int(rows["step"][0]), int(rows["step"][-1])
+    values = sum(np.count_nonzero(~np.isnan(rows[metric])) for metric in METRICS if metric in rows)
     skipped = _proof("not_reported")
     if "skipped_iterations" in rows:
-        skipped = _proof(skipped=float(rows["skipped_iterations"].sum()), steps=len(rows))
+        skipped = _proof(skipped=float(np.nansum(rows["skipped_iterations"])), steps=len(rows))
     trend, loss = seen.trends.get(node), None
     if trend:
         of_loss: dict[str, t.Any] = {

@@ -13,7 +13,7 @@ from ..plan.job.rdma import sent_by_device
 from ..plan.job.workload import least_bytes_sent
 
 if t.TYPE_CHECKING:
-    import pandas as pd
+    from .frame import Rows
 
 # A device is idle if it sent less than this share of the median of the node's devices.
 _IDLE = 0.5
@@ -46,7 +46,7 @@ class RdmaTraffic:
         return {device: sent for device, sent in self.by_device.items() if sent < _IDLE * usual}
 
 
-def rdma_traffic(plan: Plan, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> dict[str, RdmaTraffic]:
+def rdma_traffic(plan: Plan, statuses: list[Status], attempts: Mapping[str, Rows]) -> dict[str, RdmaTraffic]:
     """Return the traffic of the nodes' RDMA devices, for the nodes that have counters; none if no step is known.
 
     ``attempts`` are the steps of the nodes' last attempts: the counters also include earlier attempts.

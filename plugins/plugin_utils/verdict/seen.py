@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
     import pandas as pd
 
     from ...module_utils.logs.grammar import Grammar
+    from .frame import Rows
     from .machine_events import AcceleratorsSeen
     from .rdma_traffic import RdmaTraffic
     from .warm_up import WarmUp
@@ -53,12 +54,12 @@ class Reached:
         return last is not None and bool(self.by_node) and all(_at_least(step, last) for step in self.by_node.values())
 
 
-def last_step_of(attempts: Mapping[str, pd.DataFrame], node: str) -> int | None:
+def last_step_of(attempts: Mapping[str, Rows], node: str) -> int | None:
     """Return the last step of a node's last attempt, or None where its log has no step."""
     return int(attempts[node]["step"].max()) if node in attempts else None
 
 
-def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, pd.DataFrame]) -> Reached:
+def reached_by(plan: Plan, grammar: Grammar, statuses: list[Status], attempts: Mapping[str, Rows]) -> Reached:
     """Return the steps that a run reached, given the grammar of its logs.
 
     The goal comes from the plan, or from the logs if all logs that announce a goal announce more steps: one node alone
@@ -105,8 +106,8 @@ class Seen:
     steps: pd.DataFrame
     records: pd.DataFrame
     warm_up: WarmUp
-    attempts: Mapping[str, pd.DataFrame]
-    earlier: Mapping[str, pd.DataFrame]
+    attempts: Mapping[str, Rows]
+    earlier: Mapping[str, Rows]
     reached: Reached
     by_node: Mapping[str, dict[str, Statistics]]
     bounds: list[JudgedBound]

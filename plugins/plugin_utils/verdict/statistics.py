@@ -11,20 +11,15 @@ import numpy as np
 from ...module_utils.logs.record import METRICS, METRICS_OF_RUN
 from ..contracts import MetricOfRun, Plan, Statistics, Status, Utilization, Workload
 from ..run.status import said_interval
-from .frame import rows_of_nodes
+from .frame import Rows, rows_of
 from .intervals import mean_interval, median_interval
 
 if t.TYPE_CHECKING:
     import pandas as pd
 
 
-def metric_columns(steps: pd.DataFrame) -> list[str]:
-    """Return the metrics that a frame of steps has, in canonical order."""
-    return [metric for metric in METRICS if metric in steps.columns]
-
-
-def describe(steps: pd.DataFrame, rows: np.ndarray | None = None) -> dict[str, Statistics]:
-    """Return the statistics by metric over the counted steps of all rows, or of the rows at the given places.
+def describe(rows: Rows) -> dict[str, Statistics]:
+    """Return the statistics by metric over the counted rows.
 
     All in the metric's unit: ``median``, ``mean``, ``p05`` and ``p95`` (percentiles, linear between the two nearest
     values), ``stdev`` (of the sample, ddof 1; None for one value), and ``value``, which is the metric's own
@@ -33,13 +28,12 @@ def describe(steps: pd.DataFrame, rows: np.ndarray | None = None) -> dict[str, S
     ``last_step`` tell how many values these rest on, and from which steps. Values that are not finite are left out
     here, and the verdict reports them separately. A metric that no counted step has is left out.
     """
-    counted = np.flatnonzero(steps["counted"].to_numpy()) if rows is None else rows[steps["counted"].to_numpy()[rows]]
-    numbers = steps["step"].to_numpy()[counted]
-    order = np.argsort(numbers, kind="stable")
-    counted, numbers = counted[order], numbers[order]
+    counted = np.flatnonzero(rows["counted"])
+    counted = counted[np.argsort(rows["step"][counted], kind="stable")]
+    numbers = rows["step"][counted]
     found = {}
-    for metric in metric_columns(steps):
-        values = steps[metric].to_numpy()[counted]
+    for metric in (metric for metric in METRICS if metric in rows):
+        values = rows[metric][counted]
         finite = np.isfinite(values)
         if finite.any():
             found[metric] = _statistics(metric, values[finite], numbers[finite])
@@ -66,9 +60,9 @@ def _statistics(metric: str, values: np.ndarray, numbers: np.ndarray) -> Statist
     }
 
 
-def of_nodes(steps: pd.DataFrame) -> dict[str, dict[str, Statistics]]:
-    """Return the statistics by node and metric, for every node whose log has steps."""
-    return {node: describe(steps, rows) for node, rows in rows_of_nodes(steps).items()}
+def of_nodes(attempts: Mapping[str, Rows]) -> dict[str, dict[str, Statistics]]:
+    """Return the statistics by node and metric, given the rows of each node whose log has steps."""
+    return {node: describe(rows) for node, rows in attempts.items()}
 
 
 def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> dict[str, Statistics]:
@@ -78,7 +72,7 @@ def of_run(steps: pd.DataFrame, by_node: dict[str, dict[str, Statistics]]) -> di
     others. Last-step values, such as losses, are compared only between nodes that reached the run's last step.
     """
     run: dict[str, Statistics] = {}
-    for metric, together in describe(steps).items():
+    for metric, together in describe(rows_of(steps)).items():
         values = {
             node: found[metric]["value"]
             for node, found in by_node.items()
@@ -107,7 +101,7 @@ def with_whole_run(
     by_node: Mapping[str, dict[str, Statistics]],
     plan: Plan,
     statuses: Sequence[Status],
-    attempts: Mapping[str, pd.DataFrame],
+    attempts: Mapping[str, Rows],
 ) -> dict[str, dict[str, Statistics]]:
     """Return the statistics of each node plus the `METRICS_OF_RUN` that it has, each with one value.
 
@@ -120,13 +114,13 @@ def with_whole_run(
         node: {
             **found,
             **_to_target(attempts[node], plan, first_line),
-            **_printed(settings.get(node, {}), int(attempts[node]["step"].iloc[-1])),
+            **_printed(settings.get(node, {}), int(attempts[node]["step"][-1])),
         }
         for node, found in by_node.items()
     }
 
 
-def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Statistics]:
+def _to_target(rows: Rows, plan: Plan, first_line: int) -> dict[str, Statistics]:
     """Return the number of the first step with a loss at or below the target, and the time of the steps up to it (s).
 
     Both are missing for a training that resumed from a checkpoint, because it may have reached the target before. Like
@@ -134,10 +128,10 @@ def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Sta
     included; if another step's time is missing, the time is unknown. Source: compute_convergence in
     cvs/lib/training/jaxmaxtext/utils/maxtext_parsing.py of ROCm/cvs.
     """
-    target, steps = plan.get("target_loss"), rows["step"].to_numpy()
+    target, steps = plan.get("target_loss"), rows["step"]
     if target is None or "loss" not in rows or steps[0] > first_line:
         return {}
-    reached = np.flatnonzero(rows["loss"].to_numpy() <= target)
+    reached = np.flatnonzero(rows["loss"] <= target)
     if not reached.size:
         return {}
     place = int(reached[0])
@@ -145,9 +139,7 @@ def _to_target(rows: pd.DataFrame, plan: Plan, first_line: int) -> dict[str, Sta
     found = {"steps_to_target_loss": _once("steps_to_target_loss", float(step), step)}
     if "step_time_ms" in rows:
         # A line stands for all steps since the one before.
-        times = rows["step_time_ms"].to_numpy()[: place + 1] * np.diff(
-            steps[: place + 1], prepend=plan["first_step"] - 1
-        )
+        times = rows["step_time_ms"][: place + 1] * np.diff(steps[: place + 1], prepend=plan["first_step"] - 1)
         seconds = float((np.nan_to_num(times[0]) + times[1:].sum()) / 1000.0)
         if np.isfinite(seconds) and seconds > 0:
             found["time_to_target_loss"] = _once("time_to_target_loss", seconds, step)

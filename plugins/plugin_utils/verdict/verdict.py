@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 
+import numpy as np
+
 from ...module_utils.logs.grammars.known import grammar_name, grammar_of
 from ...module_utils.logs.record import ALL_METRICS
 from ...module_utils.node.accelerators import trains_on_cpus
@@ -92,6 +94,8 @@ _OF_NODES_AND_LOGS = (
 _OF_NUMBERS = (judge_physics, judge_thresholds, judge_claimed_time, judge_time)
 
 
+# Values that are no numbers are judged like any other, and each check leaves them out where it computes.
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def judge(
     plan: Plan,
     statuses: list[Status],
@@ -122,7 +126,7 @@ def judge(
         ranks_per_node=ranks_per_node(plan),
     )
     first = blame(statuses, reached.unfinished)
-    by_node = with_whole_run(of_nodes(steps), plan, statuses, attempts)
+    by_node = with_whole_run(of_nodes(attempts), plan, statuses, attempts)
     seen = Seen(
         plan=plan,
         grammar=grammar,
@@ -220,7 +224,7 @@ def _node_summary(seen: Seen, status: Status) -> NodeSummary:
         "node_rank": status["node_rank"],
         "state": status["status"],
         "exit_code": status["process"]["exit_status"],
-        "attempts": None if rows is None else int(rows["attempt"].iloc[0]),
+        "attempts": None if rows is None else int(rows["attempt"][0]),
         "last_step": last_step_of(seen.attempts, node),
         "steps_total": status["steps"]["steps_total"],
         "samples": samples_of(own),

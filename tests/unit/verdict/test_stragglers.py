@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from training_logs import frame_of
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import attempts_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import of_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.stragglers import stragglers_of
 
@@ -25,7 +26,7 @@ def found(
 
 def of(series: dict[str, list[float]], deviations: float = 5.0, together: bool = False) -> dict[str, t.Any]:
     steps = frame_of(series, "step_time_ms")
-    return stragglers_of(steps, of_nodes(steps), deviations, together=together)
+    return stragglers_of(steps, of_nodes(attempts_of(steps)[0]), deviations, together=together)
 
 
 def names(result: dict[str, t.Any]) -> list[str]:

@@ -9,6 +9,7 @@ import typing as t
 import pytest
 from training_logs import frame_of
 
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import attempts_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import of_nodes
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.thresholds import (
     judge_bounds,
@@ -23,7 +24,7 @@ def bound(kind: str, value: float, **more: t.Any) -> dict[str, t.Any]:
 
 def judged(one: dict[str, t.Any], /, **values: list[float]) -> dict[str, t.Any]:
     """Return a bound as judged of nodes with these TFLOP/s."""
-    return judge_bounds([one], of_nodes(frame_of(values, "tflops_per_gpu")))[0]
+    return judge_bounds([one], of_nodes(attempts_of(frame_of(values, "tflops_per_gpu"))[0]))[0]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_nobody_measured_is_not_met_unless_it_is_optional(more: t.Any, met:
 
 
 def test_metrics_get_their_threshold_direction_and_whether_it_is_met() -> None:
-    by_node = of_nodes(frame_of({"one": [401.0] * 5}, "tflops_per_gpu"))
+    by_node = of_nodes(attempts_of(frame_of({"one": [401.0] * 5}, "tflops_per_gpu"))[0])
     bounds = judge_bounds([bound("min", 400.0), bound("info", 1.0), {**bound("max", 9.0), "metric": "loss"}], by_node)
     shown = with_thresholds({"tflops_per_gpu": {"value": 401.0}, "grad_norm": {"value": 1.0}}, bounds)
     assert shown == {

@@ -7,11 +7,12 @@ import math
 import typing as t
 from pathlib import Path
 
-import pandas as pd
+import numpy as np
 import pytest
 from training_logs import OVER, Node, codes, judged, line, plan_of
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.status import status_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.frame import Rows
 from ansible_collections.trainops.cluster.plugins.plugin_utils.verdict.statistics import with_whole_run
 
 LOSSES = [9.0, 7.0, 5.0, 6.0, 4.5, 4.4, 4.3, 4.2, 4.1, 4.0]
@@ -55,7 +56,9 @@ def test_a_line_stands_for_the_steps_since_the_one_before(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("times", "seconds"), [([math.nan, 1000.0, 500.0], 14.0), ([2000.0, math.nan, 500.0], None)])
 def test_only_the_time_of_the_first_line_may_be_missing(times: list[float], seconds: float | None) -> None:
-    rows = pd.DataFrame({"step": [1, 10, 20], "loss": [9.0, 5.0, 4.0], "step_time_ms": times})
+    rows = Rows(
+        {name: np.array(of) for name, of in (("step", [1, 10, 20]), ("loss", [9.0, 5.0, 4.0]), ("step_time_ms", times))}
+    )
     plan: t.Any = plan_of(["gpu0"], target_loss=4.0)
     statuses = [status_of({"node": "gpu0", "settings": {"steps_per_line": [10.0]}})]
     found = with_whole_run({"gpu0": {}}, plan, statuses, {"gpu0": rows})["gpu0"]
