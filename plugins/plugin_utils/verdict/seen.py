@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...module_utils.logs.grammar import EVERY_RANK, Grammar
 from ...module_utils.logs.record import METRICS
@@ -129,7 +130,7 @@ class Seen:
         """Return the plan's workload, None if the plan has none."""
         return self.plan.get("workload")
 
-    @property
+    @cached_property
     def steps_per_line(self) -> int:
         """Return how many steps a step line has the means of, by the log interval in the logs; 1 if they have none."""
         return said_interval(status["trainer"]["settings"] for status in self.statuses) or 1
