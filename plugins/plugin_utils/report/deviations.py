@@ -30,17 +30,23 @@ class HeatMap:
     """The chart of a metric's deviations, and the data of its caption.
 
     ``nodes`` are all nodes in this order, and the first ``rows`` are drawn. The colours end at the deviation ``limit``
-    (percent). A cell shows the largest deviation of ``steps_in_cell`` steps. ``left_off`` are nodes that deviate less
-    than all shown nodes.
+    (percent). A cell shows the largest deviation of ``steps_in_cell`` steps, and ``furthest`` is the largest of all
+    (percent). ``left_off`` are nodes that deviate less than all shown nodes.
     """
 
     metric: str
     nodes: list[str]
     rows: int
     limit: float
+    furthest: float
     steps_in_cell: int
     left_off: int
     chart: Markup
+
+    @property
+    def is_even(self) -> bool:
+        """Return whether no cell has another colour than the average."""
+        return _place(self.furthest, self.limit) == _place(0.0, self.limit)
 
 
 def deviations(steps: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -77,7 +83,9 @@ def heat_map(steps: pd.DataFrame, metric: str) -> HeatMap | None:
     rows, nodes = len(shown), list(map(str, order))
     chart.names(nodes[:rows])
     chart.cells([end for _first, end, _values in cells], np.column_stack([values for *_steps, values in cells]))
-    return HeatMap(metric, nodes, rows, limit, in_cell, len(off) - rows, chart.html(max(60, min(20 * rows, 480))))
+    furthest = float(np.nanmax(np.abs(shown.to_numpy())))
+    html = chart.html(max(60, min(20 * rows, 480)))
+    return HeatMap(metric, nodes, rows, limit, furthest, in_cell, len(off) - rows, html)
 
 
 def _cells(off: pd.DataFrame) -> tuple[list[tuple[int, int, np.ndarray]], int]:
@@ -95,6 +103,11 @@ def _cells(off: pd.DataFrame) -> tuple[list[tuple[int, int, np.ndarray]], int]:
     return cells, in_cell
 
 
+def _place(value: float, limit: float) -> int:
+    """Return the place of a deviation's colour."""
+    return round((min(max(value / limit, -1.0), 1.0) + 1) / 2 * (len(COLOURS) - 1))
+
+
 def _draw(chart: Chart, cells: list[tuple[int, int, np.ndarray]], limit: float) -> None:
     """Draw all cells of a colour as one path."""
     paths: dict[int, list[str]] = {}
@@ -106,7 +119,6 @@ def _draw(chart: Chart, cells: list[tuple[int, int, np.ndarray]], limit: float) 
         width = max(1, round((end - 0.5 - low) / (high - low) * WIDTH) - left)
         for row, value in enumerate(column):
             if np.isfinite(value):
-                place = round((min(max(value / limit, -1.0), 1.0) + 1) / 2 * (len(COLOURS) - 1))
                 top, bottom = round(row * height), round((row + 1) * height)
-                paths.setdefault(place, []).append(f"M{left} {top}h{width}v{bottom - top}h-{width}z")
+                paths.setdefault(_place(value, limit), []).append(f"M{left} {top}h{width}v{bottom - top}h-{width}z")
     chart.tiles({COLOURS[place]: "".join(path) for place, path in sorted(paths.items())})

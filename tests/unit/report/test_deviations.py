@@ -43,10 +43,19 @@ def test_a_step_whose_median_is_nothing_does_not_make_the_scale_endless(make_ste
     assert heat_map(steps.assign(**{TIME: 0.0}), TIME) is None
 
 
-def test_deviations_of_one_percent_do_not_fill_the_scale(make_steps: MakeSteps) -> None:
-    drawn = heat_map(make_steps(3, 20), TIME)
+def test_deviations_of_one_percent_do_not_fill_the_scale_and_smaller_ones_are_a_sentence(make_steps: MakeSteps) -> None:
+    steps = make_steps(3, 20)
+    drawn = heat_map(steps, TIME)
     assert drawn is not None
     assert drawn.limit == 5.0
+    steps[TIME] = 100.0 + 0.5 * (steps["node_rank"] == 2)
+    alike = heat_map(steps, TIME)
+    assert alike is not None
+    assert (alike.is_even, alike.furthest) == (True, pytest.approx(0.5))
+    steps.loc[(steps["node_rank"] == 2) & (steps["step"] == 9), TIME] = 103.0
+    one_slow = heat_map(steps, TIME)
+    assert one_slow is not None
+    assert not one_slow.is_even
 
 
 def test_nodes_that_are_furthest_off_come_first_and_warm_up_moves_none(make_steps: MakeSteps) -> None:
