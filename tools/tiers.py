@@ -44,6 +44,8 @@ TIERS: t.Final[dict[str, tuple[str, ...]]] = {
 AGAIN: t.Final = "--again"
 # More than this are no accident of a busy machine.
 _MOST_AGAIN = 5
+# Whoever looks for minutes to save begins with these.
+_SLOWEST: t.Final = ("--durations=25", "--durations-min=10")
 _OF_SEVERAL: t.Final = ("rest", "alone")
 # Exit statuses of pytest: tests failed; interrupted, for example by a file that cannot be imported; no test found.
 _FAILED, _INTERRUPTED, _NOTHING_COLLECTED = 1, 2, 5
@@ -137,7 +139,7 @@ def run_tier(tier: str, arguments: t.Sequence[str]) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="trainops-tiers-") as folder:
         report = Path(folder, "report.xml")
         pytest = str(Path(sys.executable).parent / "pytest")
-        more = (NO_TABLE, f"--junit-xml={report}", "--override-ini=junit_family=xunit1")
+        more = (NO_TABLE, *_SLOWEST, f"--junit-xml={report}", "--override-ini=junit_family=xunit1")
         status = subprocess.run([pytest, *arguments, *more], cwd=ROOT, check=False).returncode
         return outcome(tier, status, report.read_text(encoding="utf-8") if report.exists() else None)
 

@@ -95,18 +95,22 @@ def _evidence_of(form: Form, values: Sequence[Mapping[str, t.Any]], nodes: Seque
 
 def whole_in_words(summary: Summary) -> str:
     """Return one line: how many checks passed on how many nodes, and which failed or lack evidence."""
-    rows, nodes = ledger_rows(summary["ledger"]), summary["nodes"]
-    passed = [row for row in rows if row.verdict == "PASS"]
-    on = f"on {all_of(len(summary['ledger']), 'node').lower()}"
+    ledger, nodes = summary["ledger"], summary["nodes"]
+    rows = {
+        row: min((of_node["rows"][row]["verdict"] for of_node in ledger), key=GRAVITY.index)
+        for row in (ledger[0]["rows"] if ledger else ())
+    }
+    passed = [row for row, verdict in rows.items() if verdict == "PASS"]
+    on = f"on {all_of(len(ledger), 'node').lower()}"
     if len(passed) == len(rows):
         missed = len({bound["metric"] for bound in missed_bounds(summary)})
         but = f", but {counted(missed, 'threshold')} {'was' if missed == 1 else 'were'} missed" if missed else ""
         return f"All {len(rows)} checks passed {on}{but}"
-    failed = [row.row for row in rows if row.verdict in ("FAIL", "ERROR")]
+    failed = [row for row, verdict in rows.items() if verdict in ("FAIL", "ERROR")]
     if all(node.get("last_step") is None for node in nodes):
         empty = len(rows) - len(passed) - len([row for row in failed if row != _STEPS])
         return f"The run ended before its first step: {empty} of {len(rows)} checks have nothing to look at"
-    undecided = [row.row for row in rows if row.verdict == "INCONCLUSIVE"]
+    undecided = [row for row, verdict in rows.items() if verdict == "INCONCLUSIVE"]
     parts = [f"{len(passed)} of {len(rows)} checks passed {on}"]
     parts += [f"{how}: {', '.join(names)}" for how, names in (("failed", failed), ("open", undecided)) if names]
     return "; ".join(parts)

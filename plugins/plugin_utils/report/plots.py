@@ -254,14 +254,14 @@ def _lies(bound: Bound, low: float, high: float) -> str | None:
 def _lines(steps: pd.DataFrame, metric: str, looks: Sequence[Trace]) -> list[Line]:
     """Return a line per node and attempt, because a restart goes back in steps; the last attempt lies on top."""
     look_of = {look.node: look for look in looks}
-    groups = [rows for _group, rows in steps.groupby(["node", "attempt"], sort=False, observed=True)]
+    codes = steps.groupby(["node", "attempt"], sort=False, observed=True).ngroup().to_numpy()
+    places = np.argsort(codes, kind="stable")
+    groups = np.split(places, np.flatnonzero(np.diff(codes[places])) + 1)
     limit = max(4, MAX_POINTS // len(groups))
+    nodes, attempts, numbers = (steps[name].to_numpy() for name in ("node", "attempt", "step"))
+    values = steps[metric].to_numpy(dtype=np.float64)
     lines = [
-        Line(
-            look_of[rows["node"].iloc[0]],
-            int(rows["attempt"].iloc[0]),
-            pieces_of(rows["step"].to_numpy(), rows[metric].to_numpy(dtype=np.float64), limit),
-        )
+        Line(look_of[nodes[rows[0]]], int(attempts[rows[0]]), pieces_of(numbers[rows], values[rows], limit))
         for rows in groups
     ]
     return sorted(lines, key=lambda line: line.trace.straggler)
