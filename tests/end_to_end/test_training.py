@@ -204,7 +204,7 @@ def test_rdma_is_proven_by_the_counters_of_the_ports_while_nccl_says_nothing(ben
 
 
 @pytest.mark.slow
-def test_nodes_that_fall_back_to_tcp_are_named_within_five_steps_and_fail_the_run(bench):
+def test_nodes_that_fall_back_to_tcp_are_named_with_the_first_step_and_fail_the_run(bench):
     line = "gpu01:7:9 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>"
     trainer = f'cd {ROOT}/roles/training/files/trainer && bash examples/llama/train_llama3.sh "$@"\n'
     root = bench.megatron(f'echo "{line}"\n{trainer}')
@@ -212,10 +212,10 @@ def test_nodes_that_fall_back_to_tcp_are_named_within_five_steps_and_fail_the_ru
     config.write_text(config.read_text().replace('"cpu": {', '"mi300x": {'))
     hosts = bench.inventory(node0={}, node1={})
     done = bench.play("megatron_multinode.yml", hosts, config, training_megatron_root=root, training_require_gpu=False)
-    named = [line for line in done.output.splitlines() if "!! TCP, not RDMA, on node[0-1]" in line]
-    assert named, done.output
-    step = re.search(r"step +(\d+)/40", named[0])
-    assert step is None or int(step[1]) <= 5, named[0]
+    lines = done.output.splitlines()
+    # A line about the steps comes once a second, however many there were.
+    first = next(place for place, line in enumerate(lines) if re.match(r"step +\d+/40", line))
+    assert any("!! TCP, not RDMA, on node[0-1]" in line for line in lines[: first + 1]), done.output
     assert (done.summary["verdict"], codes(done.summary) & {"tcp_transport"}) == ("FAIL", {"tcp_transport"})
 
 
