@@ -28,6 +28,7 @@ def passed():
 
 
 @pytest.mark.slow
+@pytest.mark.long  # the matrix of versions runs it, too
 def test_the_demo_passes_names_its_report_and_learns():
     demo = finished_run("demo")
     assert demo.status == 0, demo.output

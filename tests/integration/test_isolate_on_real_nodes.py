@@ -126,6 +126,7 @@ def of_nodes(found: dict[str, t.Any]) -> list[dict[str, t.Any]]:
     return [one for one in found["suspects"] if one["probe"] != "tcp_latency"]
 
 
+@pytest.mark.long
 def test_a_node_with_little_of_a_processor_is_named(nodes: Cluster, throttled: str, tmp_path: Path) -> None:
     found, output = isolated(nodes, tmp_path, "processor")
     alone = [one for one in found["suspects"] if one["probe"] in ("cpu", "memory")]
