@@ -208,11 +208,11 @@ class Rows:
         return Rows({name: column[places] for name, column in self._columns.items()})
 
     def counted(self, *names: str) -> Rows:
-        """Return the steps and the given columns of the counted rows in which these columns are finite."""
+        """Return the steps and some columns of the counted rows whose values there are finite."""
         return self.finite(*names, among=self["counted"])
 
     def finite(self, *names: str, among: np.ndarray | None = None) -> Rows:
-        """Return the steps and the given columns of the rows, or of those among a mask, in which these are finite."""
+        """Return the steps and some columns of the rows whose values there are finite; ``among`` is a mask of rows."""
         there = np.ones(len(self), dtype=bool) if among is None else among
         for name in names:
             there = there & np.isfinite(self[name])
