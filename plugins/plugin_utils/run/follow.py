@@ -360,6 +360,7 @@ class Follower:
             failures=failures,
             survived=self._failures.survived,
             began_anew=began_anew(answer["cursor"]),
+            log_unread=max(0, answer["log_bytes"] - answer["cursor"]["offset"]),
             **more,
         )
 

@@ -23,6 +23,8 @@ _SHORTEST_INTERVAL = 0.25
 _MISSED_STEPS = 3
 _NOTED_SILENCE = 10.0
 _LONG_SILENCE = 120.0
+# A log is read at some 50 MB/s, and its rest is told in such steps.
+_UNREAD = 100_000_000
 # A node is slow while its steps take this much longer than most nodes', among at least so many nodes.
 _SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
@@ -54,7 +56,7 @@ def progress_of(plan: Plan, statuses: list[Status], now: float) -> Progress:
     elif plan.get("mode") == "single_node" and len(statuses) > 1:
         return Progress("  ".join([*_of_nodes_by_themselves(plan, statuses), *_of_silent_nodes(running, now)]))
     else:
-        silence = _of_silence(telling, now) if running else ""
+        silence = (_of_reading(running) or _of_silence(telling, now)) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
         # How far a node is that does not answer is not known.
         heard = [
@@ -63,7 +65,7 @@ def progress_of(plan: Plan, statuses: list[Status], now: float) -> Progress:
             if status["steps"]["last_step"] is not None and not status["following"]["silent_since"]
         ]
         parts = _of_node(plan, min(heard or telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
-        parts += [f"!! {silence}"] if silence else []
+        parts += [silence] if silence else []
     found = [] if len(running) == len(statuses) else [_of_running(statuses, len(running))]
     found += [*_of_network(plan, statuses), *_of_failed(statuses), *_of_silent_nodes(running, now)]
     return Progress("  ".join(parts), "  ".join(found))
@@ -130,7 +132,13 @@ def _of_silence(telling: list[Steps], now: float) -> str:
     silent = now - (last["last_step_at"] or now)
     if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
         return ""
-    return f"no step for {_rounded(silent):.0f} s"
+    return f"!! no step for {_rounded(silent):.0f} s"
+
+
+def _of_reading(running: list[Status]) -> str:
+    """Return how much of a log is still to be read, if it is so much that the steps shown are old ones."""
+    most = max(status["log"]["unread"] for status in running)
+    return f"reading {math.ceil(most / _UNREAD) * (_UNREAD // 1_000_000):,} MB of its log" if most >= _UNREAD else ""
 
 
 def _of_node(plan: Plan, steps: Steps, *, moving: bool) -> list[str]:

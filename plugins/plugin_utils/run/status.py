@@ -75,6 +75,7 @@ def status_of(known: Mapping[str, t.Any]) -> Status:
         },
         "log": {
             "bytes": known.get("log_bytes", 0),
+            "unread": known.get("log_unread", 0),
             "file": known.get("log_file"),
             "run_id": known.get("log_run_id"),
             "problem": known.get("log_problem"),

@@ -384,6 +384,7 @@ def test_a_log_that_is_still_being_read_is_no_stall(board):
     assert status["status"] == "exited"
     node = Node(*map(behind, (10, 20, 20, 20)))
     assert follow(node, board, "single_node", Patience(interval=1, lost=3600, stall=0))["status"] == "stalled"
+    assert board.status("gpu00")["log"]["unread"] == 79
 
 
 def test_a_node_that_has_ended_does_not_hang_while_its_log_is_read(board):

@@ -56,6 +56,11 @@ TEST_LINES = [
         "step  20/200  !! no step for 40 s",
     ),
     (
+        "steps of a log that is still being read are not missing",
+        [running(**at(20, step_time_ms=5000.0), last_step_at=NOW - 48, log_unread=734_000_000)],
+        "step  20/200  reading 800 MB of its log",
+    ),
+    (
         "a node that does not answer is named while the others go on",
         [running(**at(20, loss=1.0), silent_since=NOW - 47), running("gpu01", **at(71, loss=1.0))],
         "step  71/200  loss 1.000  !! gpu00 silent for 40 s",
