@@ -23,8 +23,8 @@ _SHORTEST_INTERVAL = 0.25
 _MISSED_STEPS = 3
 _NOTED_SILENCE = 10.0
 _LONG_SILENCE = 120.0
-# A log is read at some 50 MB/s, and its rest is told in such steps.
-_UNREAD = 100_000_000
+# Less than this is read within a second. The rest of a log is shown in steps of so many MB.
+_LEAST_UNREAD, _UNREAD_MB = 10_000_000, 100
 # A node is slow while its steps take this much longer than most nodes', among at least so many nodes.
 _SLOWER, _LEAST_TO_COMPARE = 1.03, 3
 
@@ -138,7 +138,8 @@ def _of_silence(telling: list[Steps], now: float) -> str:
 def _of_reading(running: list[Status]) -> str:
     """Return how much of a log is still to be read, if it is so much that the steps shown are old ones."""
     most = max(status["log"]["unread"] for status in running)
-    return f"reading {math.ceil(most / _UNREAD) * (_UNREAD // 1_000_000):,} MB of its log" if most >= _UNREAD else ""
+    left = math.ceil(most / 1e6 / _UNREAD_MB) * _UNREAD_MB
+    return f"reading {left:,} MB of its log" if most >= _LEAST_UNREAD else ""
 
 
 def _of_node(plan: Plan, steps: Steps, *, moving: bool) -> list[str]:
