@@ -370,8 +370,9 @@ class Steps(t.TypedDict):
 class NodeLog(t.TypedDict):
     """A node's log: its file, the run that wrote it, and the failures in it.
 
-    ``unread`` is how many of its ``bytes`` are still to be read, in a run that is followed. ``problem`` says why a part is missing. Later steps follow the failures in ``survived``; ``failures_at_end`` and
-    ``unusual_at_end`` come after the last step. ``failures_at_end`` is None if nobody looked for them.
+    ``unread`` is how many of its ``bytes`` are still to be read, in a run that is followed. ``problem`` says why a part
+    is missing. Later steps follow the failures in ``survived``; ``failures_at_end`` and ``unusual_at_end`` come after
+    the last step. ``failures_at_end`` is None if nobody looked for them.
     """
 
     bytes: int
