@@ -96,7 +96,7 @@ def _gid_cell(look: Look, proposed: int | None) -> Cell:
     value, text = look.gid_index, look.node["env"].get("NCCL_IB_GID_INDEX")
     if value is None:
         if proposed is None:
-            return red("gid_fits_nowhere", interface=ports[0][1]["netdev"])
+            return red("gid_fits_nowhere", interface=ports[0][1]["netdev"] or "")
         return green("gid", "proposed", index=proposed)
     own = set.intersection(*(fitting_gids(port) for _device, port in ports))
     better = best_gid(own, look.nic_rule) if proposed is None else proposed

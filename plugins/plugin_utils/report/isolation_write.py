@@ -30,7 +30,7 @@ from ..run.whole_file import write_new, write_whole
 from ..text.folding import told
 from ..text.isolation import ISOLATION
 from ..text.nodes import folded
-from ..text.slowness import signed
+from ..text.slowness import probe_in_words, signed
 from ..text.words import counted
 from .files import json_text
 from .pages import page_of
@@ -49,8 +49,10 @@ Excess = float | None
 def probes_map(probes: Mapping[str, Mapping[str, Excess]], worst_first: Sequence[str]) -> Markup:
     """Return tiles with a row for each node, or part of a node, and a column for each probe."""
     names = list(dict.fromkeys([*worst_first, *(node for found in probes.values() for node in found)]))
-    rows = {name: {probe: found[name] for probe, found in probes.items() if name in found} for name in names}
-    return _map(list(probes), {name: row for name, row in rows.items() if row}, "Node")
+    rows = {
+        name: {probe_in_words(probe): found[name] for probe, found in probes.items() if name in found} for name in names
+    }
+    return _map([probe_in_words(probe) for probe in probes], {name: row for name, row in rows.items() if row}, "Node")
 
 
 def links_map(links: Sequence[tuple[str, str, Excess]]) -> Markup | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import jinja2
 
-from ..text.slowness import at_most, signed
+from ..text.slowness import at_most, between, signed
 from .readable import instant, measured, number, percent, plural, retry_label, shown, titled, with_unit
 
 if t.TYPE_CHECKING:
@@ -80,6 +80,19 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         bytecode_cache=None if sys.dont_write_bytecode else _Compiled(str(Path(cache_from_source(__file__)).parent)),
     )
-    filters = (number, titled, instant, retry_label, plural, measured, percent, with_unit, contents, at_most, signed)
+    filters = (
+        number,
+        titled,
+        instant,
+        retry_label,
+        plural,
+        measured,
+        percent,
+        with_unit,
+        contents,
+        at_most,
+        between,
+        signed,
+    )
     environment.filters |= {shows.__name__: shows for shows in filters}
     return environment

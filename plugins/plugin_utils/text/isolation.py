@@ -63,8 +63,8 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     # A node or link was a suspect in both tests.
     "tested_again": {
         "slow": Form(
-            "{probe} takes {times:times} as long as usual, and {times_again:times} when tested again against proven "
-            "nodes, which is beyond the noise and {beyond:longer} than the last good one"
+            "{probe:probe} takes {times:times} as long as usual, and {times_again:times} when tested again against "
+            "proven nodes, which is beyond the noise and {beyond:longer} than the last good one"
         ),
         "broken": Form("{probe} fails, and again when repeated: {said}"),
     },
@@ -77,9 +77,9 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         for kind, what in _WHAT.items()
     },
     "slow_together": {
-        "": Form("{count} of {of} nodes are {slower_by:slower} than the others ({probe}): {nodes:nodes}"),
+        "": Form("{count} of {of} nodes are {slower_by:slower} than the others ({probe:probe}): {nodes:nodes}"),
         "place": Form(
-            "{count} of the {of} nodes of {places:list} are {slower_by:slower} ({probe}). Check first "
+            "{count} of the {of} nodes of {places:list} are {slower_by:slower} ({probe:probe}). Check first "
             "their power, cooling and switches"
         ),
     },
@@ -124,7 +124,8 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     "next_steps": {
         "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),
         "cost": Form(
-            "A training with {node} is slower on all nodes, because each step waits for it: {probe} {slower_by:longer}"
+            "A training with {node} is slower on all nodes, because each step waits for it: {probe:probe} "
+            "{slower_by:longer}"
         ),
         "free": Form("End the other processes on {node}, or wait for them, and test again before any repair"),
         "link": Form("Check cables, switch ports and routes between {node} and {other}; either one can train alone"),

@@ -11,6 +11,12 @@ _MINUS = "\N{MINUS SIGN}"
 _MOST = 10.0
 _AT_MOST = "more than 1,000 %"
 _TEN_TIMES = "more than ten times"
+_PROBES = {"mean_of_readings": "the mean of its readings"}
+
+
+def probe_in_words(probe: str) -> str:
+    """Return a probe's name in a sentence: the mean of all readings is one, too."""
+    return _PROBES.get(probe, probe)
 
 
 def slower(by: float, digits: int = 1) -> str:
@@ -29,11 +35,16 @@ def times(by: float) -> str:
 
 
 def bounds(interval: Sequence[float]) -> str:
-    """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``; empty if it is entirely too large."""
-    low, high = interval
-    if low > _MOST:
+    """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``; empty if between() is."""
+    return f" ({said})" if (said := between(interval)) else ""
+
+
+def between(interval: Sequence[float]) -> str:
+    """Return an interval: ``30.0 to 33.0 %``; empty if it is entirely too large, or is one number as printed."""
+    low, high = (f"{100 * by:.1f}" for by in interval)
+    if interval[0] > _MOST or low == high:
         return ""
-    return f" (at least {100 * low:.1f} %)" if high > _MOST else f" ({100 * low:.1f} to {100 * high:.1f} %)"
+    return f"at least {low} %" if interval[1] > _MOST else f"{low} to {high} %"
 
 
 def at_most(by: float, digits: int = 0) -> str:
@@ -60,17 +71,17 @@ def _size(by: float | None) -> str:
 
 def percents_in_words(fractions: Mapping[str, float]) -> str:
     """Return a fraction for each probe in percent, to one digit: ``0.5 % (cpu), 1.2 % (memory)``."""
-    return ", ".join(f"{at_most(by, 1)} ({probe})" for probe, by in fractions.items())
+    return ", ".join(f"{at_most(by, 1)} ({probe_in_words(probe)})" for probe, by in fractions.items())
 
 
 def last_in_words(last: Iterable[Mapping[str, t.Any]]) -> str:
     """Return by how much the last node is slower than usual in each probe: ``gpu07 +1.2 % (cpu)``."""
-    return ", ".join(f"{one['node']} {signed(one['slower_by'])} ({one['probe']})" for one in last)
+    return ", ".join(f"{one['node']} {signed(one['slower_by'])} ({probe_in_words(one['probe'])})" for one in last)
 
 
 def proofs_in_words(proofs: Mapping[str, float]) -> str:
-    """Return the fraction from which each probe proves a node slow: ``3 % (cpu), 5 % (memory)``."""
-    return ", ".join(f"{at_most(by)} ({probe})" for probe, by in proofs.items())
+    """Return the smallest fraction of each probe that proves a node slow: ``3 % (cpu), 5 % (memory)``."""
+    return ", ".join(f"{at_most(by)} ({probe_in_words(probe)})" for probe, by in proofs.items())
 
 
 def failed_probes(probes: Iterable[Mapping[str, str]]) -> str:

@@ -101,12 +101,23 @@ def test_an_inventory_holds_its_contract_and_no_real_address(kind: Path) -> None
             assert any(address in network for network in DOCUMENTATION), f"{name}: {key} is {address}"
 
 
+def without_maintenance(kind: Path, source: Path) -> Path:
+    """Return an inventory as it is after a user replaced its hosts file with one that has no group maintenance."""
+    hosts = yaml.safe_load((kind / "hosts").read_text())
+    if not hosts["all"].get("children", {}).pop("maintenance", None):
+        return kind
+    source.mkdir()
+    (source / "hosts").write_text(yaml.safe_dump(hosts, sort_keys=False))
+    (source / "group_vars").symlink_to(kind / "group_vars")
+    return source
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_config_of_its_framework_is_planned_on_it(kind: Path, tmp_path: Path) -> None:
     example, variables = OF_EXAMPLE[kind.name]
     config = tmp_path / ("config.yaml" if kind.name == "trn1" else "config.json")
     config.write_text(example if isinstance(example, str) else json.dumps(example))
-    nodes = planned_nodes(tmp_path, kind, config, **variables)
+    nodes = planned_nodes(tmp_path, without_maintenance(kind, tmp_path / "source"), config, **variables)
     chosen_by_slurm = [f"slurm-node-000{rank}" for rank in range(4)]
     assert [node["node"] for node in nodes] == (chosen_by_slurm if kind.name == "slurm" else in_play_order(kind))
 

@@ -116,6 +116,8 @@ def test_one_device_with_another_table_is_enough(bench) -> None:
 def test_no_index_that_fits_all_nodes(bench) -> None:
     nodes = bench(nccl_ib_gid_index=None)
     nodes[2]["rdma"]["devices"][7]["ports"][0]["gids"] = []
+    nodes[1]["rdma"]["devices"][0]["ports"][0]["netdev"] = None
+    assert nodes.cell("gid", 1)["values"] == {"interface": ""}
     assert nodes.code("gid", 1) == nodes.code("gid", 2) == ("red", "gid_fits_nowhere", "")
     assert "nccl_ib_gid_index" not in nodes.result()["proposals"]
 

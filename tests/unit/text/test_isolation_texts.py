@@ -36,6 +36,7 @@ _UNPROVED_WHAT = {"": "gpu1 (cpu)", "link": "The link gpu1–gpu2", "one_way": "
 # Code, case and values of a finding, and its message about gpu1.
 ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     ("slow", "", {**_SLOW, "part": "gpu 3"}, "gpu1 (gpu 3) is 31.2 % slower (30.0 to 33.0 %)"),
+    ("slow", "", {**_SLOW, "interval": [0.3, 0.3001], "part": "all readings"}, "gpu1 (all readings) is 31.2 % slower"),
     ("slow", "link", {**_SLOW, "other": "gpu2"}, "The link gpu1–gpu2 is 31.2 % slower (30.0 to 33.0 %)"),
     ("broken", "", {"part": "cpu", "probe": "cpu"}, "gpu1 (cpu) is broken"),
     ("slow", "one_way", {**_SLOW, "other": "gpu2"}, "The link from gpu1 to gpu2 is 31.2 % slower (30.0 to 33.0 %)"),
@@ -135,8 +136,9 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
     (
         "next_steps",
         "cost",
-        {"probe": "cpu", "slower_by": 0.3},
-        "A training with gpu1 is slower on all nodes, because each step waits for it: cpu 30.0 % longer",
+        {"probe": "mean_of_readings", "slower_by": 0.3},
+        "A training with gpu1 is slower on all nodes, because each step waits for it: the mean of its readings 30.0 % "
+        "longer",
     ),
     (
         "next_steps",
