@@ -284,7 +284,8 @@ class TestPreparing:
             assert wanted == cluster.shell(
                 "node2",
                 "systemctl is-enabled trainops-cpu-governor; systemctl show --value -p LimitMEMLOCK slurmd"
-                f"; cat {governor} /proc/sys/kernel/numa_balancing {rail}/arp_ignore {rail}/arp_announce {rail}/rp_filter",
+                f"; cat {governor} /proc/sys/kernel/numa_balancing"
+                f"; cat {rail}/arp_ignore {rail}/arp_announce {rail}/rp_filter",
             )
             back = [
                 cluster.prepare("--limit", "node2", *more, node_prep_state="absent") for more in (["--check"], [], [])
@@ -294,7 +295,8 @@ class TestPreparing:
             assert back[2].changed == set()
             left = cluster.shell(
                 "node2",
-                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn {rail}/arp_ignore {LIMITS}"
+                f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn"
+                f"; cat {rail}/arp_ignore {LIMITS}"
                 "; find /etc /var/lib /usr/local -name '*trainops*' -o -name '*rdmav34*'; test ! -L /lib/libibverbs.d"
                 " && dpkg-query --show --showformat '${db:Status-Status}\\n' rdma-core ibverbs-providers",
             )
