@@ -192,6 +192,11 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         {},
         "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one",
     ),
+    (
+        "become_user_missing",
+        {},
+        "the user to become does not exist there; correct ansible_become_user, or set ansible_become=false",
+    ),
     ("become_forbidden", {}, "this login may not use sudo; allow it, or set ansible_become=false"),
     ("become_failed", {"said": "no answer"}, "Ansible could not become another user: no answer"),
     ("run_silent", {"seconds": 60.2}, "no log of the run has grown for 60 s"),
