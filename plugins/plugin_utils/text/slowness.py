@@ -11,7 +11,7 @@ _MINUS = "\N{MINUS SIGN}"
 _MOST = 10.0
 _AT_MOST = "more than 1,000 %"
 _TEN_TIMES = "more than ten times"
-_PROBES = {"mean_of_readings": "the mean of its readings"}
+_PROBES = {"mean_of_readings": "the mean of all readings"}
 
 
 def probe_in_words(probe: str) -> str:

@@ -87,11 +87,15 @@ def test_a_wrong_order_is_a_fault_and_all_nodes_are_there_for_the_other_checks(
     assert [(fault["key"], fault["value"], fault["message"], fault["remedy"]) for fault in findings.faults] == faults
 
 
-@pytest.mark.parametrize(("count", "exclude"), [(0, []), (2, ["gpu0", "gpu1"])])
-def test_a_run_without_hosts_is_a_fault(count: int, exclude: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("count", "exclude", "key"), [(0, [], "training_hosts"), (2, ["gpu0", "gpu1"], "training_exclude")]
+)
+def test_a_run_without_hosts_is_a_fault_of_the_variable_that_leaves_none(
+    count: int, exclude: list[str], key: str
+) -> None:
     findings = Findings()
     assert in_rank_order(nodes(count), [], exclude, findings) == []
-    assert findings.faults[0]["message"] == "No host is left to train on."
+    assert [fault["key"] for fault in findings.faults] == [key]
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "next_steps",
         "cost",
         {"probe": "mean_of_readings", "slower_by": 0.3},
-        "A training with gpu1 is slower on all nodes, because each step waits for it: the mean of its readings 30.0 % "
+        "A training with gpu1 is slower on all nodes, because each step waits for it: the mean of all readings 30.0 % "
         "longer",
     ),
     (

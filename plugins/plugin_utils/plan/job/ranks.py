@@ -72,13 +72,15 @@ def in_rank_order(
     for node in taking_part.values():
         _check_syntax(node, findings)
     _check_addresses(list(taking_part.values()), findings)
-    if not taking_part:
+    if not by_name:
         findings.fault(
             "training_hosts",
-            list(by_name) or None,
-            "No host is left to train on.",
-            "Check --limit, training_hosts and training_exclude.",
+            None,
+            "It matches no host of the inventory.",
+            "Give a group or pattern of hosts that ansible-inventory --graph shows, within --limit if that is given.",
         )
+    elif not taking_part:
+        findings.fault("training_exclude", list(exclude), "It leaves out all hosts.", "Leave out fewer.")
     if not rank_order:
         _warn_of_no_place(taking_part, findings)
         return by_place(list(taking_part.values()))
