@@ -16,7 +16,7 @@ from pathlib import Path
 
 import jinja2
 
-from ..text.slowness import at_most, between, signed
+from ..text.slowness import at_most, bounds, signed
 from .readable import instant, measured, number, percent, plural, retry_label, shown, titled, with_unit
 
 if t.TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _environment() -> jinja2.Environment:
         with_unit,
         contents,
         at_most,
-        between,
+        bounds,
         signed,
     )
     environment.filters |= {shows.__name__: shows for shows in filters}

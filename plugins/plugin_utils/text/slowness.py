@@ -35,16 +35,14 @@ def times(by: float) -> str:
 
 
 def bounds(interval: Sequence[float]) -> str:
-    """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``; empty if between() is."""
-    return f" ({said})" if (said := between(interval)) else ""
+    """Return the interval of such a fraction in brackets: `` (30.0 to 33.0 %)``.
 
-
-def between(interval: Sequence[float]) -> str:
-    """Return an interval: ``30.0 to 33.0 %``; empty if it is entirely too large, or is one number as printed."""
+    It is empty for an interval that is entirely too large, or that is a single number as printed.
+    """
     low, high = (f"{100 * by:.1f}" for by in interval)
     if interval[0] > _MOST or low == high:
         return ""
-    return f"at least {low} %" if interval[1] > _MOST else f"{low} to {high} %"
+    return f" (at least {low} %)" if interval[1] > _MOST else f" ({low} to {high} %)"
 
 
 def at_most(by: float, digits: int = 0) -> str:
