@@ -150,17 +150,21 @@ RUNS ?= 100
 soak: $(VENV)/run ## do a long run and many runs in a row on 8 nodes of this machine: memory, descriptors, sockets, processes
 	$(BIN)/python benchmarks/soak.py --steps $(STEPS) --runs $(RUNS)
 
-NODES ?= 4,16,64,128
+NODES ?= 4,64
 
-bench: $(VENV)/run ## time launches against bare ssh, and a plan, a report, a log and a history (make bench NODES=16: launches only)
-	$(BIN)/python benchmarks/launch.py --nodes $(NODES)
+bench: $(VENV)/dev ## time what somebody waits for, beside the last release and bare ssh, and write docs/speed.md (ten minutes; NODES=16: launches only)
+	$(BIN)/python benchmarks/launch.py --rounds 3 --nodes $(NODES)
 ifneq ($(origin NODES),command line)
+	$(BIN)/python benchmarks/launch.py --rounds 1 --nodes 4 --arms trainops,release --steps 600 --name follow
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python tools/write_docs.py
+endif
+
+bench-parts: $(VENV)/run ## time the parts: following thousands of nodes and Slurm jobs, reading a log, a long history
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/slurm.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/history.py
-endif
 
 # A Python of this version from PATH, or from pyenv, whose shims on PATH fail for versions that are not active.
 python_of = $(or $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/$(1).*/bin/python$(1))),python$(1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the collection is held against, each a process of its own: ``python _arms.py ssh_floor|pssh FOLDER``.
+"""What the collection is held against, each a process of its own: ``python _arms.py ARM FOLDER``.
 
-Both do what the phases of a run do: they put something in place, start the same training, wait for its end, and fetch
+All do what the phases of a run do: they put something in place, start the same training, wait for its end, and fetch
 its log. ``FOLDER/bench.json`` says where the nodes are.
 """
 
@@ -22,13 +22,17 @@ _REQUEST_BYTES: t.Final = 4_000
 def main(arm: str, folder: Path) -> None:
     """Run one arm."""
     bench = json.loads((folder / "bench.json").read_text())
-    {"ssh_floor": ssh_floor, "pssh": parallel_ssh}[arm](bench)
+    if arm == "pssh":
+        parallel_ssh(bench)
+    else:
+        bare_ssh(bench, bench["ssh_options"][arm], log_apart=arm == "ssh_floor")
 
 
-def ssh_floor(bench: dict[str, t.Any]) -> None:
-    """Use bare ssh over shared connections: three commands on each node, all nodes at once, a barrier after each.
+def bare_ssh(bench: dict[str, t.Any], options: list[str], *, log_apart: bool) -> None:
+    """Use bare ssh over shared connections: two or three commands on each node, all at once, a barrier after each.
 
-    The log is a command of its own, as for the collection where it is longer than the last answer may be.
+    The log comes with the answer of the training, or by a command of its own, as for the collection where it is longer
+    than an answer may be.
     """
 
     def work(address: str) -> str:
@@ -44,16 +48,17 @@ def ssh_floor(bench: dict[str, t.Any]) -> None:
             _REQUEST_BYTES,
             lambda address: (
                 f"cat >/dev/null; cd {work(address)} || exit; ({start}) >/dev/null 2>&1 & "
-                f"cd {work(address)}; read end <ended; tail -3 log"
+                f"cd {work(address)}; read end <ended; {'tail -3 log' if log_apart else 'rm ended; gzip -c log'}"
             ),
         ),
-        (_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)}; rm ended; gzip -c log"),
     ]
+    if log_apart:
+        phases.append((_REQUEST_BYTES, lambda address: f"cat >/dev/null; cd {work(address)}; rm ended; gzip -c log"))
     for size, command in phases:
         running = []
         for address in bench["addresses"]:
             process = subprocess.Popen(
-                ["ssh", *bench["ssh_options"], address, command(address)],
+                ["ssh", *options, address, command(address)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -28,6 +28,7 @@ class Nodes:
         self.addresses = [f"127.77.{1 + number // 250}.{1 + number % 250}" for number in range(count)]
         self.key = folder / "key"
         self.known_hosts = folder / "known_hosts"
+        self._apart = False
         self._sshds: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> t.Self:
@@ -42,7 +43,7 @@ class Nodes:
         if os.geteuid() == 0:
             # The service of the package makes it as it starts.
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-        apart = os.geteuid() == 0 and _can_be_apart()
+        apart = self._apart = os.geteuid() == 0 and _can_be_apart()
         addresses = 1 if apart else _ADDRESSES_OF_AN_SSHD
         for first in range(0, len(self.addresses), addresses):
             config = self.folder / f"sshd_{first}.conf"
@@ -89,9 +90,40 @@ class Nodes:
         """Return how many commands the nodes have been given so far."""
         return self._said("Starting session:")
 
+    def cpu_seconds(self) -> float:
+        """Return what all processes of the nodes have spent so far, ended ones too; 0 for nodes that are not apart."""
+        if not self._apart:
+            return 0.0
+        return sum(cpu_seconds(pid, with_ended=True) for pid in family(sshd.pid for sshd in self._sshds))
+
     def connections(self) -> int:
         """Return how many connections the nodes have accepted so far."""
         return self._said("Accepted publickey")
+
+
+def family(roots: t.Iterable[int]) -> set[int]:
+    """Return processes and all that descend from them."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int(_stat(int(entry.name))[1])
+    found = set(roots)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def cpu_seconds(pid: int, *, with_ended: bool = False) -> float:
+    """Return the processor time of a process so far, and on request of its ended children; 0 once it has ended."""
+    with contextlib.suppress(OSError):
+        return sum(map(int, _stat(pid)[11 : 15 if with_ended else 13])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields of ``/proc/PID/stat`` from the third on."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _can_be_apart() -> bool:

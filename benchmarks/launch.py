@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast a run is launched, followed, stopped and judged, beside bare ssh, parallel-ssh and a naive playbook.
+"""How fast a run is launched, followed, stopped and judged, beside the last release, bare ssh, and playbooks.
 
 The nodes are sshds on loopback addresses of this machine, so wall times have the work of the nodes in them, and of
 whatever else the machine does: compare arms, which are interleaved, by their ratios. ``controller_cpu_s`` is the user
 and system time of the arm's process, all that it started and the ssh masters it left; ``peak_mb`` their PSS, looked at
-once a second; ``round_trips`` the commands that all nodes were given. The training is the same script for each arm.
+once a second; ``round_trips`` the commands that all nodes were given; ``node_cpu_ms`` what each node spent (for root,
+whose nodes have processes of their own). The training is the same script for each arm.
+
+``ssh_two_trips`` is bare ssh with as many round trips as a run needs, and its key exchange; ``ssh_floor`` asks a third
+time for the log, with OpenSSH's own key exchange. ``empty`` is a playbook with one task that does nothing. Arms that
+begin with ``release`` are the last release, or the commit of ``--release``.
 """
 
 from __future__ import annotations
@@ -14,7 +19,6 @@ import contextlib
 import csv
 import importlib.util
 import json
-import math
 import os
 import resource
 import signal
@@ -28,17 +32,20 @@ import time
 import typing as t
 from pathlib import Path
 
-from _nodes import Nodes
+from _nodes import Nodes, cpu_seconds, family
+from _release import checkout, last_release
 
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent
 _BIN = Path(sys.executable).parent
-ARMS = ("trainops", "trainops_warm", "ssh_floor", "pssh", "naive")
-_FIELDS = ("arm", "nodes", "round", "wall_s", "controller_cpu_s", "peak_mb", "round_trips")
+ARMS = (
+    "empty", "trainops", "release", "trainops_warm", "release_warm", "preflight", "release_preflight",
+    "ssh_two_trips", "ssh_floor", "pssh", "naive",
+)  # fmt: skip
+_FIELDS = ("arm", "nodes", "round", "wall_s", "controller_cpu_s", "peak_mb", "round_trips", "node_cpu_ms")
 _LIBRARY_BYTES: t.Final = 30_000
 # On 64 nodes a naive playbook takes minutes.
-_NAIVE_AGAIN_UP_TO: t.Final = 16
-_NAIVE_UP_TO: t.Final = 64
+_NAIVE_UP_TO: t.Final = 16
 # It waits in bash, as a process for each step of each node would be most of what is measured.
 _TRAINER = """\
 exec 9<> <(:)
@@ -57,21 +64,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of each size (default: %(default)s)")
     parser.add_argument("--arms", default=",".join(ARMS), help="with commas (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=10, help="of the training; 600 take a minute of following")
+    parser.add_argument("--release", default=last_release(), help="a commit, or '' for none (default: %(default)s)")
     parser.add_argument("--name", default="launch", help="of the files of results (default: %(default)s)")
     parser.add_argument("--results", type=Path, default=_HERE / "results", help="folder (default: %(default)s)")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)
     table = options.results / f"{options.name}.csv"
     for size in map(int, options.nodes.split(",")):
-        with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name:
-            found = measured(Path(name), size, options.rounds, options.arms.split(","), options.steps)
+        with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name, checkout(options.release) as release:
+            found = measured(Path(name), release, size, options.rounds, options.arms.split(","), options.steps)
         # What an earlier call measured of other sizes stays.
         rows = sorted([*(row for row in rows_of(table) if row["nodes"] != size), *found], key=lambda row: row["nodes"])
         with open(table, "w", newline="", encoding="utf-8") as stream:
             writer = csv.DictWriter(stream, _FIELDS)
             writer.writeheader()
             writer.writerows(rows)
-        plot(rows, table.with_suffix(".html"))
 
 
 def rows_of(table: Path) -> list[dict[str, t.Any]]:
@@ -85,29 +92,32 @@ def rows_of(table: Path) -> list[dict[str, t.Any]]:
         ]
 
 
-def measured(folder: Path, size: int, rounds: int, arms: list[str], steps: int) -> list[dict[str, t.Any]]:
+def measured(
+    folder: Path, release: Path | None, size: int, rounds: int, arms: list[str], steps: int
+) -> list[dict[str, t.Any]]:
     """Return a row for each round of each arm, and print the medians."""
     rows = []
     left_out = {"naive"} if size > _NAIVE_UP_TO else set()
+    left_out |= set() if release else {arm for arm in ARMS if arm.startswith("release")}
     if not importlib.util.find_spec("pssh"):
         left_out.add("pssh")
         print("pssh is left out: install parallel-ssh for it, as requirements-dev.txt does")
     with Nodes(folder / "sshd", size, free_port()) as nodes:
-        bench = Bench(folder, nodes, steps)
+        bench = Bench(folder, nodes, steps, release)
         for number in range(1, rounds + 1):
             for arm in [arm for arm in arms if arm not in left_out]:
                 rows.append({"arm": arm, "nodes": size, "round": number, **bench.run(arm, f"{arm}-{number}")})
                 print(",".join(str(rows[-1][name]) for name in _FIELDS), flush=True)
-            if size > _NAIVE_AGAIN_UP_TO:
-                left_out.add("naive")
-    floor = [row["wall_s"] for row in rows if row["arm"] == "ssh_floor"]
+            # Of what takes so long once is enough.
+            left_out.add("naive")
+    floor = [row["wall_s"] for row in rows if row["arm"] == "ssh_two_trips"]
     for arm in dict.fromkeys(row["arm"] for row in rows):
         of_arm = [row for row in rows if row["arm"] == arm]
         wall, cpu, peak = (
             statistics.median(row[name] for row in of_arm) for name in ("wall_s", "controller_cpu_s", "peak_mb")
         )
         ratio = f"{wall / statistics.median(floor):5.1f} × floor" if floor else ""
-        print(f"{size:5} nodes  {arm:14} {wall:7.2f} s {ratio}  {1000 * cpu / size:7.1f} ms a node  {peak:6.0f} MB")
+        print(f"{size:5} nodes  {arm:17} {wall:7.2f} s {ratio}  {1000 * cpu / size:7.1f} ms a node  {peak:6.0f} MB")
     return rows
 
 
@@ -121,8 +131,8 @@ def free_port() -> int:
 class Bench:
     """One size: what each arm needs, and its measuring."""
 
-    def __init__(self, folder: Path, nodes: Nodes, steps: int) -> None:
-        self.folder, self.nodes = folder, nodes
+    def __init__(self, folder: Path, nodes: Nodes, steps: int, release: Path | None) -> None:
+        self.folder, self.nodes, self.release = folder, nodes, release
         self.sockets = folder / "cp"
         self.sockets.mkdir()
         script = folder / "trainer/examples/llama/train_llama3.sh"
@@ -139,13 +149,18 @@ class Bench:
             "ControlPath": f"{self.sockets}/%C",
             "BatchMode": "yes",
         }
+        # The key exchange is what ansible.cfg asks for.
+        kinds = {"ssh_floor": options, "ssh_two_trips": options | {"KexAlgorithms": "^curve25519-sha256"}}
         self._write("bench.json", {
             "addresses": nodes.addresses,
             "port": nodes.port,
             "key": str(nodes.key),
             "work": str(folder / "work"),
             "script": str(script),
-            "ssh_options": ["-F", "none", *(f"-o{name}={value}" for name, value in options.items())],
+            "ssh_options": {
+                arm: ["-F", "none", *(f"-o{name}={value}" for name, value in of_arm.items())]
+                for arm, of_arm in kinds.items()
+            },
         })  # fmt: skip
         common = {
             "ansible_port": nodes.port,
@@ -181,7 +196,9 @@ class Bench:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment |= {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.sockets)}
         playbook = [str(_BIN / "ansible-playbook"), "-i", str(self.folder / "hosts")]
-        if arm in ("ssh_floor", "pssh"):
+        if arm == "empty":
+            return [*playbook, str(_HERE / "empty.yml")], environment
+        if arm in ("ssh_two_trips", "ssh_floor", "pssh"):
             return [sys.executable, str(_HERE / "_arms.py"), arm, str(self.folder)], environment
         if arm == "naive":
             # Ansible's own settings; only where the sockets are is ours.
@@ -196,24 +213,28 @@ class Bench:
             "training_record_only": True,
             "training_require_pass": False,
         }
-        return [*playbook, str(_ROOT / "playbooks/megatron_multinode.yml"), "-e", json.dumps(given)], environment
+        # Ansible finds the settings of a checkout, and with them its collection, from where it is called.
+        name = "preflight.yml" if arm.endswith("preflight") else "megatron_multinode.yml"
+        return [*playbook, f"playbooks/{name}", "-e", json.dumps(given)], environment
 
     def run(self, arm: str, run_id: str) -> dict[str, t.Any]:
         """Run an arm once; every arm but a warm one begins without connections."""
         self._end_masters()
-        if arm == "trainops_warm":
+        if arm.endswith("_warm"):
             self._connect()
-        round_trips = self.nodes.round_trips()
+        round_trips, of_nodes = self.nodes.round_trips(), self.nodes.cpu_seconds()
         command, environment = self._command(arm, run_id)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         masters_before = sum(cpu_seconds(pid) for pid in masters(self.sockets))
         began = time.monotonic()
         with open(self.folder / f"{run_id}.log", "w+b") as log:
-            process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            root = self.release if self.release and arm.startswith("release") else _ROOT
+            process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT)
             with Peak(process.pid, self.sockets) as peak:
                 status = process.wait()
             wall = time.monotonic() - began
-            if status != 0 or (arm.startswith("trainops") and not self._all_trained(run_id)):
+            trains = arm.startswith(("trainops", "release")) and not arm.endswith("preflight")
+            if status != 0 or (trains and not self._all_trained(run_id)):
                 log.seek(0)
                 raise SystemExit(f"{arm} failed with {status}:\n{log.read().decode(errors='replace')}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -223,6 +244,7 @@ class Bench:
             "controller_cpu_s": round(cpu + peak.cpu_of_masters - masters_before, 2),
             "peak_mb": round(peak.megabytes),
             "round_trips": self.nodes.round_trips() - round_trips,
+            "node_cpu_ms": round(1000 * (self.nodes.cpu_seconds() - of_nodes) / len(self.nodes.addresses)),
         }
 
     def _all_trained(self, run_id: str) -> bool:
@@ -256,14 +278,6 @@ def masters(sockets: Path) -> set[int]:
     return {pid for pid, command in processes() if str(sockets) in command and "mux]" in command}
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process so far; 0 where it has ended."""
-    with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return 0.0
-
-
 class Peak:
     """The greatest PSS of a process, its descendants and the masters of its connections, while it is open.
 
@@ -293,7 +307,7 @@ class Peak:
 
     def _watch(self) -> None:
         while not self._ended.wait(1.0):
-            self.megabytes = max(self.megabytes, sum(map(_pss, self._family() | self._look_at_masters())))
+            self.megabytes = max(self.megabytes, sum(map(_pss, family([self._pid]) | self._look_at_masters())))
 
     def _look_at_masters(self) -> set[int]:
         found = masters(self._sockets)
@@ -301,45 +315,12 @@ class Peak:
             self._cpu_of_masters[pid] = max(cpu_seconds(pid), self._cpu_of_masters.get(pid, 0.0))
         return found
 
-    def _family(self) -> set[int]:
-        parents = {}
-        for pid, _command in processes():
-            with contextlib.suppress(OSError):
-                parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        family = {self._pid}
-        while more := {pid for pid, parent in parents.items() if parent in family} - family:
-            family |= more
-        return family
-
 
 def _pss(pid: int) -> float:
     with contextlib.suppress(OSError, StopIteration):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
     return 0.0
-
-
-def plot(rows: list[dict[str, t.Any]], path: Path) -> None:
-    """Draw wall and controller time over the number of nodes, medians of the rounds."""
-    sys.path.insert(0, str(_ROOT / "collections"))
-    from ansible_collections.trainops.cluster.plugins.plugin_utils.report import drawing
-
-    style = (Path(drawing.__file__).parent / "page" / "style.css").read_text(encoding="utf-8")
-    page = f"<!DOCTYPE html><meta charset='utf-8'><title>Launch speed</title><style>{style}</style><main>"
-    for name, title in (("wall_s", "wall time (s)"), ("controller_cpu_s", "CPU time of the controller (s)")):
-        counts = sorted({one["nodes"] for one in rows})
-        places = [math.log2(count) for count in counts]
-        chart = drawing.Chart(drawing.around(places), (0.0, 1.05 * max(one[name] for one in rows)), "nodes", title)
-        chart.axes(zip(places, map(str, counts), strict=True))
-        for arm, colour in zip(ARMS, drawing.COLOURS, strict=False):
-            by_count = {
-                count: [one[name] for one in rows if (one["arm"], one["nodes"]) == (arm, count)] for count in counts
-            }
-            points = [(math.log2(count), statistics.median(values)) for count, values in by_count.items() if values]
-            chart.line([points], colour, name=arm)
-            page += f"<p class='legend'><i style='border-color:{colour}'></i>{arm}</p>" if points else ""
-        page += f"<section>{chart.html(320)}</section>"
-    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from docs import (
     _nxdt,
     _options,
     _primus,
+    _speed,
     _torchtitan,
     _what_ran,
 )
@@ -49,6 +50,7 @@ PAGES = {
     "machine_facts": _machine_facts,
     "node_settings": _node_settings,
     "what_ran": _what_ran,
+    "speed": _speed,
 }
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("docs")),
