@@ -33,6 +33,8 @@ import sys
 from ansible_collections.trainops.cluster.plugins.plugin_utils.report.write import write_report
 write_report(sys.argv[1], "auto", None)
 """
+# Of a step on each GPU, with the batch of `config`.
+_TOKENS = 256
 _LINE = (
     " [2026-01-02 03:04:05] iteration {step:8d}/ 10 | consumed samples: {step} |"
     " elapsed time per iteration (ms): 100.0 | throughput per GPU (TFLOP/s/GPU): 400.0 | learning rate: 1.0E-04 |"
@@ -156,10 +158,17 @@ def write_run(run_dir: Path, nodes: int, steps: int, printing: int) -> None:
     board = Board(run_dir)
     board.write_plan(plan)
     for number, node in enumerate(plan["nodes"]):
+        # Nodes differ a little, or they would seem to share a log.
+        times = [100.0 + step % 7 + number / nodes for step in range(steps)]
         metrics = {
-            "step_time_ms": [100.0 + step % 7 for step in range(steps)],
+            "step_time_ms": times,
             "loss": [5.0 - step / steps for step in range(steps)],
-            "tokens_per_sec_per_gpu": [1000.0 - step % 7 for step in range(steps)],
+            "tokens_per_sec_per_gpu": [_TOKENS * 1000 / milliseconds for milliseconds in times],
+            "learning_rate": [1e-4] * steps,
+            "consumed_samples": [4.0 * nodes * (step + 1) for step in range(steps)],
+            "global_batch_size": [4.0 * nodes] * steps,
+            "skipped_iterations": [0.0] * steps,
+            "nan_iterations": [0.0] * steps,
         }
         block = {"attempt": 1, "steps": list(range(1, steps + 1)), "steps_total": steps, "metrics": metrics}
         steps_of_node = {"first_step": 1, "last_step": steps, "steps_total": steps, "metrics": {"loss": 4.0}}
