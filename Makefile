@@ -153,10 +153,10 @@ soak: $(VENV)/run ## do a long run and many runs in a row on 8 nodes of this mac
 NODES ?= 4,64
 
 bench: $(VENV)/dev ## time what somebody waits for, beside the last release and bare ssh, and write docs/speed.md (ten minutes; NODES=16: launches only)
-	$(BIN)/python benchmarks/launch.py --rounds 3 --nodes $(NODES)
+	$(BIN)/python benchmarks/launch.py --rounds 2 --nodes $(NODES)
 ifneq ($(origin NODES),command line)
 	$(BIN)/python benchmarks/launch.py --rounds 1 --nodes 4 --arms trainops,release --steps 600 --name follow
-	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/scale.py --rounds 2
 	$(BIN)/python tools/write_docs.py
 endif
 
