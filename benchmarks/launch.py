@@ -61,7 +61,7 @@ def main() -> None:
     """Measure, and write what was measured."""
     parser = argparse.ArgumentParser("launch.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", default="4,16,64,128", help="sizes, with commas (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5, help="of up to 16 nodes, and one of more (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of up to 16 nodes; of more, one (default: 5)")
     parser.add_argument("--arms", default=",".join(ARMS), help="with commas (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=10, help="of the training; 600 take a minute of following")
     parser.add_argument("--release", default=last_release(), help="a commit, or '' for none (default: %(default)s)")

@@ -55,6 +55,7 @@ def main() -> None:
     rows: list[dict[str, t.Any]] = []
     with tempfile.TemporaryDirectory(prefix="trainops-bench-") as name, checkout(options.release) as release:
         commands = dict(_commands(Path(name), options.hosts, options.nodes, options.long))
+        made = set(Path(name).rglob("*"))
         versions = {_NOW: ROOT} | ({_RELEASE: release} if release else {})
         for number in range(1, options.rounds + 1):
             for what, command in commands.items():
@@ -63,6 +64,7 @@ def main() -> None:
                         continue
                     earlier = [row["wall_s"] for row in rows if (row["what"], row["version"]) == (what, version)]
                     if not earlier or earlier[0] < _SECONDS_AGAIN:
+                        _remove_all_but(made, Path(name))
                         found = measured(command, root, must_work=version == _NOW)
                         rows += [{"what": what, "version": version, "round": number, **found}] if found else []
     _print_medians(rows, list(commands))
@@ -71,6 +73,12 @@ def main() -> None:
         writer = csv.DictWriter(stream, _FIELDS)
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _remove_all_but(made: set[Path], folder: Path) -> None:
+    """Remove what an earlier command wrote: a report that is there already is not written again."""
+    for path in sorted(set(folder.rglob("*")) - made, reverse=True):
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _commands(folder: Path, hosts: str, nodes: str, long: str) -> t.Iterator[tuple[str, list[str]]]:
