@@ -71,7 +71,7 @@ def _waits(launches: _Rows, scale: _Rows, follow: _Rows) -> t.Iterator[tuple[str
             *launched(nodes, "wall_s", bare=True),
         )
         yield f"launch of {nodes} nodes: CPU ms of a node", *launched(nodes, "node_cpu_ms")
-        yield f"preflight of {nodes} nodes: wall s", *launched(nodes, "wall_s", arm="{}preflight")
+        yield f"preflight of {nodes} nodes: wall s", *launched(nodes, "wall_s", _PREFLIGHT)
     yield "a node followed for a minute: its CPU ms", *_two(map(followed, _RUN), digits=0)
     for what in dict.fromkeys(row["what"] for row in scale if row["what"].startswith(("plan", "report.yml"))):
         yield f"{what}: wall s, less an empty playbook", *scaled(what, "wall_s", less_empty=True)
