@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An earlier state of this repository, that the present one is held against in the same run."""
+"""An earlier state of this repository, which the same run measures beside the present one."""
 
 from __future__ import annotations
 

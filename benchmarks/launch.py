@@ -58,7 +58,7 @@ exit 0
 
 
 def main() -> None:
-    """Measure, and write what was measured."""
+    """Measure, and write the figures."""
     parser = argparse.ArgumentParser("launch.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--nodes", default="4,16,64,128", help="sizes, with commas (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of up to 16 nodes; of more, one (default: 5)")

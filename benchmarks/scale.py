@@ -43,7 +43,7 @@ _LINE = (
 
 
 def main() -> None:
-    """Measure, print the medians, and write what was measured."""
+    """Measure, print the medians, and write all figures."""
     parser = argparse.ArgumentParser("scale.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hosts", default="4,1024", help="of the plans, with commas (default: %(default)s)")
     parser.add_argument("--nodes", default="64,512,1024", help="of the reports of 10 steps (default: %(default)s)")
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _remove_all_but(made: set[Path], folder: Path) -> None:
-    """Remove what an earlier command wrote: a report that is there already is not written again."""
+    """Remove an earlier command's files: a report that is there already is not written again."""
     for path in sorted(set(folder.rglob("*")) - made, reverse=True):
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
