@@ -176,7 +176,7 @@ def test_of_a_damaged_log_is_read_what_can_be_and_the_rest_is_told(tmp_path, con
 
 def test_a_compressed_log_is_read_up_to_what_any_log_may_unpack_to(tmp_path, monkeypatch):
     monkeypatch.setattr(packed_module, "_ALWAYS_ALLOWED", 1 << 20)
-    content = gzip.compress(LAST.encode() + b"\n" * (64 << 20))
+    content = gzip.compress(LAST.encode() + (b" " * 1023 + b"\n") * (64 << 10))
     run = read(tmp_path / "run", {"node0.log.gz": content})
     assert "bytes (node0.log.gz)" in run.logs["node0"].problem
     assert steps_of(run) == {"node0": list(range(1, 11))}
