@@ -20,7 +20,7 @@ _SAID = {
         (
             "become_user_missing",
             # sudo, su, and Ansible as root, which gives its files to that user before it becomes him.
-            "unknown user|su: user .* does not exist|Failed to change ownership of the temporary files",
+            "sudo: unknown user|su: user .* does not exist|Failed to change ownership of the temporary files",
         ),
         ("become_forbidden", "not in the sudoers file|is not allowed to|may not run sudo"),
     )

@@ -56,7 +56,7 @@ def progress_of(plan: Plan, statuses: list[Status], now: float) -> Progress:
     elif plan.get("mode") == "single_node" and len(statuses) > 1:
         return Progress("  ".join([*_of_nodes_by_themselves(plan, statuses), *_of_silent_nodes(running, now)]))
     else:
-        silence = (_of_reading(running) or _of_silence(telling, now)) if running else ""
+        silence = _of_silence(telling, now) if running else ""
         moving = not silence and not any(map(has_failed, statuses))
         # How far a node is that does not answer is not known.
         heard = [
@@ -65,7 +65,7 @@ def progress_of(plan: Plan, statuses: list[Status], now: float) -> Progress:
             if status["steps"]["last_step"] is not None and not status["following"]["silent_since"]
         ]
         parts = _of_node(plan, min(heard or telling, key=lambda steps: steps["last_step"] or 0), moving=moving)
-        parts += [silence] if silence else []
+        parts += [_of_reading(running) or f"!! {silence}"] if silence else []
     found = [] if len(running) == len(statuses) else [_of_running(statuses, len(running))]
     found += [*_of_network(plan, statuses), *_of_failed(statuses), *_of_silent_nodes(running, now)]
     return Progress("  ".join(parts), "  ".join(found))
@@ -132,14 +132,15 @@ def _of_silence(telling: list[Steps], now: float) -> str:
     silent = now - (last["last_step_at"] or now)
     if silent < max(_NOTED_SILENCE, _MISSED_STEPS * (last["metrics"].get("step_time_ms") or 0.0) / 1000):
         return ""
-    return f"!! no step for {_rounded(silent):.0f} s"
+    return f"no step for {_rounded(silent):.0f} s"
 
 
 def _of_reading(running: list[Status]) -> str:
-    """Return how much of a log is still to be read, if it is so much that the steps shown are old ones."""
-    most = max(status["log"]["unread"] for status in running)
-    left = math.ceil(most / 1e6 / _UNREAD_MB) * _UNREAD_MB
-    return f"reading {left:,} MB of its log" if most >= _LEAST_UNREAD else ""
+    """Return which node's log has most left to read, if it is so much that its next step may be there."""
+    behind = max(running, key=lambda status: status["log"]["unread"])
+    unread = behind["log"]["unread"]
+    left = math.ceil(unread / 1e6 / _UNREAD_MB) * _UNREAD_MB
+    return f"reading {left:,} MB of {behind['node']}'s log" if unread >= _LEAST_UNREAD else ""
 
 
 def _of_node(plan: Plan, steps: Steps, *, moving: bool) -> list[str]:

@@ -75,8 +75,8 @@ SENTENCES: t.Final = {
     "ansible_become=false",
     "become_password_wrong": "the sudo password is wrong; enter it with --ask-become-pass",
     "become_password_missing": "sudo asks for a password; add --ask-become-pass, or allow this login sudo without one",
-    "become_user_missing": "the user to become does not exist there; correct ansible_become_user, or set "
-    "ansible_become=false",
+    "become_user_missing": "the user to become does not exist there, or cannot own files there; correct "
+    "ansible_become_user, or set ansible_become=false",
     "become_forbidden": "this login may not use sudo; allow it, or set ansible_become=false",
     "become_failed": "Ansible could not become another user: {said}",
     # Found while following a training.

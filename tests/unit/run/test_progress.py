@@ -58,7 +58,12 @@ TEST_LINES = [
     (
         "steps of a log that is still being read are not missing",
         [running(**at(20, step_time_ms=5000.0), last_step_at=NOW - 48, log_unread=734_000_000)],
-        "step  20/200  reading 800 MB of its log",
+        "step  20/200  reading 800 MB of gpu00's log",
+    ),
+    (
+        "a trainer that prints much keeps its figures while steps come",
+        [running(**at(20, step_time_ms=5000.0), last_step_at=NOW - 1, log_unread=734_000_000)],
+        "step  20/200  5,000.0 ms  15:00 left",
     ),
     (
         "a node that does not answer is named while the others go on",

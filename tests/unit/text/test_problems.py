@@ -195,7 +195,8 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     (
         "become_user_missing",
         {},
-        "the user to become does not exist there; correct ansible_become_user, or set ansible_become=false",
+        "the user to become does not exist there, or cannot own files there; correct ansible_become_user, or set "
+        "ansible_become=false",
     ),
     ("become_forbidden", {}, "this login may not use sudo; allow it, or set ansible_become=false"),
     ("become_failed", {"said": "no answer"}, "Ansible could not become another user: no answer"),
