@@ -110,9 +110,9 @@ def _has(line: str, failure: FirstFailure) -> bool:
 def decisive_lines(failure: FirstFailure, most: int = _EVIDENCE_LINES) -> list[str]:
     """Return the few lines of a log that show a failure: its line and the lines around it.
 
-    Steps before the failure are left out.
+    Steps before the failure are left out, and so are blank lines.
     """
-    lines = failure["evidence"]
+    lines = [line for line in failure["evidence"] if line.strip()]
     at = next((place for place, line in enumerate(lines) if _has(line, failure)), None)
     if at is None:
         telling = [line for line in lines if not _STEP.search(line)]

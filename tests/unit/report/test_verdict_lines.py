@@ -130,6 +130,7 @@ def test_a_regression_is_a_warning(tmp_path: Path, summary: Run) -> None:
         (["a", "b", "c", "Hang", "d", "e"], "Hang", ["c", "Hang", "d"]),
         (["step 1 loss 2.0", "step 2 loss 2.0", "Hang"], "Hang", ["Hang"]),
         (["Hang", "b", "c", "d"], "Hang", ["Hang", "b", "c"]),
+        (["a", "b", " ", "Hang", "", "d"], "Hang", ["b", "Hang", "d"]),
         (["a", "b", "c", "d"], None, ["b", "c", "d"]),
         (["step 1 loss 2.0", "step 2 loss 2.0"], None, ["step 2 loss 2.0"]),
         ([], None, []),
