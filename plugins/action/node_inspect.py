@@ -37,7 +37,7 @@ class ActionModule(ActionBase):
             problem = become_problem(str(error))
             if not problem:
                 raise
-            return {"failed": True, "msg": _sentence(problem)}
+            return {"failed": True, **_answer(problem)}
         received = time.time()
         if "node" not in result and result.get("failed"):
             result |= self._not_run(result)
@@ -57,13 +57,13 @@ class ActionModule(ActionBase):
             return {}
         problem = become_problem(said)
         if problem:
-            return {"msg": _sentence(problem)}
+            return _answer(problem)
         lines = told_by_a_command(said)
         # The last line of a traceback has the error; otherwise the first line has it.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
         return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
 
 
-def _sentence(problem: Problem) -> str:
+def _answer(problem: Problem) -> dict[str, t.Any]:
     said = in_words([problem])
-    return f"{said[0].upper()}{said[1:]}."
+    return {"msg": f"{said[0].upper()}{said[1:]}.", "problem": problem}

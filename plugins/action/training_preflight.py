@@ -47,9 +47,8 @@ class ActionModule(ControllerAction):
             )
         if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
             raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
-        result = preflight(
-            plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"], own_call()
-        )
+        call = own_call(self._templar.template(self.variables.get("training_output_dir")) or "runs")
+        result = preflight(plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"], call)
         of = plan["run_id"] or "machines (no training config)"
         text = preflight_text(of, result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")

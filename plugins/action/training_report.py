@@ -54,7 +54,7 @@ class ActionModule(ControllerAction):
                 arguments["straggler_deviations"],
                 f"../{INDEX}" if arguments["index"] else "",
                 self._isolate_command(run_dir),
-                own_call(),
+                own_call(os.path.dirname(run_dir)),
             )
         except NotWrittenError as error:
             of_logs = Board(run_dir).plan().get("logs")

@@ -78,6 +78,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+problem:
+  description:
+    - Why Ansible could not become another user on the node, as a C(code) with the C(values) of its sentence. The
+      sentence is RV(ignore:msg).
+  returned: failure, if Ansible could not become another user
+  type: dict
+  sample: {code: become_program_missing, values: {program: sudo}}
 node:
   description:
     - Everything about the node.

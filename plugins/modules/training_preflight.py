@@ -43,7 +43,9 @@ options:
     type: str
     default: ""
   problems:
-    description: Why nodes could not be inspected, by node name; empty for a node that was inspected.
+    description:
+      - Why nodes could not be inspected, by node name. Each is RV(trainops.cluster.node_inspect#module:problem) or,
+        where there is none, the message of the failed task; empty for a node that was inspected.
     type: dict
     default: {}
   only:

@@ -25,10 +25,15 @@ Verdict = t.Literal["PASS", "FAIL", "ERROR", "INCONCLUSIVE"]
 
 
 class Call(t.TypedDict):
-    """How a user plays our playbooks on these nodes: their folder, and `` -i`` with its value, which may be empty."""
+    """How a user plays our playbooks on these nodes.
+
+    ``playbooks`` is their folder, ``inventory`` is `` -i`` with its value, and ``output_dir`` is
+    `` -e training_output_dir=`` with its value. The last two may be empty.
+    """
 
     playbooks: str
     inventory: str
+    output_dir: str
 
 
 class Finding(t.TypedDict):

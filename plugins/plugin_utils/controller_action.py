@@ -88,19 +88,21 @@ def playbook_command(name: str, run_dir: str | Path, variables: str = "training_
 
     ``variables`` are more settings, separated by blanks. In them ``{run}`` stands for the name of the run.
     """
-    call, words, run = own_call(), [], Path(run_dir)
-    if run.parent.resolve() != Path("runs").resolve():
-        words += ["-e", f"training_output_dir={_from_here(run.parent)}"]
-    words += [word for one in variables.format(run=run.name).split() for word in ("-e", one)]
-    called = f"ansible-playbook {call['playbooks']}/{name}.yml{call['inventory']}"
+    run = Path(run_dir)
+    call = own_call(run.parent)
+    words = [word for one in variables.format(run=run.name).split() for word in ("-e", one)]
+    called = f"ansible-playbook {call['playbooks']}/{name}.yml{call['inventory']}{call['output_dir']}"
     return f"{called} {shlex.join(words)}" if words else called
 
 
-def own_call() -> Call:
-    """Return how the user of this call plays our playbooks, quoted for a shell."""
+def own_call(output_dir: str | Path) -> Call:
+    """Return how the user of this call plays our playbooks for runs in a folder, quoted for a shell."""
     folder = Path(__file__).resolve().parents[2] / "playbooks"
     sources = context.CLIARGS.get("inventory") or ()
+    runs = Path(output_dir).absolute()
+    is_elsewhere = runs.resolve() != Path("runs").resolve()
     return {
+        "output_dir": f" -e {shlex.quote(f'training_output_dir={_from_here(runs)}')}" if is_elsewhere else "",
         "playbooks": shlex.quote(_from_here(folder)),
         "inventory": "".join(f" -i {shlex.quote(str(source))}" for source in sources),
     }

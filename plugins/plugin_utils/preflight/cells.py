@@ -31,7 +31,7 @@ class Cell(t.NamedTuple):
 
     def row(self, node: str, check: str, call: Call = SOME_CALL) -> PreflightRow:
         """Return the row of the table that this is."""
-        found, reason, command = cell_in_words(self.code, self.case, self.values, self.remedy, call)
+        found, reason, command = cell_in_words(self.code, self.case, self.values, self.remedy, call, node)
         return {
             "node": node,
             "check": check,

@@ -7,6 +7,7 @@ import re
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ...module_utils.node.problems import Problem
 from ..contracts import Call, Plan, Preflight
 from ..plain_text import one_line
 from ..text.problems import SOME_CALL, UNREACHABLE
@@ -97,7 +98,7 @@ def preflight(
     facts: Mapping[str, Mapping[str, t.Any]],
     probe: str | None = None,
     only: Collection[str] | None = None,
-    problems: Mapping[str, str] | None = None,
+    problems: Mapping[str, str | Problem] | None = None,
     call: Call = SOME_CALL,
 ) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
@@ -105,7 +106,7 @@ def preflight(
     ``facts`` maps names of nodes to the results of the module ``node_inspect``; a node without any was not reached.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
     leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``problems``
-    is why nodes could not be inspected. ``call`` completes the commands that fix a node.
+    is why nodes could not be inspected, as a message or a problem. ``call`` completes the commands that fix a node.
     """
     known: dict[str, Facts] = {}
     wrong = dict(problems or {})
@@ -123,14 +124,16 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in known:
-            rows.append(_not_inspected(name, wrong).row(name, REACHED, call))
+            rows.append(_not_inspected(wrong.get(name, "")).row(name, REACHED, call))
         rows += [of_check[name].row(name, check, call) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
-def _not_inspected(name: str, problems: Mapping[str, str]) -> Cell:
-    """Return the cell of a node that was not reached, or could not be inspected."""
-    said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split()).rstrip(".")
+def _not_inspected(problem: str | Problem) -> Cell:
+    """Return the cell of a node that was not reached, or could not be inspected, by a message or a problem."""
+    if not isinstance(problem, str):
+        return red("not_inspected", problem["code"], **problem["values"])
+    said = " ".join(one_line(problem.removeprefix("Task failed: ")).split()).rstrip(".")
     if not _OF_SSH.search(said):
         return red("not_inspected", said=said) if said else red("not_inspected", "silent")
     found = unreachable(said)

@@ -79,7 +79,7 @@ def write_report(
     plan = board.plan()
     steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
     statuses: list[Status] = [
-        {**_with_call(board.status(node["node"]), call), "node_rank": node["node_rank"]} for node in plan["nodes"]
+        {**_with_call(board.status(node["node"]), node["node"], call), "node_rank": node["node_rank"]} for node in plan["nodes"]
     ]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)
@@ -105,9 +105,10 @@ def write_report(
         raise OSError(message) from error
 
 
-def _with_call(status: Status, call: Call) -> Status:
+def _with_call(status: Status, node: str, call: Call) -> Status:
     """Return a node's status whose problems have the values of a command that helps."""
-    problems: list[Problem] = [{**one, "values": {**call, **one["values"]}} for one in status["problems"]]
+    known = {**call, "node": node}
+    problems: list[Problem] = [{**one, "values": {**known, **one["values"]}} for one in status["problems"]]
     return {**status, "problems": problems}
 
 

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..contracts import Call
-from .problems import SOME_CALL, UNREACHABLE, UNREACHABLE_OTHERWISE
+from .problems import (
+    CHECK_BECOME,
+    OF_BECOME,
+    SENTENCES,
+    SOME_CALL,
+    STOP_RUN,
+    UNREACHABLE,
+    UNREACHABLE_OTHERWISE,
+)
 from .sentences import Form, filled
 
 
@@ -77,6 +85,7 @@ _REACHED: dict[str, dict[str, CellForm]] = {
             "the node could not be inspected: see the error from Ansible above",
             _by_hand(f"look at the node, {_REPEAT}"),
         ),
+        **{code: CellForm("no", SENTENCES[code], _then_repeat(CHECK_BECOME)) for code in OF_BECOME},
     },
 }
 # Grey cells, the same for every check.
@@ -152,9 +161,7 @@ _PROCESSORS = {
             "{count} busy",
             "the GPUs are in use by {processes:processes}",
             {
-                "run": Remedy(
-                    "ansible-playbook {playbooks}/stop.yml{inventory} -e training_run_id={processes[0][run_id]}"
-                ),
+                "run": Remedy(f"{STOP_RUN}{{processes[0][run_id]:quoted}}"),
                 "": _step("ask its owner to stop it", "ps -fp {processes[0][pid]}"),
             },
             many="the GPUs are in use: {each}",
@@ -778,19 +785,19 @@ REASONS: t.Final[dict[str, dict[str, Form]]] = {
 
 
 def cell_in_words(
-    code: str, case: str, values: Mapping[str, t.Any], remedy: str = "", call: Call = SOME_CALL
+    code: str, case: str, values: Mapping[str, t.Any], remedy: str = "", call: Call = SOME_CALL, node: str = "HOST"
 ) -> tuple[str, str, str]:
     """Return the node's state and, if the cell is red, why that is wrong and what to do about it.
 
     ``remedy`` selects one of the remedies of the form; if the form has no such remedy, the general one is used.
-    ``call`` completes the commands in it.
+    ``call`` and ``node``, the node's name, complete the commands in it.
     """
     form = CELLS[code][case]
     known = form.remedies.get(remedy) or form.remedies.get("")
     return (
         filled(form.found, values),
         filled(form.reason, values),
-        _remedy_in_words(known, {**call, **values}) if known else "",
+        _remedy_in_words(known, {**call, "node": node, **values}) if known else "",
     )
 
 

@@ -89,13 +89,21 @@ SENTENCES: t.Final = {
 }
 
 # What the user typed; of a run that was judged elsewhere it is unknown.
-SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY"}
-_BECOME = "Check the login with: ansible HOST{inventory} -m ansible.builtin.command -a id --become."
+SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY", "output_dir": ""}
+# Ansible could not become another user on the node.
+OF_BECOME: t.Final = (
+    "become_program_missing",
+    "become_password_wrong",
+    "become_password_missing",
+    "become_user_missing",
+    "become_forbidden",
+    "become_failed",
+)
+CHECK_BECOME: t.Final = "Check the login with: ansible {node}{inventory} -m ansible.builtin.command -a id --become."
+STOP_RUN: t.Final = "ansible-playbook {playbooks}/stop.yml{inventory}{output_dir} -e training_run_id="
 _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
-_HELD = (
-    "Wait for that run to end, or stop it: ansible-playbook {playbooks}/stop.yml{inventory} -e training_run_id={quoted}"
-)
+_HELD = f"Wait for that run to end, or stop it: {STOP_RUN}{{quoted}}"
 # Most sentences already say what to do; these need another one.
 _REMEDIES = {
     "no_gpu": "Leave the node out (training_exclude), or set {option}=false if its accelerator is not on the PCI bus.",
@@ -119,17 +127,7 @@ _REMEDIES = {
     "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
     "runs.",
-    **dict.fromkeys(
-        (
-            "become_program_missing",
-            "become_password_wrong",
-            "become_password_missing",
-            "become_user_missing",
-            "become_forbidden",
-            "become_failed",
-        ),
-        _BECOME,
-    ),
+    **dict.fromkeys(OF_BECOME, CHECK_BECOME),
 }
 _OTHERWISE = "playbooks/preflight.yml, with --limit and the name of the node, checks everything that a run needs there."
 
@@ -140,10 +138,13 @@ def in_words(problems: Iterable[Problem]) -> str:
 
 
 def remedy_of(problems: Iterable[Problem]) -> str:
-    """Return what to do about a node that cannot start a run: the first remedy for any of its problems."""
+    """Return what to do about a node that cannot start a run: the first remedy for any of its problems.
+
+    ``node`` among the values is the node's name, for commands.
+    """
     for one in problems:
         if one["code"] in _REMEDIES:
-            return _REMEDIES[one["code"]].format(**{**SOME_CALL, **one["values"]})
+            return _REMEDIES[one["code"]].format(**{**SOME_CALL, "node": "HOST", **one["values"]})
     return _OTHERWISE
 
 

@@ -4,6 +4,8 @@ import json
 
 from preflight_cases import GIB, PROBE
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
+from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import Call
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_settings import SETTINGS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS, preflight
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
@@ -35,6 +37,18 @@ def test_a_node_that_was_not_inspected_is_red_and_spoils_no_other(bench) -> None
     del nodes.facts["gpu02"]
     assert nodes.reds() == [("gpu02", "reached")]
     assert "repeat the preflight with --limit" in nodes.cell("reached", 2)["command"]
+
+
+def test_a_node_where_ansible_becomes_nobody_has_the_remedy_of_a_run(bench) -> None:
+    nodes = bench()
+    del nodes.facts["gpu02"]
+    call: Call = {"playbooks": "playbooks", "inventory": " -i hosts", "output_dir": ""}
+    problems = {"gpu02": problem("become_program_missing", program="/usr/bin/sudo")}
+    rows = preflight(nodes.plan, nodes.facts, problems=problems, call=call)["rows"]
+    (row,) = (row for row in rows if row["status"] == "red")
+    assert (row["node"], row["code"], row["case"]) == ("gpu02", "not_inspected", "become_program_missing")
+    assert row["values"] == {"program": "/usr/bin/sudo"}
+    assert "ansible gpu02 -i hosts " in row["command"]
 
 
 def test_without_any_answer_all_nodes_are_red(bench) -> None:

@@ -8,13 +8,14 @@ from ansible_commands import run
 from preflight_cases import PROBE
 
 
-def play(folder: Path, *cases: dict[str, Any]) -> tuple[int, str]:
+def play(folder: Path, *cases: dict[str, Any], variables: dict[str, str] | None = None) -> tuple[int, str]:
     """Run the action plugin with each of the options in a playbook of its own, as JSON, which is YAML too."""
     said = "{{ judged.rows | length }} rows, gid {{ judged.proposals.nccl_ib_gid_index }}"
     plays = [
         {
             "hosts": "localhost",
             "gather_facts": False,
+            "vars": variables or {},
             "tasks": [
                 {
                     "trainops.cluster.training_preflight": options,
@@ -44,13 +45,15 @@ def test_red_cells_end_the_play_with_a_short_message_and_commands_for_this_inven
     nodes = bench()
     nodes[2]["numa"]["auto_balancing"] = 1
     nodes[1]["gpus"]["processes"] = [{"pid": 7, "command": "python3", "user": "alice", "run_id": "run3"}]
-    status, output = play(tmp_path, {"plan": nodes.plan, "nodes": nodes.facts, "probe": PROBE})
+    status, output = play(
+        tmp_path, {"plan": nodes.plan, "nodes": nodes.facts, "probe": PROBE}, variables={"training_output_dir": "/r"}
+    )
     assert status == 2
     assert "NUMA auto-balancing is on" in output
     told = " ".join(output.split())
     assert "The preflight found 2 red cells on 2 of 2 nodes. See above for what to do about each." in told
     assert "rows:" not in output
-    assert "playbooks/stop.yml -i localhost, -e training_run_id=run3" in told
+    assert "playbooks/stop.yml -i localhost, -e training_output_dir=/r -e training_run_id=run3" in told
 
 
 def test_what_is_no_plan_and_what_are_no_facts_is_refused(bench, tmp_path: Path) -> None:

@@ -263,11 +263,20 @@ def test_the_command_that_stops_a_run_quotes_its_name() -> None:
     assert remedy_of([OF_CODE["held"]]).endswith("-e training_run_id='a b'")
 
 
+def test_a_command_is_for_the_node_and_the_runs_of_the_user() -> None:
+    known = {"node": "gpu07", "inventory": " -i hosts", "output_dir": " -e training_output_dir=/data/runs"}
+    login = problem("become_forbidden", **known)
+    assert " gpu07 -i hosts " in remedy_of([login])
+    held = problem("held", **OF_CODE["held"]["values"], **known)
+    assert "/stop.yml -i hosts -e training_output_dir=/data/runs -e training_run_id=" in remedy_of([held])
+
+
 def test_every_remedy_names_values_of_its_problem() -> None:
     for code, remedy in problems._REMEDIES.items():
         assert {name for _text, name, *_way in string.Formatter().parse(remedy) if name} <= {
             *OF_CODE[code]["values"],
             *problems.SOME_CALL,
+            "node",
         }
 
 
