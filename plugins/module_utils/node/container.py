@@ -15,6 +15,7 @@ import time
 import typing as t
 
 from . import processes
+from .image_fetch import NOT_PULLED, fetch_problem
 from .inspection.engines import version_in
 from .inspection.tools import ToolError
 from .launch import LAUNCH_NAME, recorded_outcome
@@ -94,9 +95,7 @@ class ContainerEngine:
         """
         image = self._inspect("image", _image(node))
         if image is None:
-            archive = node.get("image_archive")
-            fetch = ["load", "--input", archive] if archive else ["pull", "--quiet", _image(node)]
-            self._call(fetch, _PULL_SECONDS)
+            self._fetch(node)
             image = self._inspect("image", _image(node))
         if image is None:
             raise EngineError("not_in_archive", archive=node.get("image_archive"), image=node["image"])
@@ -104,6 +103,17 @@ class ContainerEngine:
         if left_over and self._is_ours(left_over, node) and not left_over["State"]["Running"]:
             self._call(["rm", left_over["Id"]])
         return {"image_id": image["Id"] if image["Id"].startswith("sha256:") else f"sha256:{image['Id']}"}
+
+    def _fetch(self, node: Node) -> None:
+        archive = node.get("image_archive")
+        arguments = ["load", "--input", archive] if archive else ["pull", "--quiet", _image(node)]
+        done = self._run(arguments, _PULL_SECONDS)
+        if done.returncode == 0:
+            return
+        found = fetch_problem(self.name, _image(node), _said(done))
+        if archive and found["code"] == NOT_PULLED:
+            raise self._refused(arguments, done)
+        raise EngineError(found["code"], **found["values"])
 
     def preparation(self, node: Node) -> dict[str, list[str]]:
         """Return the command that puts a mounted RDMA provider library of the node in place in the container."""
@@ -247,8 +257,14 @@ class ContainerEngine:
             raise EngineError("engine_slow", command=f"{self.name} {arguments[0]}", seconds=seconds) from None
 
     def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
-        said = " / ".join(done.stderr.strip().splitlines()[-3:]) or f"exit status {done.returncode}"
-        return EngineError("engine_refused", command=f"{self.name} {' '.join(arguments[:2])}", said=said)
+        return EngineError("engine_refused", command=f"{self.name} {' '.join(arguments[:2])}", said=_said(done))
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the end of an engine's message, without warnings such as podman's about each try."""
+    lines = done.stderr.strip().splitlines()
+    lines = [line for line in lines if "level=warning" not in line] or lines
+    return " / ".join(lines[-3:]) or f"exit status {done.returncode}"
 
 
 def _image(node: Node) -> str:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from ..contracts import Call
 from .problems import (
     CHECK_BECOME,
+    FULL_IMAGE_NAME,
     OF_BECOME,
     SENTENCES,
     SOME_CALL,
@@ -60,8 +61,12 @@ def _by_hand(what: str, shown_by: str = "") -> dict[str, Remedy]:
 _REPEAT = "then repeat the preflight with --limit and the names of these nodes"
 
 
+def _as_step(remedy: str) -> str:
+    return f"{remedy[0].lower()}{remedy[1:].rstrip('.')}"
+
+
 def _then_repeat(remedy: str) -> dict[str, Remedy]:
-    return _by_hand(f"{remedy[0].lower()}{remedy[1:].rstrip('.')}; {_REPEAT}")
+    return _by_hand(f"{_as_step(remedy)}; {_REPEAT}")
 
 
 _REACHED: dict[str, dict[str, CellForm]] = {
@@ -540,8 +545,8 @@ _CONTAINER = {
     "image_name_short": {
         "": CellForm(
             "short name",
-            "{image} is a short name, and podman cannot tell which registry has the image",
-            _by_hand("write the full name in the config, such as docker.io/{image}", "podman info"),
+            SENTENCES["image_name_short"],
+            _by_hand(_as_step(FULL_IMAGE_NAME), "podman info"),
         )
     },
     "image_archive_missing": {

@@ -101,6 +101,8 @@ OF_BECOME: t.Final = (
 )
 CHECK_BECOME: t.Final = "Check the login with: ansible {node}{inventory} -m ansible.builtin.command -a id --become."
 STOP_RUN: t.Final = "ansible-playbook {playbooks}/stop.yml{inventory}{output_dir} -e training_run_id="
+_ARCHIVE = "copy an archive of the image to the nodes and set training_image_archive to its path."
+FULL_IMAGE_NAME: t.Final = "Write the full name in the config, such as docker.io/{image}."
 _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
 _HELD = f"Wait for that run to end, or stop it: {STOP_RUN}{{quoted}}"
@@ -115,6 +117,17 @@ _REMEDIES = {
     "program_not_run": "Install Python 3.8 or newer there, or set ansible_python_interpreter for the host to the one "
     "that it has.",
     "no_engine": "Install docker or podman there, or set container_engine=none.",
+    "image_disk_full": "Free space there ({engine} system df shows what uses it).",
+    "image_name_short": FULL_IMAGE_NAME,
+    "registry_untrusted": "Put the registry's certificate into /etc/docker/certs.d/{registry} on the node (podman: "
+    f"/etc/containers/certs.d/{{registry}}). Or {_ARCHIVE}",
+    "registry_unreachable": "Check the registry's name in the config, and the node's way to it (curl -I "
+    f"https://{{registry}}/v2/ on the node, DNS, a proxy of {{engine}}). Or {_ARCHIVE}",
+    "registry_busy": f"Wait, or log in on the node: {{engine}} login {{registry}}. Or {_ARCHIVE}",
+    "image_denied": "Check the image's name and tag in the config: a registry may answer so if it does not have the "
+    f"image. Then log in on the node, as the user of the training: {{engine}} login {{registry}}. Or {_ARCHIVE}",
+    "image_unknown": f"Correct the image's name and tag in the config. Or {_ARCHIVE}",
+    "image_not_pulled": f"On the node, try: {{engine}} pull {{image}}. Or {_ARCHIVE}",
     "run_folder_unwritable": "Set log_dir in the config to a folder that the login on the node can write to, or let "
     "its owner allow that.",
     "too_little_room": _ROOM,

@@ -144,6 +144,22 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
         "training_image_archive so that the image is pulled",
     ),
     ("not_in_archive", {"image": "i:1", "archive": "/i.tar"}, "/i.tar does not contain the image i:1"),
+    *(
+        (code, {"engine": "docker", "image": "reg:5000/i:1", "registry": "reg:5000", "said": "so said it"}, text)
+        for code, text in (
+            ("image_disk_full", "the disk with the images of docker has no room for reg:5000/i:1: so said it"),
+            (
+                "image_name_short",
+                "reg:5000/i:1 is a short name, and podman cannot tell which registry has the image",
+            ),
+            ("registry_untrusted", "docker does not trust the registry reg:5000: so said it"),
+            ("registry_unreachable", "the registry reg:5000 cannot be reached: so said it"),
+            ("registry_busy", "the registry reg:5000 allows no more pulls for now: so said it"),
+            ("image_denied", "the registry reg:5000 denies access to the image reg:5000/i:1: so said it"),
+            ("image_unknown", "the registry reg:5000 does not have the image reg:5000/i:1: so said it"),
+            ("image_not_pulled", "docker cannot pull the image reg:5000/i:1: so said it"),
+        )
+    ),
     (
         "folder_of_other",
         {"path": "/l", "owner": "eve (uid 7)", "user": "root (uid 0)"},
@@ -238,6 +254,14 @@ def test_several_problems_are_one_sentence() -> None:
         ("disk_full", "log_dir"),
         ("checkout_missing", "Put it there"),
         ("become_password_missing", "--become"),
+        ("image_disk_full", "docker system df"),
+        ("image_name_short", "docker.io/"),
+        ("registry_untrusted", "/etc/docker/certs.d/reg:5000"),
+        ("registry_unreachable", "https://reg:5000/v2/"),
+        ("registry_busy", "docker login reg:5000"),
+        ("image_denied", "docker login reg:5000"),
+        ("image_unknown", "name and tag"),
+        ("image_not_pulled", "docker pull reg:5000/i:1"),
         ("device_missing", "preflight.yml"),
     ],
 )
