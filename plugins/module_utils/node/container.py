@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from . import processes
-from .image_fetch import NOT_PULLED, fetch_problem
+from .engine_words import REFUSED, engine_problem, image_problem
 from .inspection.engines import version_in
 from .inspection.tools import ToolError
 from .launch import LAUNCH_NAME, recorded_outcome
@@ -108,12 +108,8 @@ class ContainerEngine:
         archive = node.get("image_archive")
         arguments = ["load", "--input", archive] if archive else ["pull", "--quiet", _image(node)]
         done = self._run(arguments, _PULL_SECONDS)
-        if done.returncode == 0:
-            return
-        found = fetch_problem(self.name, _image(node), _said(done))
-        if archive and found["code"] == NOT_PULLED:
-            raise self._refused(arguments, done)
-        raise EngineError(found["code"], **found["values"])
+        if done.returncode != 0:
+            raise self._refused(arguments, done, _image(node))
 
     def preparation(self, node: Node) -> dict[str, list[str]]:
         """Return the command that puts a mounted RDMA provider library of the node in place in the container."""
@@ -256,8 +252,15 @@ class ContainerEngine:
         except subprocess.TimeoutExpired:
             raise EngineError("engine_slow", command=f"{self.name} {arguments[0]}", seconds=seconds) from None
 
-    def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str]) -> EngineError:
-        return EngineError("engine_refused", command=f"{self.name} {' '.join(arguments[:2])}", said=_said(done))
+    def _refused(
+        self, arguments: list[str], done: subprocess.CompletedProcess[str], fetched: str = ""
+    ) -> EngineError:
+        """Return the error of a command that failed; it may have ``fetched`` an image."""
+        said = _said(done)
+        found = engine_problem(self.name, f"{self.name} {' '.join(arguments[:2])}", said)
+        if fetched and found["code"] == REFUSED:
+            found = image_problem(self.name, fetched, said) or found
+        return EngineError(found["code"], **found["values"])
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:

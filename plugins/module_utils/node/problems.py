@@ -62,6 +62,8 @@ SENTENCES = {
     "engine_unknown": "container_engine is {name!r}, not one of auto, none, {known}",
     "engine_missing": "the container engine {name} is not installed here",
     "engine_refused": "{command} failed: {said}",
+    "engine_down": "docker's daemon does not run: {said}",
+    "engine_forbidden": "this login may not use docker: {said}",
     "engine_slow": "{command} did not finish within {seconds:g} s",
     "engine_silent": "{said}",
     "container_name_taken": "the container name {name} is taken by somebody else's container of {image} ({status}, "
@@ -69,7 +71,7 @@ SENTENCES = {
     "image_missing": "the node has neither the image {image} nor its archive {archive}; copy the archive to the node, "
     "or omit training_image_archive so that the image is pulled",
     "not_in_archive": "{archive} does not contain the image {image}",
-    # An image that cannot be pulled, by the message of the engine: see `image_fetch`.
+    # An image that cannot be pulled, by the message of the engine: see `engine_words`.
     "image_disk_full": "the disk with the images of {engine} has no room for {image}: {said}",
     "image_name_short": "{image} is a short name, and podman cannot tell which registry has the image",
     "registry_untrusted": "{engine} does not trust the registry {registry}: {said}",
@@ -77,7 +79,6 @@ SENTENCES = {
     "registry_busy": "the registry {registry} allows no more pulls for now: {said}",
     "image_denied": "the registry {registry} denies access to the image {image}: {said}",
     "image_unknown": "the registry {registry} does not have the image {image}: {said}",
-    "image_not_pulled": "{engine} cannot pull the image {image}: {said}",
     # Folders that somebody else may have written.
     "folder_of_other": "{path} belongs to {owner}, not to {user}, who runs this: it may be a trap; " + _TRUST,
     "folder_is_link": "{path} must be a folder, not a link; " + _TRUST,

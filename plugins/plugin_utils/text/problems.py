@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable
 
 from ...module_utils.node import problems as of_nodes
-from ...module_utils.node.problems import Problem
+from ...module_utils.node.problems import Problem, problem
 from ..contracts import Call
 
 
@@ -127,7 +127,9 @@ _REMEDIES = {
     "image_denied": "Check the image's name and tag in the config: a registry may answer so if it does not have the "
     f"image. Then log in on the node, as the user of the training: {{engine}} login {{registry}}. Or {_ARCHIVE}",
     "image_unknown": f"Correct the image's name and tag in the config. Or {_ARCHIVE}",
-    "image_not_pulled": f"On the node, try: {{engine}} pull {{image}}. Or {_ARCHIVE}",
+    "engine_down": "Start it on the node: systemctl start docker. If it ends again, see journalctl --unit docker.",
+    "engine_forbidden": "Add the login to the group docker on the node (usermod -aG docker USER), or set "
+    "ansible_become=true.",
     "run_folder_unwritable": "Set log_dir in the config to a folder that the login on the node can write to, or let "
     "its owner allow that.",
     "too_little_room": _ROOM,
@@ -142,7 +144,10 @@ _REMEDIES = {
     "runs.",
     **dict.fromkeys(OF_BECOME, CHECK_BECOME),
 }
-_OTHERWISE = "playbooks/preflight.yml, with --limit and the name of the node, checks everything that a run needs there."
+_OTHERWISE = (
+    "This checks everything that a run needs there, with your training_config: "
+    "ansible-playbook {playbooks}/preflight.yml{inventory} --limit {node}"
+)
 
 
 def in_words(problems: Iterable[Problem]) -> str:
@@ -155,10 +160,10 @@ def remedy_of(problems: Iterable[Problem]) -> str:
 
     ``node`` among the values is the node's name, for commands.
     """
-    for one in problems:
-        if one["code"] in _REMEDIES:
-            return _REMEDIES[one["code"]].format(**{**SOME_CALL, "node": "HOST", **one["values"]})
-    return _OTHERWISE
+    known = list(problems)
+    first = next((one for one in known if one["code"] in _REMEDIES), known[0] if known else problem(""))
+    remedy = _REMEDIES.get(first["code"], _OTHERWISE)
+    return remedy.format(**{**SOME_CALL, "node": "HOST", **first["values"]})
 
 
 def why_unreachable(problem: Problem) -> tuple[str, str]:

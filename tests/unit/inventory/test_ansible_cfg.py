@@ -31,3 +31,7 @@ def test_host_keys_are_checked() -> None:
 
 def test_what_is_wrong_with_an_inventory_ends_a_play() -> None:
     assert settings()["INVENTORY_ANY_UNPARSED_IS_FAILED"] is True
+
+
+def test_the_python_of_a_node_is_found_without_a_warning_for_each() -> None:
+    assert settings()["INTERPRETER_PYTHON"] == "auto_silent"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.container import ContainerEngine, EngineError
-from ansible_collections.trainops.cluster.plugins.module_utils.node.image_fetch import ROWS, fetch_problem
+from ansible_collections.trainops.cluster.plugins.module_utils.node.engine_words import OF_DAEMON, OF_IMAGE, image_problem
 
 # Stands in for the engine, which a machine for tests need not have.
 DOCKER = """#!/bin/sh
@@ -56,13 +56,16 @@ def test_an_archive_is_needed_and_takes_room_only_where_the_image_is_not_there(
     assert [one["code"] for one in engine._no_image(node)] == codes
 
 
-@pytest.mark.parametrize(("code", "said"), [(row.code, sample) for row in ROWS for sample in row.samples])
+@pytest.mark.parametrize(
+    ("code", "said"), [(row.code, sample) for row in (*OF_DAEMON, *OF_IMAGE) for sample in row.samples]
+)
 def test_each_sample_is_of_its_cause_alone(code: str, said: str) -> None:
-    assert {row.code for row in ROWS if re.search(row.pattern, said, re.IGNORECASE)} == {code}
+    rows = (*OF_DAEMON, *OF_IMAGE)
+    assert {row.code for row in rows if re.search(row.pattern, said, re.IGNORECASE)} == {code}
 
 
 def test_an_image_that_is_not_pulled_says_why_without_the_warnings_of_each_try(docker: Path) -> None:
-    (unknown,) = (row.samples[0] for row in ROWS if row.code == "image_unknown")
+    (unknown,) = (row.samples[0] for row in OF_IMAGE if row.code == "image_unknown")
     Path(f"{docker}.refusal").write_text(f'time="2026" level=warning msg="Failed, retrying: no such host"\n{unknown}\n')
     node: t.Any = {"image": "reg:5000/x:7"}
     with pytest.raises(EngineError) as raised:
@@ -74,12 +77,12 @@ def test_an_image_that_is_not_pulled_says_why_without_the_warnings_of_each_try(d
 @pytest.mark.parametrize(
     ("archive", "said", "code"),
     [
-        ("", "something new", "image_not_pulled"),
-        ("/i.tar", "something new", "engine_refused"),
+        ("", "something new", "engine_refused"),
+        ("", OF_DAEMON[1].samples[0], "engine_down"),
         ("/i.tar", "write /x: no space left on device", "image_disk_full"),
     ],
 )
-def test_an_unknown_message_is_of_the_command_that_said_it(archive: str, said: str, code: str, docker: Path) -> None:
+def test_a_refusal_is_of_the_daemon_the_image_or_unknown(archive: str, said: str, code: str, docker: Path) -> None:
     Path(f"{docker}.refusal").write_text(said)
     node: t.Any = {"image": "rocm/x:7", "image_archive": archive}
     with pytest.raises(EngineError) as raised:
@@ -98,4 +101,6 @@ def test_an_unknown_message_is_of_the_command_that_said_it(archive: str, said: s
     ],
 )
 def test_the_registry_is_in_the_name_of_the_image(image: str, registry: str) -> None:
-    assert fetch_problem("docker", image, "")["values"]["registry"] == registry
+    found = image_problem("docker", image, "manifest unknown")
+    assert found is not None
+    assert found["values"]["registry"] == registry

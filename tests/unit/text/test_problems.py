@@ -129,6 +129,8 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     ),
     ("engine_missing", {"name": "podman"}, "the container engine podman is not installed here"),
     ("engine_refused", {"command": "docker pull", "said": "no such image"}, "docker pull failed: no such image"),
+    ("engine_down", {"command": "docker ps", "said": "so said it"}, "docker's daemon does not run: so said it"),
+    ("engine_forbidden", {"command": "docker ps", "said": "so said it"}, "this login may not use docker: so said it"),
     ("engine_slow", {"command": "docker pull", "seconds": 60.0}, "docker pull did not finish within 60 s"),
     ("engine_silent", {"said": "docker's daemon does not answer"}, "docker's daemon does not answer"),
     (
@@ -157,7 +159,6 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
             ("registry_busy", "the registry reg:5000 allows no more pulls for now: so said it"),
             ("image_denied", "the registry reg:5000 denies access to the image reg:5000/i:1: so said it"),
             ("image_unknown", "the registry reg:5000 does not have the image reg:5000/i:1: so said it"),
-            ("image_not_pulled", "docker cannot pull the image reg:5000/i:1: so said it"),
         )
     ),
     (
@@ -261,7 +262,8 @@ def test_several_problems_are_one_sentence() -> None:
         ("registry_busy", "docker login reg:5000"),
         ("image_denied", "docker login reg:5000"),
         ("image_unknown", "name and tag"),
-        ("image_not_pulled", "docker pull reg:5000/i:1"),
+        ("engine_down", "systemctl start docker"),
+        ("engine_forbidden", "usermod -aG docker"),
         ("device_missing", "preflight.yml"),
     ],
 )
@@ -291,6 +293,7 @@ def test_a_command_is_for_the_node_and_the_runs_of_the_user() -> None:
     known = {"node": "gpu07", "inventory": " -i hosts", "output_dir": " -e training_output_dir=/data/runs"}
     login = problem("become_forbidden", **known)
     assert " gpu07 -i hosts " in remedy_of([login])
+    assert remedy_of([problem("device_missing", path="/dev/kfd", **known)]).endswith(" -i hosts --limit gpu07")
     held = problem("held", **OF_CODE["held"]["values"], **known)
     assert "/stop.yml -i hosts -e training_output_dir=/data/runs -e training_run_id=" in remedy_of([held])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only reader of messages from docker and podman about an image that they cannot pull or load.
+"""The only reader of messages from docker and podman when they do nothing, or cannot pull or load an image.
 
 The samples are real, of docker 20.10 and podman 4.3 with registries that refuse, unless the row says otherwise.
 """
@@ -11,8 +11,8 @@ import typing as t
 
 from .problems import Problem, problem
 
-# The code where the cause is unknown.
-NOT_PULLED = "image_not_pulled"
+# Where the cause is unknown.
+REFUSED = "engine_refused"
 
 
 class Row(t.NamedTuple):
@@ -23,8 +23,25 @@ class Row(t.NamedTuple):
     samples: t.Tuple[str, ...]
 
 
-# The first that matches counts.
-ROWS = (
+# Docker's daemon, whatever it is asked for.
+OF_DAEMON = (
+    Row(
+        "engine_forbidden",
+        r"permission denied while trying to connect|dial unix .*: permission denied",
+        (
+            "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get "
+            '"http://%2Fvar%2Frun%2Fdocker.sock/v1.24/containers/json": dial unix /var/run/docker.sock: connect: '
+            "permission denied",
+        ),
+    ),
+    Row(
+        "engine_down",
+        "cannot connect to the docker daemon|is the docker daemon running",
+        ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",),
+    ),
+)
+# An image that is pulled or loaded. The first row that matches counts.
+OF_IMAGE = (
     Row(
         "image_disk_full",
         "no space left on device",
@@ -113,10 +130,19 @@ ROWS = (
 )
 
 
-def fetch_problem(engine: str, image: str, said: str) -> Problem:
-    """Return why an engine cannot pull or load an image, by its message; `NOT_PULLED` if that is unknown."""
-    code = next((row.code for row in ROWS if re.search(row.pattern, said, re.IGNORECASE)), NOT_PULLED)
-    return problem(code, engine=engine, image=image, registry=_registry(image), said=said)
+def engine_problem(engine: str, command: str, said: str) -> Problem:
+    """Return why an engine refused a command, by its message; `REFUSED` if that is unknown."""
+    return problem(_code(OF_DAEMON, said) or REFUSED, engine=engine, command=command, said=said)
+
+
+def image_problem(engine: str, image: str, said: str) -> t.Optional[Problem]:
+    """Return why an engine cannot pull or load an image, by its message; None if that is unknown."""
+    code = _code(OF_IMAGE, said)
+    return problem(code, engine=engine, image=image, registry=_registry(image), said=said) if code else None
+
+
+def _code(rows: t.Iterable[Row], said: str) -> str:
+    return next((row.code for row in rows if re.search(row.pattern, said, re.IGNORECASE)), "")
 
 
 def _registry(image: str) -> str:
