@@ -121,8 +121,8 @@ _REMEDIES = {
     "image_name_short": FULL_IMAGE_NAME,
     "registry_untrusted": "Put the registry's certificate into /etc/docker/certs.d/{registry} on the node (podman: "
     f"/etc/containers/certs.d/{{registry}}). Or {_ARCHIVE}",
-    "registry_unreachable": "Check the registry's name in the config, and the node's way to it (curl -I "
-    f"https://{{registry}}/v2/ on the node, DNS, a proxy of {{engine}}). Or {_ARCHIVE}",
+    "registry_unreachable": "Check the registry's name in the config, and DNS, firewalls and the proxy of "
+    f"{{engine}} on the node. Or {_ARCHIVE}",
     "registry_busy": f"Wait, or log in on the node: {{engine}} login {{registry}}. Or {_ARCHIVE}",
     "image_denied": "Check the image's name and tag in the config: a registry may answer so if it does not have the "
     f"image. Then log in on the node, as the user of the training: {{engine}} login {{registry}}. Or {_ARCHIVE}",

@@ -87,7 +87,7 @@ def judge_nodes(seen: Seen, reasons: Reasons) -> None:
     failure: Verdict = ERROR if seen.interrupted else FAIL
     none_failed = seen.interrupted or not any(has_failed(status) for status in seen.statuses)
     # If a run never began, the nodes that could not start are the reason; the others only waited for them.
-    causes = _never_began(seen) and any(map(_kept_from_starting, seen.statuses))
+    causes = never_began(seen) and any(map(_kept_from_starting, seen.statuses))
     well = 0
     for status in seen.statuses:
         node, found, exit_status = status["node"], status["status"], status["process"]["exit_status"]
@@ -163,7 +163,8 @@ def _cause_of(status: Status) -> tuple[str, dict[str, t.Any]]:
     return case, {**values, "problems": problems} if problems else values
 
 
-def _never_began(seen: Seen) -> bool:
+def never_began(seen: Seen) -> bool:
+    """Return whether no node began to train, so that only the cause matters."""
     has_started = any(status["process"]["started_at"] is not None for status in seen.statuses)
     return none_began((status["status"] for status in seen.statuses), has_started)
 
@@ -176,7 +177,7 @@ def judge_last_step(seen: Seen, reasons: Reasons) -> None:
         for status in seen.statuses
         if status["status"] == "exited" and not seen.interrupted and not status["log"]["problem"]
     }
-    if _never_began(seen):
+    if never_began(seen):
         return
     if not reached.by_node:
         reasons.argue(INCONCLUSIVE, "no_steps", case="every_node")

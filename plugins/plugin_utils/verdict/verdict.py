@@ -28,6 +28,7 @@ from .evidence import (
     judge_logs,
     judge_nodes,
     judge_outages,
+    never_began,
     note_taken_up,
 )
 from .failures_in_logs import (
@@ -158,7 +159,8 @@ def judge(
         judge_one(seen, reasons)
     agrees = judge_workload(seen, reasons)
     judge_world(plan, statuses, by_node, reasons)
-    judge_transport(plan, statuses, seen.traffic, reasons)
+    if not never_began(seen):
+        judge_transport(plan, statuses, seen.traffic, reasons)
     for judge_one in _OF_NUMBERS:
         judge_one(seen, reasons)
     judge_lacks(plan, reasons)

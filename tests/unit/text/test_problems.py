@@ -258,7 +258,7 @@ def test_several_problems_are_one_sentence() -> None:
         ("image_disk_full", "docker system df"),
         ("image_name_short", "docker.io/"),
         ("registry_untrusted", "/etc/docker/certs.d/reg:5000"),
-        ("registry_unreachable", "https://reg:5000/v2/"),
+        ("registry_unreachable", "proxy of docker"),
         ("registry_busy", "docker login reg:5000"),
         ("image_denied", "docker login reg:5000"),
         ("image_unknown", "name and tag"),

@@ -168,6 +168,13 @@ def test_a_run_with_the_users_config_passes_by_its_counters(tmp_path: Path) -> N
     assert [one["code"] for one in summary["reasons"]] == ["transport_unknown"]
 
 
+def test_a_run_that_no_node_began_has_no_question_about_its_network(tmp_path: Path) -> None:
+    refused = {"started_at": None, "message": "docker's daemon does not run."}
+    nodes = [Node(name, status="not_started", seconds=None, told=refused) for name in ("gpu00", "gpu01")]
+    summary = judged(nodes, tmp_path, workload=WORKLOAD, env=RDMA)
+    assert {one["code"] for one in summary["reasons"]} == {"node_not_started"}
+
+
 def test_the_evidence_holds_how_many_lines_said_so() -> None:
     reasons = Reasons()
     judge_transport(plan(RDMA), statuses(gpu00={"transports": ["NET/Socket"]}), {}, reasons)
