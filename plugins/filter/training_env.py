@@ -24,12 +24,12 @@ EXAMPLES = r"""
     dest: /etc/training.env
     mode: "0644"
     content: |
-      {% for name, value in environment.items() %}
+      {% for name, value in of_training.items() %}
       {{ name }}={{ value | quote }}
       {% endfor %}
   vars:
     hosts: "{{ groups.all | map('extract', hostvars) }}"
-    environment: "{{ 'my.json' | trainops.cluster.training_env(inventory_hostname, hosts, interface='eth0') }}"
+    of_training: "{{ 'my.json' | trainops.cluster.training_env(inventory_hostname, hosts, interface='eth0') }}"
 """
 
 RETURN = r"""

@@ -252,9 +252,7 @@ class ContainerEngine:
         except subprocess.TimeoutExpired:
             raise EngineError("engine_slow", command=f"{self.name} {arguments[0]}", seconds=seconds) from None
 
-    def _refused(
-        self, arguments: list[str], done: subprocess.CompletedProcess[str], fetched: str = ""
-    ) -> EngineError:
+    def _refused(self, arguments: list[str], done: subprocess.CompletedProcess[str], fetched: str = "") -> EngineError:
         """Return the error of a command that failed; it may have ``fetched`` an image."""
         said = _said(done)
         found = engine_problem(self.name, f"{self.name} {' '.join(arguments[:2])}", said)

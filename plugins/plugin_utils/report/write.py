@@ -79,7 +79,8 @@ def write_report(
     plan = board.plan()
     steps_by_node = {node["node"]: columns_of(board.blocks(node["node"])) for node in plan["nodes"]}
     statuses: list[Status] = [
-        {**_with_call(board.status(node["node"]), node["node"], call), "node_rank": node["node_rank"]} for node in plan["nodes"]
+        {**_with_call(board.status(node["node"]), node["node"], call), "node_rank": node["node_rank"]}
+        for node in plan["nodes"]
     ]
     warm_up = warm_up_of(parse_warm_up(warmup_steps), steps_by_node)
     steps = steps_frame(plan["nodes"], steps_by_node, warm_up.steps)

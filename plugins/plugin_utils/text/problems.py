@@ -125,7 +125,7 @@ _REMEDIES = {
     f"{{engine}} on the node. Or {_ARCHIVE}",
     "registry_busy": f"Wait, or log in on the node: {{engine}} login {{registry}}. Or {_ARCHIVE}",
     "image_denied": "Check the image's name and tag in the config: a registry may answer so if it does not have the "
-    f"image. Then log in on the node, as the user of the training: {{engine}} login {{registry}}. Or {_ARCHIVE}",
+    f"image. Then log in on the node with the user of the training: {{engine}} login {{registry}}. Or {_ARCHIVE}",
     "image_unknown": f"Correct the image's name and tag in the config. Or {_ARCHIVE}",
     "engine_down": "Start it on the node: systemctl start docker. If it ends again, see journalctl --unit docker.",
     "engine_forbidden": "Add the login to the group docker on the node (usermod -aG docker USER), or set "

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible.playbook.task import Task
 from filter_runs import shown, value
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -81,3 +83,6 @@ def test_an_example_passes_the_variables_of_the_hosts_from_which_the_role_takes_
     text = (ROOT / f"plugins/filter/{name}.py").read_text(encoding="utf-8")
     example = text.partition('EXAMPLES = r"""')[2].partition('"""')[0]
     assert example.count("groups.all") == example.count("groups.all | map('extract', hostvars)") == 1
+    (task,) = yaml.safe_load(example)
+    # Ansible takes the name of a keyword, such as environment, for the keyword.
+    assert not task["vars"].keys() & Task.fattributes.keys()

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.container import ContainerEngine, EngineError
-from ansible_collections.trainops.cluster.plugins.module_utils.node.engine_words import OF_DAEMON, OF_IMAGE, image_problem
+from ansible_collections.trainops.cluster.plugins.module_utils.node.engine_words import (
+    OF_DAEMON,
+    OF_IMAGE,
+    image_problem,
+)
 
 # Stands in for the engine, which a machine for tests need not have.
 DOCKER = """#!/bin/sh
