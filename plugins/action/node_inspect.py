@@ -7,10 +7,10 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.node.problems import Problem
+from ..plugin_utils.preflight.clock import with_offset
 from ..plugin_utils.run.become import become_problem
 from ..plugin_utils.text.problems import in_words
 from ..plugin_utils.unreachable import told_by_a_command
@@ -29,25 +29,21 @@ class ActionModule(ActionBase):
         sent = time.time()
         try:
             result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
-        except AnsibleConnectionFailure as error:
-            if not boolean(self._task.args.get("report_unreachable", False), strict=False):
-                raise
-            return {"failed": True, "msg": str(error)}
+        except AnsibleConnectionFailure:
+            raise
         except AnsibleError as error:
             problem = become_problem(str(error))
             if not problem:
                 raise
-            return {"failed": True, **_answer(problem)}
+            return {"failed": True, "msg": _sentence(problem)}
         received = time.time()
         if "node" not in result and result.get("failed"):
             result |= self._not_run(result)
         if "node" in result:
             try:
-                clock = result["node"]["clock"]
-                # The inspection lies between sending and receiving, whatever the way there and back took.
-                clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
-            except (KeyError, TypeError):
-                return {"failed": True, "msg": "The node's answer is invalid: it has no clock."}
+                result["node"] = with_offset(result["node"], sent, received)
+            except ValueError as error:
+                return {"failed": True, "msg": f"The node was not inspected: {error}."}
         return t.cast("dict[str, t.Any]", result)
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -57,13 +53,13 @@ class ActionModule(ActionBase):
             return {}
         problem = become_problem(said)
         if problem:
-            return _answer(problem)
+            return {"msg": _sentence(problem)}
         lines = told_by_a_command(said)
         # The last line of a traceback has the error; otherwise the first line has it.
         reason = lines[-1 if lines[0].startswith("Traceback") else 0][:200].rstrip(".")
         return {"msg": f"Ansible cannot run a module on the node (exit status {result.get('rc')}): {reason}. {_NEEDED}"}
 
 
-def _answer(problem: Problem) -> dict[str, t.Any]:
+def _sentence(problem: Problem) -> str:
     said = in_words([problem])
-    return {"msg": f"{said[0].upper()}{said[1:]}.", "problem": problem}
+    return f"{said[0].upper()}{said[1:]}."

@@ -6,11 +6,10 @@ They decide nothing. Where a training failed and no signature names the cause, t
 
 from __future__ import annotations
 
-import re
-
+from .pattern import later
 from .severity import ERROR, INFO, severity_of
 
-_WORDS = re.compile(
+_WORDS = later(
     rb"(?i)error|fatal|exception|traceback|assert|abort|killed|panic|crash|core dumped|seg(?:fault|mentation)|smashing"
     rb"|fail|unable|cannot|can't|could not|denied|forbidden|unauthori|refused|invalid|illegal|unbound variable"
     rb"|time[- ]?d?[- ]?out|deadline|\bhang|\bhung\b|\bstuck|stall|watchdog|heartbeat|not respond|unhealthy|unreachable"

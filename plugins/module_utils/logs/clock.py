@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from .pattern import later
 
 # For stamps without a year: a leap year, so that every day exists in it.
 NO_YEAR = 2000
 
-_ZONE = re.compile(rb"(?:Z|([+-])(\d\d):?(\d\d))\Z")
+_ZONE = later(rb"(?:Z|([+-])(\d\d):?(\d\d))\Z")
 
 
 def seconds_of(stamp: bytes) -> float:

@@ -18,6 +18,7 @@ from .failures import IGNORED, find_failures, is_of_exit
 from .find import Piece
 from .grammar import Grammar
 from .grammars.known import grammar_of
+from .pattern import later
 from .signature import LINE_CHARACTERS, Failure, Signature, is_warning
 from .signatures.sentences import sentence_class
 from .text import line_start
@@ -39,19 +40,19 @@ _UNWRITTEN = Signature(
     "This checkpoint was begun, but nothing says that it was written. Check its folder, the free space and the "
     "storage.",
 )
-_ITERATION = re.compile(rb"\biteration +(\d+)")
+_ITERATION = later(rb"\biteration +(\d+)")
 # Good runs print these once their training is over. Rank 0 holds c10d's store and may end first; its own log shows
 # whether it finished. A launch script ends its monitor, fails to deliver a message or to copy the output, and
 # slurmstepd cleans up.
-_OF_GOOD_RUNS = re.compile(
+_OF_GOOD_RUNS = later(
     rb"(?:TCPStore|ProcessGroupNCCL)\.cpp:\d{1,5}\] "
     rb"(?:\[c10d\] (?:sendBytes|recv\w{1,30}) failed |.{0,99} Failed to check the \"should dump\" flag on TCPStore)"
     rb"|: line \d{1,9}: +\d{1,9} (?:Killed|Terminated) +\S{0,99}-smi |^curl: \(\d{1,3}\) |^tee: "
     rb"|^slurmstepd: error: Unable to unlink domain socket "
 )
-_WARNED_AT = re.compile(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
-_HELPER_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
-_FILE = re.compile(rb'\n[ \t]+File "([^"\r\n]*)"')
+_WARNED_AT = later(rb"(\.py:\d{1,6}: \w{1,40}Warning: [^\n]*\n)[ \t]+\S[^\n]*")
+_HELPER_TRACEBACK = later(rb"Traceback \(most recent call last\):\r?\n(?:[ \t][^\n]*\n)+[^\n]*")
+_FILE = later(rb'\n[ \t]+File "([^"\r\n]*)"')
 # How many bytes after the last step are searched for unusual lines, at the beginning and at the end.
 _UNUSUAL_BYTES = 64 << 10
 _UNUSUAL_LINES = 3

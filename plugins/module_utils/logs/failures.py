@@ -14,7 +14,8 @@ from operator import itemgetter
 from .find import Find, Piece, finder
 from .grammars.known import HELPER_FILES
 from .literals import literals_of
-from .signature import LINE_CHARACTERS, Failure, Signature, compiled
+from .pattern import compiled, later
+from .signature import LINE_CHARACTERS, Failure, Signature
 from .signatures.exceptions import ALONE, EXCEPTION, PYTHON_ERROR, TRACEBACK, exception_class
 from .signatures.known import NEEDLES, SIGNATURES
 from .text import distinct_lines, line_end, line_start, without_digits
@@ -25,18 +26,18 @@ _FIRST_OF_PROGRAM = 40
 _LONGEST_WORD = {needle: max(needle.split(), key=len) for needle in NEEDLES}
 
 # torchrun's and Primus' prefixes: "[rank3]: ", "[rank-7/8]".
-_OWN_RANK = re.compile(rb"\[rank-?(\d{1,9})[\]/]")
+_OWN_RANK = later(rb"\[rank-?(\d{1,9})[\]/]")
 
-_LINE = re.compile(rb"[^\r\n]+")
+_LINE = later(rb"[^\r\n]+")
 # A traceback shows the line of the program that raised; its message is at the end. A shell shows the command before it
 # runs it.
-_SOURCE = re.compile(
+_SOURCE = later(
     rb"(?:\[[^\]\r\n]{1,40}\]:?|\d{1,7}:)?[ \t]{2,40}(?:raise|assert) [A-Za-z]|(?:\[[^\]\r\n]{1,40}\]:? ?)?\+{1,9} \S"
 )
-_FRAME = re.compile(rb'\s+File "([^"\r\n]*)", line')
-_INDENTED = re.compile(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
+_FRAME = later(rb'\s+File "([^"\r\n]*)", line')
+_INDENTED = later(rb"(?:\[[^\]\r\n]{1,60}\][: ]|\d{1,7}:)?[ \t]{2}")
 # Launch scripts ask the system in Python, among others for RDMA links, which fails without harm.
-_HELPER_FILE = re.compile(b"|".join((rb"<string>$", rb"/json/", *HELPER_FILES)))
+_HELPER_FILE = later(b"|".join((rb"<string>$", rb"/json/", *HELPER_FILES)))
 _TRACEBACK_LINES = 300
 _MOST_AT_ONCE = 16
 _PREFIX_BYTES = 99
@@ -45,21 +46,21 @@ _MESSAGE_BYTES = 300
 # The message of huggingface_hub begins two lines after the name, with at most the request's number in between. XLA's
 # message about another process begins two lines after the process that reports it.
 _BELOW = rb": ?(?:\((?:\w{1,9} ){1,2}ID: [^)\r\n]{0,99}\)|[\w ]{1,40}: From /job:\S{1,99}:)?\r?$"
-_MESSAGE_BELOW = re.compile(_BELOW)
+_MESSAGE_BELOW = later(_BELOW)
 _CAUGHT = b"During handling of the above exception"
-_CAUGHT_IMPORT = re.compile(
+_CAUGHT_IMPORT = later(
     rb"(?:ModuleNotFoundError|ImportError): [^\r\n]{0,400}[\r\n](?:\s|\[rank\d{1,9}\]:){1,20}" + _CAUGHT
 )
 # PyTorch raises a worker's exception again, and prints the worker's own traceback below that line.
 _RAISED_AGAIN = b"Original Traceback (most recent call last):"
-_CAUGHT_IN_A_WORKER = re.compile(
+_CAUGHT_IN_A_WORKER = later(
     rb": Caught \w{1,99} in [^\r\n]{1,200}[\r\n](?:\s|\[rank\d{1,9}\]:){0,20}" + re.escape(_RAISED_AGAIN)
 )
 # Errors while an object is deleted or the process ends: Python and wandb print them and go on.
 _GOES_ON = (b"Exception ignored ", b"Error in atexit._run_exitfuncs:", b"wandb: ERROR Problem finishing run")
 _IGNORED = rb"(?:" + b"|".join(map(re.escape, _GOES_ON)) + rb")"
 _TRACEBACK = re.escape(TRACEBACK) + rb"\r?\n(?:(?P=prefix)[ \t][^\n]*\n){0,300}(?P=prefix)\S[^\n]*\n?"
-IGNORED = re.compile(
+IGNORED = later(
     _IGNORED
     + rb"[^\n]*\n(?P<prefix>[^\n]{0,99}?)"
     + _TRACEBACK
@@ -68,7 +69,7 @@ IGNORED = re.compile(
     + rb"){0,9}"
 )
 # Those of them that find their modules, files and processes gone.
-_GONE = re.compile(
+_GONE = later(
     rb"\b(?:(?:Import|Attribute|Type|Name|Key|Value|Assertion|FileNotFound)Error\b|OSError: \[Errno (?:9|39)\])"
 )
 

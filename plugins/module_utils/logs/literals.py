@@ -8,12 +8,13 @@ import typing as t
 from collections.abc import Iterator
 from functools import lru_cache
 
+from .pattern import later
 from .text import without_digits
 
 Texts = t.Tuple[bytes, ...]
 
 # A character that is repeated or optional is not part of a literal, and the content of (?!…) is passed over.
-_TOKEN = re.compile(
+_TOKEN = later(
     rb"(?P<literal>(?:[^\\\[\](){}|?*+.^$]+|\\[^\w\s\\])+(?![?*+{]))|(?P<group>\((?:\?P<\w+>|\?[ims]?:|\?<?=|(?!\?)))"
     rb"|(?P<passed>\((?!\?i\)))|(?P<optional>\)(?:[?*]|\{0?,))|(?P<end>\))|(?P<or>\|)"
     rb"|\(\?i\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\\.",
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
 )
 
 # Most lines that may report a failure have one of these, so any other literal is more specific.
-_COMMON = re.compile(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|status|[0: ]*):? ?")
+_COMMON = later(rb"[: ]?(?:e?rror|fail(?:ed)?|exception|warning|rank|code|status|[0: ]*):? ?")
 
 
 @lru_cache(maxsize=None)

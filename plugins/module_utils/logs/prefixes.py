@@ -12,8 +12,8 @@ import re
 import typing as t
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
+from .pattern import compiled, later
 from .text import plain
 
 # Prefixes in prefixes: the stamp of a container's log, the label of a launcher, the label of torchrun.
@@ -21,8 +21,6 @@ _MOST_PREFIXES = 4
 # How much of a line without an end is taken at a time.
 _LINE_BYTES = 1 << 20
 _MOST_HEADS = 4096
-
-_compiled = lru_cache(maxsize=None)(re.compile)
 
 
 class Told(t.NamedTuple):
@@ -155,9 +153,9 @@ PREFIXES = (
 )
 
 # From srun itself, without a label: it belongs to the node whose task it mentions.
-_OF_SRUN = re.compile(rb"srun: error: (?P<host>[\w.-]{1,99}): tasks? (?P<task>\d{1,7})\b")
+_OF_SRUN = later(rb"srun: error: (?P<host>[\w.-]{1,99}): tasks? (?P<task>\d{1,7})\b")
 # NCCL and RCCL name their host in each line, and the runner of Primus both.
-_OF_HOST = re.compile(
+_OF_HOST = later(
     rb"(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] )?"
     rb"(?:(?P<host>(?!localhost)[A-Za-z0-9][\w.-]{0,99}):\d{1,9}:\d{1,9} \[\d+\] NCCL"
     rb"|\[NODE-\d{1,6}\((?P<primus>[\w.-]{1,99})\)\])"
@@ -178,7 +176,7 @@ class PrefixReader:
 
     def __init__(self, prefixes: Sequence[Prefix]) -> None:
         """Begin at the start of a log."""
-        self._prefixes = [(_compiled(prefix.pattern), prefix.kept) for prefix in prefixes]
+        self._prefixes = [(compiled(prefix.pattern), prefix.kept) for prefix in prefixes]
         self._rest = b""
         self._within: t.Optional[Told] = None
         self._is_torn = False
@@ -266,7 +264,7 @@ def prefixes_of(lines: Sequence[bytes]) -> tuple[Prefix, ...]:
         found.append(prefix)
         if prefix.kept:
             break
-        matches = map(_compiled(prefix.pattern).match, left)
+        matches = map(compiled(prefix.pattern).match, left)
         bare = (match.string[match.end() :] for match in matches if match)
         left = [line for line in bare if line.strip()]
     return tuple(found)
@@ -279,7 +277,7 @@ def host_named_in(text: bytes) -> str | None:
 
 
 def _has(lines: Sequence[bytes], prefix: Prefix) -> bool:
-    matches = [match for match in map(_compiled(prefix.pattern).match, lines) if match]
+    matches = [match for match in map(compiled(prefix.pattern).match, lines) if match]
     # One line may contain all bars of a training.
     bytes_of_lines = sum(map(len, lines))
     with_prefix = sum(len(match.string) for match in matches)
@@ -290,5 +288,5 @@ def _has(lines: Sequence[bytes], prefix: Prefix) -> bool:
         if min(hosts.values()) < prefix.fewest:
             return False
     if prefix.sure:
-        return sum(map(bool, map(_compiled(prefix.sure).match, lines))) >= prefix.surely * len(lines)
+        return sum(map(bool, map(compiled(prefix.sure).match, lines))) >= prefix.surely * len(lines)
     return True

@@ -10,6 +10,7 @@ import itertools
 import re
 
 from .find import Piece
+from .pattern import later
 from .text import line_end, line_start
 
 _MOST_LINES = 64
@@ -17,19 +18,19 @@ ANOTHER_HOST = "NCCL process of another host "
 
 # How many nodes and ranks it has: "comm 0x55d0c0 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0" (since NCCL 2.19).
 WIDEST = "NCCL widest communicator "
-_WIDTH = re.compile(rb" nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks ")
+_WIDTH = later(rb" nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks ")
 _MOST_COMMUNICATORS, _WIDTH_BYTES = 4096, 32
 
-_PROCESS = re.compile(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
+_PROCESS = later(rb"(?<![\w.-])(?!localhost\b)([A-Za-z0-9][A-Za-z0-9.-]{0,200}:\d{1,9}):\d+ \[\d+\] NCCL INFO ")
 # From Primus, from Lightning's distributed.py, and from NCCL, which prints the rank in a communicator (since 2.18 with
 # its size and id), the host and the process. "[rank3]:" does not count: with torchrun's --role it is the local rank, so
 # each node has that number.
 _TELLING = (
-    (b"[rank-", re.compile(rb"\[rank-(\d{1,7})/"), "rank "),
-    (b"GLOBAL_RANK: ", re.compile(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
+    (b"[rank-", later(rb"\[rank-(\d{1,7})/"), "rank "),
+    (b"GLOBAL_RANK: ", later(rb"GLOBAL_RANK: (\d{1,7}),"), "rank "),
     (
         b" commId 0x",
-        re.compile(rb" rank (\d{1,7}) nranks (\d{1,7}) [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"),
+        later(rb" rank (\d{1,7}) nranks (\d{1,7}) [^\r\n]{0,200}commId (0x[0-9a-f]{1,20})"),
         "NCCL rank ",
     ),
     (b" NCCL INFO ", _PROCESS, "process "),

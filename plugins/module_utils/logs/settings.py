@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 
 from .find import Piece, Printed
+from .pattern import later
 from .record import METRICS_OF_RUN
 
 # Values of metrics of the run, such as how long writing a checkpoint took. A log may have many of these; the largest
@@ -58,7 +58,7 @@ ARGUMENTS = (
 )
 # More values of one setting than a log of one run has.
 MOST_VALUES = 4
-_NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?")
+_NUMBER = later(rb"[0-9]+(?:\.[0-9]+)?")
 
 
 def add_settings(before: dict[str, list[float]], known: Iterable[Printed], piece: Piece) -> dict[str, list[float]]:

@@ -7,8 +7,9 @@ This can cause a hang" stands in the log of every healthy run that calls ``barri
 
 from __future__ import annotations
 
-import re
 import typing as t
+
+from .pattern import later
 
 Severity = t.Literal["", "info", "warning", "error"]
 
@@ -157,7 +158,7 @@ MARKS = (
         "nemo/utils/nemo_logging.py",
     ),
 )
-_COMPILED = tuple((re.compile(mark.pattern), mark.means) for mark in MARKS)
+_COMPILED = tuple((later(mark.pattern), mark.means) for mark in MARKS)
 
 
 def severity_of(line: bytes) -> Severity:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
-from functools import lru_cache
 
 from .failure_classes import CLASSES, FIRST_ECHO
 from .severity import INFO, UNMARKED, WARNING, Severity, severity_of
@@ -89,7 +87,3 @@ class Signature(t.NamedTuple):
 def is_warning(failure: Failure) -> bool:
     """Return whether the program itself calls the line a warning or information: then it reports no failure."""
     return failure["severity"] in (WARNING, INFO)
-
-
-# Few logs have a failure.
-compiled = lru_cache(maxsize=None)(re.compile)

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from .find import Piece, Printed
+from .pattern import later
 
 
 class Start(t.TypedDict):
@@ -24,8 +25,8 @@ class Start(t.TypedDict):
 Starts = t.Dict[str, Start]
 
 _FROM = rb"([A-Za-z0-9][A-Za-z0-9.-]{0,200}):(\d{1,9}):\d{1,9} \[\d{1,4}\] NCCL INFO "
-_BOOTSTRAP = re.compile(_FROM + rb"Bootstrap ?: Using ")
-_COMMUNICATOR = re.compile(
+_BOOTSTRAP = later(_FROM + rb"Bootstrap ?: Using ")
+_COMMUNICATOR = later(
     _FROM + rb"(?:\w{1,40} )?comm 0x[0-9a-f]{1,20} rank \d{1,7} n[rR]anks \d{1,7} (cudaDev \d{1,4} [^\r\n]{0,99}?"
     rb"busId \w{1,20})(?: commId (0x[0-9a-f]{1,20}))?"
 )

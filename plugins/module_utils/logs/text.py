@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import re
+from .pattern import later
 
 # ECMA-48 control sequences: colours, and the cursor movements of progress bars.
-_CONTROL_SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
+_CONTROL_SEQUENCE = later(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 _DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _MOST_TO_SPLIT = 1 << 20

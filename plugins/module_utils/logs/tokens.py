@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .pattern import later
+
 HIDDEN = "(hidden)"
 
 
@@ -20,12 +22,12 @@ class Form(t.NamedTuple):
     sample: str
 
 
-_WORD, _LONG_WORD = re.compile(r"(?P<secret>[A-Za-z0-9]{16,})"), re.compile(r"(?P<secret>[A-Za-z0-9_-]{20,})")
-_VALUE = re.compile(r"[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9+/_.=-]{16,})")
+_WORD, _LONG_WORD = later(r"(?P<secret>[A-Za-z0-9]{16,})"), later(r"(?P<secret>[A-Za-z0-9_-]{20,})")
+_VALUE = later(r"[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9+/_.=-]{16,})")
 
 FORMS = (
     # https://huggingface.co/docs/hub/security-tokens; the name of a file or package, in lower case, is none.
-    Form("hf_", re.compile(r"(?=[a-z]*[A-Z0-9])(?P<secret>[A-Za-z0-9]{16,})"), "hf_Sample0123456789"),
+    Form("hf_", later(r"(?=[a-z]*[A-Z0-9])(?P<secret>[A-Za-z0-9]{16,})"), "hf_Sample0123456789"),
     Form("api_org_", _WORD, "api_org_Sample0123456789"),
     # https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
     *(Form(f"gh{kind}_", _LONG_WORD, f"gh{kind}_Sample01234567890123") for kind in "pour"),

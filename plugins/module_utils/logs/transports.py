@@ -17,14 +17,15 @@ import re
 from collections.abc import Iterator
 
 from .find import Piece
+from .pattern import later
 
 # In every line that reports a network. If it is absent, no other search is needed.
 _ANY = b"NCCL INFO "
 _CONNECTION = b" via NET/"
-_CONNECTED = re.compile(_CONNECTION + rb"(\w[\w .-]*)/\d")
+_CONNECTED = later(_CONNECTION + rb"(\w[\w .-]*)/\d")
 _TCP = b"/Socket/"
 _CHOICES = (b"NCCL INFO NET/", b"Using network ", b"Assigned NET plugin ")
-_CHOSEN = re.compile(
+_CHOSEN = later(
     rb"NCCL INFO NET/(?:(\w+) : Using |(OFI) Selected [Pp]rovider is (?:(tcp|sockets|udp)\b)?)"
     rb"|(?<=NCCL INFO )(?:Using network|Assigned NET plugin) ((?:AWS )?\w[\w.-]*)"
 )

@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from ..contracts import Call
 from .problems import (
-    CHECK_BECOME,
     FULL_IMAGE_NAME,
     OF_BECOME,
+    REMEDIES,
     SENTENCES,
     SOME_CALL,
     STOP_RUN,
@@ -84,13 +84,15 @@ _REACHED: dict[str, dict[str, CellForm]] = {
         },
     },
     "not_inspected": {
-        "": CellForm("no", "the node could not be inspected: {said}", _by_hand(f"look at the node, {_REPEAT}")),
-        "silent": CellForm(
+        # A remedy is chosen by the code of the problem.
+        "": CellForm(
             "no",
-            "the node could not be inspected: see the error from Ansible above",
-            _by_hand(f"look at the node, {_REPEAT}"),
+            "the node could not be inspected: {said}",
+            {
+                **_by_hand(f"look at the node, {_REPEAT}"),
+                **{code: _then_repeat(REMEDIES[code])[""] for code in ("program_not_run", *OF_BECOME)},
+            },
         ),
-        **{code: CellForm("no", SENTENCES[code], _then_repeat(CHECK_BECOME)) for code in OF_BECOME},
     },
 }
 # Grey cells, the same for every check.

@@ -69,8 +69,8 @@ SENTENCES: t.Final = {
     "task_silent": "it has not answered for {seconds:.0f} s",
     "job_ended": "{said}",
     # The program of a phase does not run there.
-    "program_not_run": "{python} did not run the program of phase {phase} (exit status {exit_status}): {said}. Python "
-    "3.8 or newer is needed there; set ansible_python_interpreter to it",
+    "program_not_run": "{python} did not run the program of this collection (exit status {exit_status}): {said}. "
+    "Python 3.8 or newer is needed there; set ansible_python_interpreter to it",
     "become_program_missing": "{program} is missing, and Ansible needs it to become another user; install it, or set "
     "ansible_become=false",
     "become_password_wrong": "the sudo password is wrong; enter it with --ask-become-pass",
@@ -88,9 +88,6 @@ SENTENCES: t.Final = {
     "preflight_red": "its preflight is red: {reasons}",
 }
 
-# What the user typed; of a run that was judged elsewhere it is unknown.
-SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY", "output_dir": ""}
-# Ansible could not become another user on the node.
 OF_BECOME: t.Final = (
     "become_program_missing",
     "become_password_wrong",
@@ -99,7 +96,9 @@ OF_BECOME: t.Final = (
     "become_forbidden",
     "become_failed",
 )
-CHECK_BECOME: t.Final = "Check the login with: ansible {node}{inventory} -m ansible.builtin.command -a id --become."
+# What the user typed; of a run that was judged elsewhere it is unknown.
+SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY", "output_dir": ""}
+_BECOME = "Check the login with: ansible {node}{inventory} -m ansible.builtin.command -a id --become."
 STOP_RUN: t.Final = "ansible-playbook {playbooks}/stop.yml{inventory}{output_dir} -e training_run_id="
 _ARCHIVE = "copy an archive of the image to the nodes and set training_image_archive to its path."
 FULL_IMAGE_NAME: t.Final = "Write the full name in the config, such as docker.io/{image}."
@@ -107,7 +106,7 @@ _ROOM = "Free space there, or put log_dir on another disk."
 _PUT = "Put it there, mount it into the container, or correct its path in the config or the inventory."
 _HELD = f"Wait for that run to end, or stop it: {STOP_RUN}{{quoted}}"
 # Most sentences already say what to do; these need another one.
-_REMEDIES = {
+REMEDIES = {
     "no_gpu": "Leave the node out (training_exclude), or set {option}=false if its accelerator is not on the PCI bus.",
     "other_gpu": "Choose the config's branch for this GPU (training_gpu), or leave the node out (training_exclude).",
     "port_taken": "Find the process that uses it on the node (ss -ltnp 'sport = :{port}') and end it, or set "
@@ -142,7 +141,7 @@ _REMEDIES = {
     "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
     "runs.",
-    **dict.fromkeys(OF_BECOME, CHECK_BECOME),
+    **dict.fromkeys(OF_BECOME, _BECOME),
 }
 _OTHERWISE = (
     "This checks everything that a run needs there, with your training_config: "
@@ -161,8 +160,8 @@ def remedy_of(problems: Iterable[Problem]) -> str:
     ``node`` among the values is the node's name, for commands.
     """
     known = list(problems)
-    first = next((one for one in known if one["code"] in _REMEDIES), known[0] if known else problem(""))
-    remedy = _REMEDIES.get(first["code"], _OTHERWISE)
+    first = next((one for one in known if one["code"] in REMEDIES), known[0] if known else problem(""))
+    remedy = REMEDIES.get(first["code"], _OTHERWISE)
     return remedy.format(**{**SOME_CALL, "node": "HOST", **first["values"]})
 
 

@@ -14,7 +14,8 @@ from ansible_collections.trainops.cluster.plugins.module_utils.logs.failure_clas
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.literals import literals_of
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import Signature, compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.pattern import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import Signature
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import TOPICS, TRACEBACK
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import (
     NEEDLES,
@@ -113,7 +114,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (40, 40))
 from regex_texts import parsed, worst_texts
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.failures import find_failures, open_message
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
-from ansible_collections.trainops.cluster.plugins.module_utils.logs.signature import compiled
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.pattern import compiled
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.exceptions import ALONE, TOPICS
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.known import PYTHON_ERROR, SIGNATURES
 from ansible_collections.trainops.cluster.plugins.module_utils.logs.signatures.sentences import NOUNS, SOURCES, WORDS

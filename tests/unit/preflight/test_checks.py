@@ -9,6 +9,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.contracts import 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_settings import SETTINGS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS, preflight
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import refused
 
 
 def test_nodes_that_are_ready_have_no_red_cell(bench) -> None:
@@ -39,15 +40,14 @@ def test_a_node_that_was_not_inspected_is_red_and_spoils_no_other(bench) -> None
     assert "repeat the preflight with --limit" in nodes.cell("reached", 2)["command"]
 
 
-def test_a_node_where_ansible_becomes_nobody_has_the_remedy_of_a_run(bench) -> None:
+def test_a_node_where_ansible_becomes_nobody_has_a_command_for_this_node_and_inventory(bench) -> None:
     nodes = bench()
     del nodes.facts["gpu02"]
     call: Call = {"playbooks": "playbooks", "inventory": " -i hosts", "output_dir": ""}
-    problems = {"gpu02": problem("become_program_missing", program="/usr/bin/sudo")}
-    rows = preflight(nodes.plan, nodes.facts, problems=problems, call=call)["rows"]
+    errors = {"gpu02": refused(problem("become_program_missing", program="/usr/bin/sudo"))}
+    rows = preflight(nodes.plan, nodes.facts, errors=errors, call=call)["rows"]
     (row,) = (row for row in rows if row["status"] == "red")
-    assert (row["node"], row["code"], row["case"]) == ("gpu02", "not_inspected", "become_program_missing")
-    assert row["values"] == {"program": "/usr/bin/sudo"}
+    assert (row["node"], row["code"]) == ("gpu02", "not_inspected")
     assert "ansible gpu02 -i hosts " in row["command"]
 
 

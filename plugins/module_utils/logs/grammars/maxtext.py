@@ -21,6 +21,7 @@ from contextlib import suppress
 from ..clock import seconds_without_year
 from ..find import Piece, Printed
 from ..grammar import EVERY_RANK, Grammar
+from ..pattern import later
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end, line_start
@@ -28,8 +29,8 @@ from ..world_size import RANKS
 
 # "completed step: 7", and for steps that the profiler disturbs "completed profiler activation/deactivation step: 7".
 # The evaluation's "Completed eval after train step 7" and "eval metrics after step: 7" do not count.
-_HEAD = re.compile(rb"completed (profiler \S+ )?step: (\d+)(?=[,\r\n])")
-_CONFIG = re.compile(rb"Config param (steps|skip_first_n_steps_for_profiler|profiler_steps|profiler): ([^\r\n]*)")
+_HEAD = later(rb"completed (profiler \S+ )?step: (\d+)(?=[,\r\n])")
+_CONFIG = later(rb"Config param (steps|skip_first_n_steps_for_profiler|profiler_steps|profiler): ([^\r\n]*)")
 # max_utils.py prints this before a process meets the others, and pyconfig.py the number of steps: once a process.
 _MEETING = b"Attempting to initialize the jax distributed system"
 _JSON_KEY = b'"perf/step_time_seconds"'
@@ -87,11 +88,11 @@ ARGUMENTS = (
     ),
 )
 
-_FIELD = re.compile(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
-_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
-_NOT_FINITE = re.compile(rb"[-+]?(?i:nan|inf(?:inity)?)")
+_FIELD = later(rb"[ \t]*([^: \t]*)[ \t:]+(.*?)[ \t]*", re.DOTALL)
+_NUMBER = later(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+_NOT_FINITE = later(rb"[-+]?(?i:nan|inf(?:inity)?)")
 # The prefix of absl; the time is followed by the thread and the file.
-_STAMP = re.compile(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
+_STAMP = later(rb"[IWEF](\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d+) [^\]\r\n]*\]")
 
 _METRIC_OF_FIELD = {
     b"seconds": "step_time_ms",

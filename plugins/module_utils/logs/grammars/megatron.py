@@ -21,6 +21,7 @@ from struct import Struct
 
 from ..clock import seconds_of
 from ..find import Piece, Printed
+from ..pattern import later
 from ..record import EVIDENCE, OTHER_FIELDS
 from ..rows import FoundStep, FoundSteps
 from ..text import without_digits
@@ -30,15 +31,15 @@ _WORD = b"iteration "
 _POINT = ord(".")
 # NeMo's lines have an epoch before that: see `nemo2`.
 _OF_NEMO = b", "
-_HEAD = re.compile(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
+_HEAD = later(_WORD + rb"[ \t]*(\d+)[ \t]*/[ \t]*(\d+)[ \t]*\|")
 # More than an iteration line has; a log may have no line ends.
 _LINE_BYTES = 16 << 10
 
 _NUMBER = rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)"
 # A value may be followed by its running average: "587.1/512.3", "496.3 (avg 496.1)".
-_VALUE = re.compile(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + _NUMBER + rb"\))?")
-_NOT_FINITE = re.compile(rb"(?i)[-+]?(?:nan|inf)")
-_USAGE_RATIO = re.compile(rb".*/(\d+\.?\d*)%")
+_VALUE = later(rb"(" + _NUMBER + rb")(?:/" + _NUMBER + rb"|[ \t]+\(avg " + _NUMBER + rb"\))?")
+_NOT_FINITE = later(rb"(?i)[-+]?(?:nan|inf)")
+_USAGE_RATIO = later(rb".*/(\d+\.?\d*)%")
 
 # If two fields of a line give one metric, the first of them here counts.
 _METRIC_OF_FIELD = {
@@ -64,7 +65,7 @@ _METRIC_OF_FIELD = {
 }
 _SIZES = frozenset(EVIDENCE)
 # In the value of a closed field.
-_NAN_OR_INFINITE = re.compile(rb":[^|:]*?((?<![\w.+-])[-+]?(?i:nan|inf(?:inity)?)(?![\w.-]))[^|:]*\|")
+_NAN_OR_INFINITE = later(rb":[^|:]*?((?<![\w.+-])[-+]?(?i:nan|inf(?:inity)?)(?![\w.-]))[^|:]*\|")
 _USAGE_RATIO_FIELDS = (b"hip mem usage/free/total/usage_ratio", b"rocm mem usage/free/total/usage_ratio")
 
 # "[2026-01-02 03:04:05.123456] iteration": the text between the brackets, with or without the fraction.
@@ -77,7 +78,7 @@ CLOSING_LINES = {
     b"tokens/GPU/s:": "tokens_per_sec_per_gpu",
     b"mem usages:": "memory_fraction",
 }
-_CLOSING_VALUE = re.compile(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
+_CLOSING_VALUE = later(rb"[ \t]*(" + _NUMBER + rb")[ \t]*(?:[\r\n]|\Z)")
 
 
 # arguments.py: "using world size: 16, data-parallel size: 2, ...", by rank 0 only. The search leaves out its first

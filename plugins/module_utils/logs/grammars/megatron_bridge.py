@@ -19,12 +19,13 @@ from collections.abc import Iterator
 
 from ..find import Piece, Printed
 from ..grammar import LAST_RANK
+from ..pattern import later
 from ..rows import FoundStep, FoundSteps
 from ..text import line_start
 from . import megatron, megatron_processes
 
 _STEP_TIME = b"Step Time : "
-_RATE = re.compile(
+_RATE = later(
     re.escape(_STEP_TIME) + rb"(\d{1,9}\.\d\d)s GPU utilization: (\d{1,9}\.\d|nan|inf)MODEL_TFLOP/s/GPU(?=\s)"
 )
 # The two lines show the same time, one of them with two digits after the point.

@@ -13,20 +13,20 @@ No trainer of this collection prints them; `report.yml` reads logs that others b
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import FIRST_RANK, Grammar
+from ..pattern import later
 from ..record import OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end
 
 _WORD = b"Training epoch "
-_HEAD = re.compile(_WORD + rb"\d{1,9}, iteration \d{1,12}/\d{1,12} \|")
-_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
-_WHOLE = re.compile(rb"\d{1,12}")
+_HEAD = later(_WORD + rb"\d{1,9}, iteration \d{1,12}/\d{1,12} \|")
+_NUMBER = later(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+_WHOLE = later(rb"\d{1,12}")
 _STEP, _SECONDS = b"global_step", b"train_step_timing in s"
 _METRIC_OF_FIELD = {
     b"reduced_train_loss": "loss",

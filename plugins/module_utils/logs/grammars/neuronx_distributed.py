@@ -11,25 +11,25 @@ No trainer of this collection prints them; `report.yml` reads logs that others b
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from collections.abc import Iterator
 
 from ..find import Piece
 from ..grammar import LAST_RANK, Grammar
+from ..pattern import later
 from ..rows import FoundStep
 from ..text import line_end
 from .nxdt import WORLD_SIZE
 
 _WORD = b" seq/s loss "
 _NUMBER = rb"([-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?))"
-_STEP = re.compile(rb"\bstep (\d{1,12}) step_time " + _NUMBER + rb"s throughput " + _NUMBER + rb" seq/s loss ")
+_STEP = later(rb"\bstep (\d{1,12}) step_time " + _NUMBER + rb"s throughput " + _NUMBER + rb" seq/s loss ")
 # A number is complete once the text after it is there. The norm is None if the optimizer does not return one.
 _WHOLE = _NUMBER + rb"(?=[ \t\r\n])"
-_LOSS = re.compile(_WORD + _WHOLE)
+_LOSS = later(_WORD + _WHOLE)
 _FIELDS = {
-    "learning_rate": re.compile(rb" current_lr: " + _WHOLE),
-    "grad_norm": re.compile(rb" grad norm " + _WHOLE),
+    "learning_rate": later(rb" current_lr: " + _WHOLE),
+    "grad_norm": later(rb" grad norm " + _WHOLE),
 }
 
 

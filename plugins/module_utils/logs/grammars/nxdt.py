@@ -17,16 +17,17 @@ from collections.abc import Iterator
 
 from ..find import Piece, Printed
 from ..grammar import FIRST_RANK, Grammar
+from ..pattern import later
 from ..record import OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end
 from ..world_size import RANKS
 
 _WORD = b"Epoch "
-_BAR = re.compile(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
+_BAR = later(rb"Epoch (\d+):[ :]*\d+%\|[^|\r\n]*\|[ ]*(\d+)/(\d+) \[")
 # How long the epoch has taken so far.
-_ELAPSED = re.compile(rb"(?:(\d{1,6}):)?(\d\d):(\d\d)<")
-_RATE = re.compile(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
+_ELAPSED = later(rb"(?:(\d{1,6}):)?(\d\d):(\d\d)<")
+_RATE = later(rb"[^,\]]*, *(\d+(?:\.\d+)?)(s/it|it/s)(?=[,\]])")
 
 # From NeuronX Distributed's parallel_state.py and PyTorch Lightning's distributed.py, by rank 0 only.
 WORLD_SIZE = (
@@ -37,17 +38,17 @@ WORLD_SIZE = (
 )
 
 _STEP_SECONDS = "step_seconds"
-_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
+_NUMBER = later(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d+\.?\d*(?:[eE][-+]?\d+)?)")
 # Any name but those below. Lightning's own "loss" is NaN in good runs.
-_NOT_FINITE = re.compile(
+_NOT_FINITE = later(
     rb"[ ,](?!(?:loss|reduced_train_loss|gradient_norm|lr|throughput|consumed_samples|global_step)=)"
     rb"\w+=[-+]?(?i:nan|inf(?:inity)?)(?=[,\]])"
 )
-_NORM_OF_NOTHING = re.compile(rb"[ ,]parameter_norm=(?:-|0(?:\.0*)?(?=[,\]]))")
+_NORM_OF_NOTHING = later(rb"[ ,]parameter_norm=(?:-|0(?:\.0*)?(?=[,\]]))")
 # A number is complete once the text after it is there. tqdm shows three digits of a large one, such as 2.54e+8: too few
 # for counting samples.
 _FIELDS = {
-    metric: re.compile(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
+    metric: later(rb"[ ,]" + name + rb"=([^\]\r\n]{0,99}?)(?=, |\])")
     for name, metric in (
         (b"reduced_train_loss", "loss"),
         (b"gradient_norm", "grad_norm"),

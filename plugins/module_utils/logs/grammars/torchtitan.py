@@ -22,6 +22,7 @@ from contextlib import suppress
 from ..clock import seconds_of
 from ..find import Piece, Printed
 from ..grammar import EVERY_RANK, Grammar
+from ..pattern import later
 from ..record import OTHER_FIELDS
 from ..rows import FoundStep
 from ..text import line_end, line_start
@@ -29,14 +30,14 @@ from ..text import line_end, line_start
 _BEGIN = b"Training starts at step "
 _NEEDLES = (b"step: ", _BEGIN, b"total steps ")
 # A validation is not a step.
-_HEAD = re.compile(rb"(?<!validate )step: {1,9}?(\d{1,12})(?=  |[\r\n])")
-_BEGUN = re.compile(re.escape(_BEGIN) + rb"(\d{1,12})(?=\D)")
-_TOTAL = re.compile(rb"total steps (\d{1,12})(?=\D)")
+_HEAD = later(rb"(?<!validate )step: {1,9}?(\d{1,12})(?=  |[\r\n])")
+_BEGUN = later(re.escape(_BEGIN) + rb"(\d{1,12})(?=\D)")
+_TOTAL = later(rb"total steps (\d{1,12})(?=\D)")
 # From torchrun --tee, and from Primus.
-_RANK = re.compile(rb"\[(?:[A-Za-z_][\w-]{0,30}?\d{1,5}(?=\]:)|rank-\d{1,7}/\d{1,7}(?=\]))")
-_STAMP = re.compile(rb"\[titan\] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) |\[(\d{4})(\d\d)(\d\d) (\d\d:\d\d:\d\d)\]")
-_NUMBER = re.compile(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
-_MEMORY = re.compile(rb"[^(]*\(([^%)]*)%\)")
+_RANK = later(rb"\[(?:[A-Za-z_][\w-]{0,30}?\d{1,5}(?=\]:)|rank-\d{1,7}/\d{1,7}(?=\]))")
+_STAMP = later(rb"\[titan\] (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) |\[(\d{4})(\d\d)(\d\d) (\d\d:\d\d:\d\d)\]")
+_NUMBER = later(rb"[-+]?(?:(?i:nan|inf(?:inity)?)|\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
+_MEMORY = later(rb"[^(]*\(([^%)]*)%\)")
 _NO_LOSS_HERE = -1.0
 
 _METRIC_OF_FIELD = {

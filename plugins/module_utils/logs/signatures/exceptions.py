@@ -7,7 +7,8 @@ import re
 import typing as t
 from collections.abc import Sequence
 
-from ..signature import Signature, compiled
+from ..pattern import compiled, later
+from ..signature import Signature
 
 TRACEBACK = b"Traceback (most recent call last):"
 EXCEPTION = (
@@ -15,7 +16,7 @@ EXCEPTION = (
     rb"|Iteration|Timeout)|(?:[A-Za-z_]\w{0,60}\.){1,20}[A-Z][A-Za-z]{2,60}(?=: ))"
 )
 # The last line of a traceback that is missing: it has a launcher's prefix (rank, node, pid) and nothing else before it.
-ALONE = re.compile(
+ALONE = later(
     rb"^(?:\[[^\]\r\n]{1,60}\][: ]{0,2}|\([^)\r\n]{1,60}\) ?"
     rb"|[\w-]{1,40}: ){0,3}(?P<name>(?:[A-Za-z_]\w{0,60}\.){0,20}(?:[A-Z]\w{0,60}?(?:Error|Exception|Timeout)"
     rb"|Exception))(?:\(\w{1,60}\))?(?:: (?=\S)[^\r\n]*|:?\r?$)",
@@ -30,7 +31,7 @@ PYTHON_ERROR = Signature(
 
 _LINE_BYTES = 1000
 # These are about the code, wherever they appear.
-_OF_CODE = re.compile(rb"(?:Name|UnboundLocal|ZeroDivision)Error$")
+_OF_CODE = later(rb"(?:Name|UnboundLocal|ZeroDivision)Error$")
 # Further out, a file runs whatever it is given: a launcher, a reader of settings, a decorator.
 _NEAREST_FILES = 6
 _NEVER = rb"(?!)"

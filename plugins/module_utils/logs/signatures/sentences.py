@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from ..signature import Signature, compiled
+from ..pattern import compiled
+from ..signature import Signature
 from .exceptions import TOPICS
 
 _LINE_BYTES = 1000
