@@ -381,6 +381,7 @@ def test_a_run_shows_steps_through_a_pipe_goes_on_without_its_controller_is_pick
     refused = bench.play("megatron_multinode.yml", inventory, config, training_run_id="other")
     assert refused.status != 0
     assert "held by run long" in refused.output
+    assert f"/stop.yml -i {inventory} -e training_output_dir={bench.runs} -e training_run_id=long" in refused.output
     attached = bench.start("attach.yml", inventory, config, training_run_id="long")
     last = json.loads(status.read_text())["last_step"]
     wait_until(lambda: reached(last + 3))
