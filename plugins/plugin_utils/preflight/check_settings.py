@@ -83,7 +83,7 @@ def check_boot(look: Look) -> Cell:
 def check_pcie(look: Look) -> Cell:
     """GPUs and adapters use all lanes of their slots, at full speed; an idle GPU of NVIDIA lowers its speed.
 
-    Adapters may reorder their transfers.
+    Adapters may reorder their transfers, and their firmware settings are in force.
     """
     if look.facts["settings"]["virtual_machine"]:
         return grey("setting_not_used", "virtual_machine")
@@ -99,6 +99,12 @@ def check_pcie(look: Look) -> Cell:
     if strict:
         names = [link["device"] for link in strict]
         return yellow("ordering_strict", count=len(strict), devices=names, address=strict[0]["address"])
+    firmware = look.facts["settings"]["nic_firmware"]
+    for link in links:
+        for name, value in firmware.get(link["device"], {}).items():
+            if None not in (value["now"], value["next"]) and value["now"] != value["next"]:
+                which = {"device": link["device"], "address": link["address"], "setting": name}
+                return yellow("firmware_waits", **which, now=value["now"], next=value["next"])
     return green("pcie_full")
 
 

@@ -202,6 +202,13 @@ class _Roce(TypedDict):
     ecn: _Some[Count] | None
 
 
+class FirmwareSetting(TypedDict):
+    """A setting of an adapter's firmware: its value now, and from the next boot on."""
+
+    now: Line | None
+    next: Line | None
+
+
 class Settings(TypedDict):
     """Settings that cost speed, as in the node's inspection."""
 
@@ -219,6 +226,7 @@ class Settings(TypedDict):
     slurmd_memlock: _Bytes | None
     roce_dscp: _ByWord[Number | None]
     roce: _ByWord[_Roce]
+    nic_firmware: _ByWord[_ByWord[FirmwareSetting]]
     relaxed_ordering: _ByWord[bool | None]
     port_range: _Some[Count]
     reserved_ports: Line

@@ -639,7 +639,7 @@ _SETTINGS = {
     ),
     "dscp_unknown": {
         "": CellForm("the config sets no traffic class"),
-        "adapter": CellForm("the adapter's driver does not show its DSCP"),
+        "adapter": CellForm("neither the adapter's driver nor its tool shows its DSCP"),
     },
     "dscp": {"": CellForm("{dscp}")},
     "dscp_differs": _setting(
@@ -674,6 +674,13 @@ _SETTINGS = {
             "turn relaxed ordering on in the BIOS and the adapter (niccli, or PCI_WR_ORDERING of mlxconfig)",
             "lspci -vv -s {address} | grep RlxdOrd",
         ),
+    ),
+    "firmware_waits": _setting(
+        "{setting} waits",
+        "{setting} of {device} was set to {next}, but is still {now}",
+        "the firmware takes a setting at the next boot, and until then the node's speed can differ",
+        "NVIDIA, mlxconfig",
+        _by_hand("reboot the node", "mlxconfig -d {address} -e q"),
     ),
     "port_not_reserved": _setting(
         "{port} not reserved",
