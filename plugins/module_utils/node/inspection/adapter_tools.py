@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What programs say about the settings of RDMA adapters: iproute2's dcb, and the tools of the adapters' vendors.
+"""Settings of RDMA adapters that only programs show: iproute2's dcb, and the tools of the adapters' vendors.
 
-`TOOLS` has a row for each program. A program runs only for adapters that it is for, and for what no program before it
-has said. One that is not installed, fails, prints something else or takes too long says nothing.
+`TOOLS` has a row for each program. A program runs only if adapters of its provider are there, and a fact of theirs is
+still open. A program says nothing if it is not installed, fails, prints something else or takes too long.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _NICCLI_PFC = re.compile(r"PFC enabled:(.*)")
 _NICCLI_DSCP = re.compile(r"Priority:\s*([0-7])\s+Sel:\s*5\s+DSCP:\s*(\d+)")
 # How to list the adapters, and to show one of them; the newer releases first.
 _NICCLI_FORMS = {
-    ("--list_devices",): ("--dev", "{}", "qos", "--ets", "--show"),
-    ("--list",): ("-i", "{}", "getqos"),
+    "--list_devices": ("--dev", "{}", "qos", "--ets", "--show"),
+    "--list": ("-i", "{}", "getqos"),
 }
 _NICCTL_NIC = re.compile(r"^NIC\s*:.*\(([0-9a-f:.]+)\)", re.MULTILINE | re.IGNORECASE)
 _NICCTL_PORT = re.compile(r"^Port\s*:", re.MULTILINE)
 _NICCTL_DSCP = re.compile(r"^\s*DSCP\s*:\s*([0-9, -]+?)\s*==> priority\s*:\s*([0-7])", re.MULTILINE)
 _NICCTL_PFC = re.compile(r"^\s*PFC no-drop priorities\s*:(.*)", re.MULTILINE)
 _NICCTL_STATUS = re.compile(r"^ROCE device\s*:\s*(\S+)(?:\n(?!ROCE device).*)*?\nStatus\s*:\s*(\w+)", re.MULTILINE)
-# What AMD asks to set in ConnectX-7 (NIC installation).
+# AMD asks for values of these in ConnectX-7 (NIC installation).
 FIRMWARE_SETTINGS = ("ATS_ENABLED", "P2P_ORDERING_MODE", "PCI_WR_ORDERING", "RDMA_SELECTIVE_REPEAT_EN")
 _NOW = "Current"
 _NEXT = "Next Boot"
 
 Adapters = t.List[t.Dict[str, t.Any]]
-# By the name of an adapter, what is known of it.
+# The facts of adapters by their names.
 Answers = t.Dict[str, t.Dict[str, t.Any]]
 
 
 class Tool(t.NamedTuple):
     """A program, the ``provider`` of the adapters that it is for (None for any), and the facts that it may know.
 
-    ``shows`` says what these are, and ``source`` where its output is described.
+    ``shows`` describes these facts in words, and ``source`` is a link to a description of the output.
     """
 
     name: str
@@ -62,11 +62,11 @@ class Tool(t.NamedTuple):
 
 
 def tool_facts(adapters: Adapters) -> Answers:
-    """Return what programs say of adapters, by the name of each.
+    """Return the facts that programs know of adapters, by the name of each.
 
     ``pfc`` are the priorities with flow control, ``dscp`` is the priority of each DSCP, ``ecn`` are the priorities with
     DCQCN, and ``firmware`` has some settings of the adapter's firmware with the values ``now`` and ``next``, which is
-    from the next boot on. What no program says is left out.
+    from the next boot on. Facts that no program knows are left out.
     """
     found: Answers = {one["name"]: {} for one in adapters}
     for tool in TOOLS:
@@ -87,7 +87,7 @@ def _is_open(fact: t.Any) -> bool:
 
 
 def _printed(commands: Mapping[str, Sequence[str]], seconds: float = _SECONDS) -> dict[str, str]:
-    """Return what commands print, run side by side, by their names; without those that fail."""
+    """Return the output of commands by their names, run side by side; without those that fail."""
     tasks = {name: partial(run_tool, argv, seconds) for name, argv in commands.items()}
     found = together(tasks, seconds + _MARGIN_SECONDS)
     return {name: answer[0] for name, answer in found.items() if not isinstance(answer, ToolError)}
@@ -119,9 +119,9 @@ def dcb_dscp_in(output: str) -> dict[str, int]:
 
 
 def _niccli(adapters: Adapters) -> Answers:
-    lists = _printed({" ".join(listing): ["niccli", *listing] for listing in _NICCLI_FORMS})
+    lists = _printed({listing: ["niccli", listing] for listing in _NICCLI_FORMS})
     for listing, form in _NICCLI_FORMS.items():
-        numbers = niccli_devices_in(lists.get(" ".join(listing), ""))
+        numbers = niccli_devices_in(lists.get(listing, ""))
         known = {one["name"]: numbers[_address(one)] for one in adapters if _address(one) in numbers}
         if known:
             commands = {
@@ -271,7 +271,7 @@ TOOLS: t.Tuple[Tool, ...] = (
             (
                 "mstconfig",
                 "https://docs.nvidia.com/networking/display/msflintv4300/"
-                "mstconfig+–+Changing+Device+Configuration+Tool",
+                "mstconfig+%E2%80%93+Changing+Device+Configuration+Tool",
             ),
         )
     ),
