@@ -383,6 +383,7 @@ _NETWORK = {
             each="above {arrives} of {mtu} bytes on {node}",
         )
     },
+    "path_not_probed": {"": CellForm("{mtu}; the path to {address} cannot be proved with pings")},
     "port_of_rank_0": {"": CellForm("only rank 0 listens")},
     "port_free": {"": CellForm("{port} is free")},
     "port_taken": {
