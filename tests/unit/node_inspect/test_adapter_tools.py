@@ -82,7 +82,8 @@ def test_the_first_port_of_a_card_counts() -> None:
 
 
 def test_nicctl_says_whether_dcqcn_is_on() -> None:
-    assert nicctl_dcqcn_in(nic_tools.NICCTL_DCQCN) == {"ionic_0": ("0000:f1:00.0", ALL), "ionic_1": ("0000:02:00.0", [])}
+    found = nicctl_dcqcn_in(nic_tools.NICCTL_DCQCN)
+    assert found == {"ionic_0": ("0000:f1:00.0", ALL), "ionic_1": ("0000:02:00.0", [])}
 
 
 @pytest.mark.parametrize("output", ["No AMD NICs", "Invalid card handle", "Failed to get NIC", ""])

@@ -35,6 +35,7 @@ _NICCLI_FORMS = {
 _NICCTL_NIC = re.compile(r"^NIC\s*:.*\(([0-9a-f:.]+)\)", re.MULTILINE | re.IGNORECASE)
 _NICCTL_PORT = re.compile(r"^Port\s*:", re.MULTILINE)
 _NICCTL_DSCP = re.compile(r"^\s*DSCP\s*:\s*([0-9, -]+?)\s*==> priority\s*:\s*([0-7])", re.MULTILINE)
+_SPAN = re.compile(r"(\d+)(?:-(\d+))?")
 _NICCTL_PFC = re.compile(r"^\s*PFC no-drop priorities\s*:(.*)", re.MULTILINE)
 _NICCTL_STATUS = re.compile(r"^ROCE device\s*:\s*(\S+)(?:\n(?!ROCE device).*)*?\nStatus\s*:\s*(\w+)", re.MULTILINE)
 # AMD asks for values of these in ConnectX-7 (NIC installation).
@@ -82,7 +83,7 @@ def tool_facts(adapters: Adapters) -> Answers:
 
 
 def _is_open(fact: t.Any) -> bool:
-    """Return whether the next program is asked: this one does not know, or knows the priority of no DSCP at all."""
+    """Return whether a fact is not known yet; no DSCP with a priority is none that a program knows."""
     return fact is None or fact == {}
 
 
@@ -124,9 +125,7 @@ def _niccli(adapters: Adapters) -> Answers:
         numbers = niccli_devices_in(lists.get(listing, ""))
         known = {one["name"]: numbers[_address(one)] for one in adapters if _address(one) in numbers}
         if known:
-            commands = {
-                name: ["niccli", *(word.format(number) for word in form)] for name, number in known.items()
-            }
+            commands = {name: ["niccli", *(word.format(number) for word in form)] for name, number in known.items()}
             return {name: niccli_qos_in(output) for name, output in _printed(commands).items()}
     return {}
 
@@ -178,16 +177,11 @@ def nicctl_qos_in(output: str) -> dict[str, dict[str, t.Any]]:
         dscp = {
             str(number): int(priority)
             for spans, priority in _NICCTL_DSCP.findall(port)
-            for span in spans.split(",")
-            for number in _span(span)
+            for first, last in _SPAN.findall(spans)
+            for number in range(int(first), int(last or first) + 1)
         }
         found[address.lower()] = {"pfc": _priorities(pfc[1]) if pfc else None, "dscp": dscp}
     return found
-
-
-def _span(written: str) -> range:
-    first, _dash, last = written.partition("-")
-    return range(int(first), int(last or first) + 1)
 
 
 def nicctl_dcqcn_in(output: str) -> dict[str, tuple[str, list[int]]]:
