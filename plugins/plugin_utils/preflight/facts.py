@@ -196,7 +196,9 @@ class _Rail(TypedDict):
     arp_announce: Number | None
 
 
-class _Roce(TypedDict):
+class Roce(TypedDict):
+    """Priorities of an adapter with PFC and with DCQCN, and the priority of each DSCP; None if unknown."""
+
     pfc: _Some[Count] | None
     dscp: _Named[Count] | None
     ecn: _Some[Count] | None
@@ -225,7 +227,7 @@ class Settings(TypedDict):
     shared_rails: _Some[_Word]
     slurmd_memlock: _Bytes | None
     roce_dscp: _ByWord[Number | None]
-    roce: _ByWord[_Roce]
+    roce: _ByWord[Roce]
     nic_firmware: _ByWord[_ByWord[FirmwareSetting]]
     relaxed_ordering: _ByWord[bool | None]
     port_range: _Some[Count]

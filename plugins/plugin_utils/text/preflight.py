@@ -655,9 +655,17 @@ _SETTINGS = {
             "no PFC",
             "{device} gives DSCP {dscp} of nccl_ib_tc the priority {priority}, which has no priority flow control: a "
             "full switch drops RoCE's packets, and they are sent again (AMD, RoCE network configuration)",
-            _by_hand(
-                "turn PFC on for the priority of DSCP {dscp}, on adapters and switches", "dcb pfc show dev INTERFACE"
-            ),
+            {
+                "": _step(
+                    "turn PFC on for the priority of DSCP {dscp}, on adapters and switches",
+                    "dcb pfc show dev INTERFACE",
+                ),
+                "other": _step(
+                    "set nccl_ib_tc in the config to {traffic_class}, if DSCP {lossless} is lossless on the switches "
+                    "as on the adapter; or turn PFC on for the priority of DSCP {dscp}, on adapters and switches",
+                    "dcb pfc show dev INTERFACE",
+                ),
+            },
         ),
         "ecn": CellForm(
             "no DCQCN",

@@ -189,7 +189,8 @@ def test_the_traffic_class_against_what_niccli_says_of_thor2(good, tmp_path, mon
         node["env"]["NCCL_IB_TC"] = traffic_class
     assert nodes.code("dscp") == cell
     if cell[0] == YELLOW:
-        assert nodes.cell("dscp")["values"] == {"device": "bnxt_re0", "dscp": 10, "priority": 0}
+        marked = {"device": "bnxt_re0", "dscp": 10, "priority": 0}
+        assert nodes.cell("dscp")["values"] == {**marked, "lossless": 26, "traffic_class": 104}
 
 
 def test_less_memory_than_the_gpus_have(good) -> None:
