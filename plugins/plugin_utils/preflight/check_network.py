@@ -84,7 +84,7 @@ def proposed_interface(look: Look) -> str | None:
 
 
 def check_path(look: Look) -> Cell | None:
-    """Packets as large as the interface sends reach rank 0, as far as even small ones are answered; None if they do."""
+    """Packets as large as the interface sends reach rank 0; None if they do. Without any answer, it is grey."""
     master = look.facts["network"]["master"]
     if master is None or master["own"] or master["path_mtu"] == master["mtu"]:
         return None
