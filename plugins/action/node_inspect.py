@@ -7,10 +7,10 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.node.problems import Problem
+from ..plugin_utils.preflight.clock import with_offset
 from ..plugin_utils.run.become import become_problem
 from ..plugin_utils.text.problems import in_words
 from ..plugin_utils.unreachable import told_by_a_command
@@ -29,10 +29,8 @@ class ActionModule(ActionBase):
         sent = time.time()
         try:
             result = self._execute_module(module_name="trainops.cluster.node_inspect", task_vars=task_vars)
-        except AnsibleConnectionFailure as error:
-            if not boolean(self._task.args.get("report_unreachable", False), strict=False):
-                raise
-            return {"failed": True, "msg": str(error)}
+        except AnsibleConnectionFailure:
+            raise
         except AnsibleError as error:
             problem = become_problem(str(error))
             if not problem:
@@ -43,11 +41,9 @@ class ActionModule(ActionBase):
             result |= self._not_run(result)
         if "node" in result:
             try:
-                clock = result["node"]["clock"]
-                # The inspection lies between sending and receiving, whatever the way there and back took.
-                clock["offset_seconds"] = [clock["time"] - received, clock["began"] - sent]
-            except (KeyError, TypeError):
-                return {"failed": True, "msg": "The node's answer is invalid: it has no clock."}
+                result["node"] = with_offset(result["node"], sent, received)
+            except ValueError as error:
+                return {"failed": True, "msg": f"The node was not inspected: {error}."}
         return t.cast("dict[str, t.Any]", result)
 
     def _not_run(self, result: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing as t
 
+from ansible import context
 from ansible.errors import AnsibleActionFail
 from ansible.utils.color import stringc
 
@@ -19,37 +21,44 @@ from ..plugin_utils.controller_action import (
 )
 
 with needed_packages(__name__):
+    from ..plugin_utils.asked_nodes import AskedNodes
+    from ..plugin_utils.node_links import end_with_the_controller
     from ..plugin_utils.preflight.cells import RED, problems_of_red
     from ..plugin_utils.preflight.checks import preflight
     from ..plugin_utils.preflight.needs import machine_plan
     from ..plugin_utils.preflight.table import preflight_text
     from ..plugin_utils.run.blame import blame_of_red
     from ..plugin_utils.run.board import Board
+    from ..plugin_utils.run.inspected import Inspected, inspected
     from ..plugin_utils.run.node_errors import said_of
+    from ..plugin_utils.run.open_files import allow_open_files
     from ..plugin_utils.run.quarantine import Quarantine
     from ..plugin_utils.text.words import counted
+
+if t.TYPE_CHECKING:
+    from ..plugin_utils.contracts import Plan
 
 _COLOURS = {"green": "green", "yellow": "yellow", "red": "red", "grey": "bright gray"}
 
 
 class ActionModule(ControllerAction):
-    """Judges on the controller, once for all hosts, whether the nodes of a plan are ready, and shows why not."""
+    """Inspects all nodes of a plan at once, in one task, judges whether they are ready, and shows why not."""
+
+    # Ansible makes no connection for this task: each node has its own.
+    BYPASS_HOST_LOOP = True
 
     def act(self) -> dict[str, t.Any]:
         """Return the rows of the table and the hosts with a red one; fail if there is one, unless told otherwise."""
         arguments = self.arguments()
-        plan, nodes = arguments["plan"], arguments["nodes"]
-        if plan is None and arguments["only"]:
-            plan = machine_plan(arguments["only"], arguments["container_engine"], *self._expected(arguments["only"]))
+        plan, only = arguments["plan"], arguments["only"]
+        if plan is None and only:
+            plan = machine_plan(only, arguments["container_engine"], *self._expected(only))
         if not plan or not plan.get("nodes"):
             raise AnsibleActionFail(
                 "plan must be a plan without faults, as returned by trainops.cluster.training_plan."
             )
-        if nodes and not any(isinstance(facts, dict) and "kernel" in facts for facts in nodes.values()):
-            raise AnsibleActionFail("nodes must map each node to what trainops.cluster.node_inspect returned as node.")
-        result = preflight(
-            plan, nodes, arguments["probe"] or None, arguments["only"], arguments["problems"], own_call()
-        )
+        seen = self._inspected(plan, only)
+        result = preflight(plan, seen.facts, seen.probe, only, seen.errors, own_call())
         of = plan["run_id"] or "machines (no training config)"
         text = preflight_text(of, result, lambda word, status: stringc(word, _COLOURS[status]))
         show(f"\n{text}\n")
@@ -64,6 +73,18 @@ class ActionModule(ControllerAction):
             count = f"{counted(len(red), 'red cell')} on {len(on)} of {counted(len(judged), 'node')}"
             answer |= {"failed": True, "msg": f"The preflight found {count}. See above for what to do about each."}
         return answer
+
+    def _inspected(self, plan: Plan, only: list[str] | None) -> Inspected:
+        """Inspect the nodes of the plan, or ``only`` some of them."""
+        parts = [part for part in plan["nodes"] if only is None or part["node"] in only]
+        unknown = [part["node"] for part in parts if part["node"] not in self.variables["hostvars"]]
+        if unknown:
+            raise AnsibleActionFail(f"{', '.join(unknown)} of the plan are no hosts of the inventory.")
+        if too_few := allow_open_files(len(parts)):
+            self._display.warning(f"{too_few}.")
+        end_with_the_controller()
+        with contextlib.closing(AskedNodes(self, plan, parts, "", 0.0)) as asked:
+            return inspected(plan, asked.asks, context.CLIARGS["forks"], asked.late, check_mode=self._task.check_mode)
 
     def _expected(self, names: list[str]) -> tuple[str, int | None]:
         """Return which GPUs, and how many, the inventory expects on the nodes; that all have the same is checked."""

@@ -51,12 +51,6 @@ options:
       - Environment variables for the commands that run on the node. References such as C($PATH) are resolved there.
     type: dict
     default: {}
-  report_unreachable:
-    description:
-      - Let the task fail with the reason in C(msg) where the node cannot be reached, instead of Ansible showing it as
-        unreachable, which takes many lines for many nodes.
-    type: bool
-    default: false
 seealso:
   - module: trainops.cluster.training_preflight
 """
@@ -217,12 +211,10 @@ def main() -> None:
             "master_port": {"type": "int"},
             "image": {"type": "str"},
             "environment": {"type": "dict", "default": {}},
-            "report_unreachable": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
-    # The action has dealt with it on the controller.
-    options = {name: value for name, value in module.params.items() if name != "report_unreachable"}
+    options = dict(module.params)
     relative = [path for path in options["paths"] if not path.startswith("/")]
     if relative:
         module.fail_json(msg=f"paths contains {relative[0]}, but must contain only absolute paths")

@@ -11,10 +11,14 @@ module: training_preflight
 short_description: Checks whether the nodes of a plan are ready for it
 version_added: 1.0.0
 description:
-  - Compares what M(trainops.cluster.node_inspect) returned for each node with the plan and with the other nodes.
+  - Inspects all nodes at the same time as M(trainops.cluster.node_inspect) does, and compares each with the plan and
+    with the other nodes.
+  - Changes nothing on them. While they are inspected, an empty file of rank 0 is in the data cache, to prove that all
+    nodes share the cache; not in check mode.
   - Shows a table of nodes and checks, followed by each red cell with the reason and what to do about it.
-  - Fails if any cell is red, unless O(require_nodes=false). Runs on the controller and touches no node. Use it with
-    C(run_once).
+  - Fails if any cell is red, unless O(require_nodes=false).
+  - Runs once for all hosts, and connects to each as Ansible does. A node's C(training_node_environment) are variables
+    for the commands that run on it.
 extends_documentation_fragment:
   - trainops.cluster.attributes
 options:
@@ -30,22 +34,6 @@ options:
         O(plan).
     type: str
     default: auto
-  nodes:
-    description:
-      - What M(trainops.cluster.node_inspect) returned as C(node), by node name.
-      - A node of the plan that is missing here counts as not reached, which is red.
-    type: dict
-    required: true
-  probe:
-    description:
-      - A file that rank 0 just created in the data cache and that the other nodes looked for. It proves that the nodes
-        share the cache.
-    type: str
-    default: ""
-  problems:
-    description: Why nodes could not be inspected, by node name; empty for a node that was inspected.
-    type: dict
-    default: {}
   only:
     description:
       - Names of the nodes to judge, for example in a play with C(--limit). By default, all nodes of the plan are
@@ -67,26 +55,16 @@ options:
 seealso:
   - module: trainops.cluster.node_inspect
   - module: trainops.cluster.training_plan
-  - plugin: trainops.cluster.preflight_needs
-    plugin_type: filter
 """
 
 EXAMPLES = r"""
-- name: Inspect the node
-  trainops.cluster.node_inspect:
-    paths: "{{ needs.paths }}"
-    master_address: "{{ needs.master_address }}"
-    master_port: "{{ needs.master_port }}"
-    image: "{{ needs.image or omit }}"
-  vars:
-    needs: "{{ planned.plan | trainops.cluster.preflight_needs(inventory_hostname) }}"
-  register: inspected
-
 - name: Check whether the nodes are ready
   trainops.cluster.training_preflight:
     plan: "{{ planned.plan }}"
-    nodes: "{{ dict(ansible_play_hosts | zip(ansible_play_hosts | map('extract', hostvars, ['inspected', 'node']))) }}"
-  run_once: true
+
+- name: Check the machines of the play without a training config
+  trainops.cluster.training_preflight:
+    only: "{{ ansible_play_hosts_all }}"
 """
 
 RETURN = r"""

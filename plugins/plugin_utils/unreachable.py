@@ -22,7 +22,7 @@ _ASIDE = re.compile(
     r"ControlSocket .* already exists|Could not chdir to home directory|Warning: Permanently added|mux_client_"
     r"|Pseudo-terminal will not be allocated|Shared connection to .* closed|\*\* "
 )
-_OTHERWISE = "no_answer"
+UNKNOWN_CAUSE = "no_answer"
 _CAUSES = {
     code: re.compile(said, re.IGNORECASE)
     for code, said in (
@@ -48,9 +48,9 @@ _CAUSES = {
 
 
 def unreachable(said: str) -> Problem:
-    """Return the problem of a node that ssh cannot reach, by ssh's message; `_OTHERWISE` if that is unknown."""
+    """Return the problem of a node that ssh cannot reach, by ssh's message; `UNKNOWN_CAUSE` if that is unknown."""
     plain = " ".join(_AROUND.sub("", said).split()).rstrip(".")
-    code = next((code for code, pattern in _CAUSES.items() if pattern.search(plain)), _OTHERWISE)
+    code = next((code for code, pattern in _CAUSES.items() if pattern.search(plain)), UNKNOWN_CAUSE)
     return problem(code, said=plain)
 
 

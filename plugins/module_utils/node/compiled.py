@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import typing as t
 
 from .files import write_bytes
 from .own_folders import UntrustedError, private_folder
@@ -18,20 +19,26 @@ _PREFIX = "program-"
 _NOT_OF_A_LAUNCH = (
     *("node.contracts", "node.hang", "node.machine_facts", "node.nccl_ras", "node.phases.probe", "node.phases.tools"),
     *("node.probes.", "logs.prefixes", "logs.results"),
+    *("node.phases.inspect", "node.phases.shared_file"),
     *(f"node.inspection.{name}" for name in ("clock", "elf", "engines", "facts", "limits", "providers", "settings")),
 )
 
 
-def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> tuple[bytes, dict[str, str | bytes]]:
+def compiled(
+    texts: t.Mapping[str, str], digest: str, python: bytes, keep: bool
+) -> tuple[bytes, t.Mapping[str, str | bytes]]:
     """Return the program, and its modules by name: the marshalled code of those that a launch loads, others as text.
 
     It begins with the line ``python``, the version of the compiling Python. ``digest`` identifies the ``texts``.
-    Without ``keep`` nothing is written; otherwise only the last program is kept.
+    Only the last program is kept. Without ``keep`` nothing is written, and a program that is not there is empty: its
+    modules are the ``texts``, each compiled where it is loaded.
     """
     path = _path(digest, keep)
     found = _read(path, python) if path else None
     if found:
         return found
+    if not keep:
+        return b"", texts
     later = tuple(f"{__package__.rpartition('.')[0]}.{name}" for name in _NOT_OF_A_LAUNCH)
     # Without docstrings.
     code: dict[str, str | bytes] = {
@@ -41,7 +48,7 @@ def compiled(texts: dict[str, str], digest: str, python: bytes, keep: bool) -> t
         for name, text in texts.items()
     }
     program = python + marshal.dumps(code)
-    if path and keep:
+    if path:
         with contextlib.suppress(OSError):
             _keep_only(path, program)
     return program, code

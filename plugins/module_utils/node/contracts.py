@@ -145,6 +145,15 @@ class Asked(t.TypedDict):
     group: t.NotRequired[Group]
 
 
+class Inspection(t.TypedDict):
+    """What an inspection looks at beside the machine itself; see the module node_inspect."""
+
+    paths: list[str]
+    master_address: str | None
+    master_port: int | None
+    image: str | None
+
+
 class PhaseNeeds(t.TypedDict, total=False):
     """The needs of single phases beside a `Request`; each says which."""
 
@@ -167,6 +176,8 @@ class PhaseNeeds(t.TypedDict, total=False):
     dump_of_rank: int
     probe: Asked
     tools: list[str]
+    inspection: Inspection
+    shared_file: str
 
 
 class Request(PhaseNeeds):

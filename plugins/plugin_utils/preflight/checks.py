@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from ...module_utils.node.phase import NodeError
 from ..contracts import Call, Plan, Preflight
-from ..plain_text import one_line
 from ..text.problems import SOME_CALL, UNREACHABLE
-from ..unreachable import unreachable
+from ..unreachable import UNKNOWN_CAUSE
 from .cells import RED, Cell, grey, red
 from .check_container import check_engine, check_image
 from .check_network import (
@@ -31,7 +30,6 @@ from .facts import Facts, believed
 from .look import Look
 
 REACHED = "reached"
-_OF_SSH = re.compile(r"\bssh\b|remote host", re.IGNORECASE)
 
 # What judges all nodes of a plan: the cell of each by its name.
 Judge = Callable[[Sequence[Look]], dict[str, Cell]]
@@ -97,23 +95,24 @@ def preflight(
     facts: Mapping[str, Mapping[str, t.Any]],
     probe: str | None = None,
     only: Collection[str] | None = None,
-    problems: Mapping[str, str] | None = None,
+    errors: Mapping[str, NodeError] | None = None,
     call: Call = SOME_CALL,
 ) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
-    ``facts`` maps names of nodes to the results of the module ``node_inspect``; a node without any was not reached.
+    ``facts`` maps nodes to what `module_utils.node.inspection.facts` returns; ``errors`` has the reason for each node
+    without any.
     ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
-    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``problems``
-    is why nodes could not be inspected. ``call`` completes the commands that fix a node.
+    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``call``
+    completes the commands that fix a node.
     """
     known: dict[str, Facts] = {}
-    wrong = dict(problems or {})
+    wrong = dict(errors or {})
     for name, said in facts.items():
         try:
             known[name] = believed(said)
         except ValueError as error:
-            wrong[name] = str(error)
+            wrong[name] = NodeError(str(error))
     looks = [Look(plan, node, known[node["node"]], probe) for node in plan["nodes"] if node["node"] in known]
     judges = _JUDGES if not looks or looks[0].has_config else _JUDGES_OF_MACHINES
     cells = {check: judge(looks) for check, judge in judges.items()} if looks else {}
@@ -123,20 +122,20 @@ def preflight(
         if only is not None and name not in only:
             continue
         if name not in known:
-            rows.append(_not_inspected(name, wrong).row(name, REACHED, call))
+            rows.append(_not_inspected(wrong[name]).row(name, REACHED, call))
         rows += [of_check[name].row(name, check, call) for check, of_check in cells.items() if name in known]
     return {"rows": rows, "proposals": _proposals(looks)}
 
 
-def _not_inspected(name: str, problems: Mapping[str, str]) -> Cell:
+def _not_inspected(error: NodeError) -> Cell:
     """Return the cell of a node that was not reached, or could not be inspected."""
-    said = " ".join(one_line(problems.get(name, "").removeprefix("Task failed: ")).split()).rstrip(".")
-    if not _OF_SSH.search(said):
-        return red("not_inspected", said=said) if said else red("not_inspected", "silent")
-    found = unreachable(said)
-    code, plain = found["code"], found["values"]["said"]
-    case = code if code in UNREACHABLE else "" if plain else "silent"
-    return red("unreachable", case, said=plain)
+    first = next(iter(error.problems), None)
+    code, said = (first["code"], first["values"].get("said")) if first else ("", None)
+    if code in UNREACHABLE:
+        return red("unreachable", code, said=said)
+    if code == UNKNOWN_CAUSE:
+        return red("unreachable", "" if said else "silent", said=said)
+    return red("not_inspected", said=str(error), remedy=code)
 
 
 def _proposals(looks: Sequence[Look]) -> dict[str, str | int]:

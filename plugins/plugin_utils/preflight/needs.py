@@ -7,21 +7,13 @@ import posixpath
 import typing as t
 from collections.abc import Sequence
 
-from ...module_utils.node.contracts import Mount
+from ...module_utils.node.contracts import Inspection, Mount
 from ..contracts import NodePlan, Plan
 
 # The mode of a plan that replaces a missing training config.
 MACHINE = "machine"
 # Without a config, a run's output folders are unknown.
 FOLDER = "/tmp"
-
-
-def node_of(plan: Plan, name: str) -> NodePlan:
-    """Return a node's part of a plan; ValueError where the plan has no such node."""
-    for node in plan["nodes"]:
-        if node["node"] == name:
-            return node
-    raise ValueError(f"the plan has no node {name}")
 
 
 def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node: int | None = None) -> Plan:
@@ -36,6 +28,9 @@ def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node
     plan = {
         "mode": MACHINE,
         "run_id": "",
+        "framework": "",
+        "tokens_per_step_per_gpu": None,
+        "tokens_per_sequence_per_gpu": None,
         "gpu": gpu,
         "parameters": parameters,
         "container_engine": engine,
@@ -44,20 +39,12 @@ def machine_plan(names: Sequence[str], engine: str, gpu: str = "", gpus_per_node
     return t.cast(Plan, plan)
 
 
-def needs_of_machine() -> dict[str, t.Any]:
-    """Return the options of the module ``node_inspect`` without a training config."""
-    return {"paths": [FOLDER], "master_address": None, "master_port": None, "image": None, "cache_folder": None}
-
-
-def needs_of(plan: Plan, name: str) -> dict[str, t.Any]:
-    """Return the options of the module ``node_inspect`` for a node of a plan, and ``cache_folder``.
-
-    ``cache_folder`` is where the dataset's index cache lies on the node, or None where it lies inside the container.
-    """
-    node = node_of(plan, name)
+def inspection_of(plan: Plan, node: NodePlan) -> Inspection:
+    """Return the options of the inspection of a node."""
+    if plan["mode"] == MACHINE:
+        return {"paths": [FOLDER], "master_address": None, "master_port": None, "image": None}
     without_container = plan["container_engine"] == "none"
-    cache = cache_folder(plan, node)
-    paths = [node["run_folder"], cache, *(secret["source"] for secret in node["secrets"])]
+    paths = [node["run_folder"], cache_folder(plan, node), *(secret["source"] for secret in node["secrets"])]
     if without_container:
         paths += [node["working_dir"], script_of(node)]
     else:
@@ -68,8 +55,12 @@ def needs_of(plan: Plan, name: str) -> dict[str, t.Any]:
         "master_address": node["master_address"],
         "master_port": node["master_port"],
         "image": None if without_container else node["image"],
-        "cache_folder": cache,
     }
+
+
+def shared_folder(plan: Plan) -> str | None:
+    """Return the folder of rank 0's data cache, which all nodes of a training share; None where there is none."""
+    return cache_folder(plan, plan["nodes"][0]) if plan["mode"] == "multi_node" else None
 
 
 def cache_folder(plan: Plan, node: NodePlan) -> str | None:

@@ -90,22 +90,22 @@ class Asker:
             "environment": self.environment,
             **needs,
         }
-        answer = self._answer(phase.name, request)
+        answer = self._answer(request)
         if answer.get("no_program") and self.program:
             self.program = None
-            answer = self._answer(phase.name, request)
+            answer = self._answer(request)
         taken = accepted(phase, answer)
         self.program = answer.get("program", self.program)
         return taken
 
-    def _answer(self, phase: str, request: Request) -> dict[str, t.Any]:
+    def _answer(self, request: Request) -> dict[str, t.Any]:
         kept = (f"{self.node['run_folder']}/{PROGRAM_NAME}", self.program) if self.program else None
         output = self.send(command(self.python), standard_input(request, kept))
         answer = answer_in(output.stdout)
         if answer is not None:
             return answer
         said = [one_line(line) for line in told_by_a_command(f"{output.stderr}\n{output.stdout}")[-5:]]
-        values = {"python": self.python, "phase": phase, "exit_status": output.status}
+        values = {"python": self.python, "exit_status": output.status}
         raise refused(
             become_problem(output.stderr) or problem("program_not_run", said=" / ".join(said) or "no output", **values)
         )

@@ -14,7 +14,7 @@ from ...module_utils.slurm.desk import JOB_NAME, PROGRAM_NAME, SECRETS_NAME
 from ...module_utils.slurm.placement import MADE_NAME
 from ...module_utils.slurm.task import LOOKS_NAME
 from ..contracts import Plan
-from ..preflight.needs import needs_of
+from ..preflight.needs import inspection_of
 from ..run.board import PLAN_NAME, Board
 from ..run.program import MODULE_UTILS, node_sources
 from .job import SlurmJob
@@ -44,7 +44,8 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
         return
     shutil.copyfile(job.run_dir / PLAN_NAME, job.run_dir / MADE_NAME)
     if plan["slurm"]["preflight"]:
-        (job.run_dir / LOOKS_NAME).write_text(json.dumps(_looks(plan)), encoding="utf-8")
+        looks = [inspection_of(plan, node) for node in plan["nodes"]]
+        (job.run_dir / LOOKS_NAME).write_text(json.dumps(looks), encoding="utf-8")
     write_program(job.run_dir / PROGRAM_NAME)
     (job.run_dir / SCRIPT_NAME).write_text(plan["slurm"]["script"], encoding="utf-8")
     nonce = Board(job.run_dir).nonce()
@@ -62,12 +63,6 @@ def hand_over(job: SlurmJob, plan: Plan, needs: Needs) -> None:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-
-
-def _looks(plan: Plan) -> list[dict[str, t.Any]]:
-    """Return the needs of each node that its inspection looks at, in the order of nodes."""
-    needs = [needs_of(plan, node["node"]) for node in plan["nodes"]]
-    return [{name: value for name, value in need.items() if name != "cache_folder"} for need in needs]
 
 
 def write_program(path: Path | t.IO[bytes]) -> None:

@@ -14,6 +14,7 @@ from ..contracts import NodePlan, Plan, Preflight
 from ..plain_text import one_line
 from ..preflight.cells import problems_of_red
 from ..preflight.checks import preflight
+from ..preflight.clock import with_offset
 from ..preflight.table import preflight_text
 from ..run.answers import Ask
 from ..run.board import Board
@@ -102,19 +103,16 @@ def judged(job: SlurmJob, journal: Journal, plan: Plan, board: Board) -> tuple[P
     if not plan["slurm"]["preflight"] or word.read_text():
         return None
     submitted = (job.run_dir / SCRIPT_NAME).stat().st_mtime
-    facts, problems = {}, {}
+    facts, errors = {}, {}
     for place, node in enumerate(plan["nodes"]):
         told = _plain(journal.next(place, LOOK))
         try:
-            found = told["node"]
-            clock = found["clock"]
             # It looked between the submission and now.
-            clock["offset_seconds"] = [clock["time"] - time.time(), clock["began"] - submitted]
-            facts[node["node"]] = found
-        except (KeyError, TypeError):
+            facts[node["node"]] = with_offset(told["node"], submitted, time.time())
+        except (KeyError, TypeError, ValueError):
             said = told.get("message") if isinstance(told, dict) else None
-            problems[node["node"]] = str(said or "its answer is invalid")
-    table = preflight(plan, facts, problems=problems)
+            errors[node["node"]] = NodeError(str(said or "its answer is invalid"))
+    table = preflight(plan, facts, errors=errors)
     red = problems_of_red(table["rows"])
     for name, found in red.items():
         board.update(name, unfit=True, **said_of(found))

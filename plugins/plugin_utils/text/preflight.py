@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ..contracts import Call
-from .problems import SOME_CALL, UNREACHABLE, UNREACHABLE_OTHERWISE
+from .problems import OF_BECOME, REMEDIES, SOME_CALL, UNREACHABLE, UNREACHABLE_OTHERWISE
 from .sentences import Form, filled
 
 
@@ -71,11 +71,14 @@ _REACHED: dict[str, dict[str, CellForm]] = {
         },
     },
     "not_inspected": {
-        "": CellForm("no", "the node could not be inspected: {said}", _by_hand(f"look at the node, {_REPEAT}")),
-        "silent": CellForm(
+        # A remedy is chosen by the code of the problem.
+        "": CellForm(
             "no",
-            "the node could not be inspected: see the error from Ansible above",
-            _by_hand(f"look at the node, {_REPEAT}"),
+            "the node could not be inspected: {said}",
+            {
+                **_by_hand(f"look at the node, {_REPEAT}"),
+                **{code: _then_repeat(REMEDIES[code])[""] for code in ("program_not_run", *OF_BECOME)},
+            },
         ),
     },
 }

@@ -69,8 +69,8 @@ SENTENCES: t.Final = {
     "task_silent": "it has not answered for {seconds:.0f} s",
     "job_ended": "{said}",
     # The program of a phase does not run there.
-    "program_not_run": "{python} did not run the program of phase {phase} (exit status {exit_status}): {said}. Python "
-    "3.8 or newer is needed there; set ansible_python_interpreter to it",
+    "program_not_run": "{python} did not run the program of this collection (exit status {exit_status}): {said}. "
+    "Python 3.8 or newer is needed there; set ansible_python_interpreter to it",
     "become_program_missing": "{program} is missing, and Ansible needs it to become another user; install it, or set "
     "ansible_become=false",
     "become_password_wrong": "the sudo password is wrong; enter it with --ask-become-pass",
@@ -88,6 +88,14 @@ SENTENCES: t.Final = {
     "preflight_red": "its preflight is red: {reasons}",
 }
 
+OF_BECOME: t.Final = (
+    "become_program_missing",
+    "become_password_wrong",
+    "become_password_missing",
+    "become_user_missing",
+    "become_forbidden",
+    "become_failed",
+)
 # What the user typed; of a run that was judged elsewhere it is unknown.
 SOME_CALL: t.Final[Call] = {"playbooks": "playbooks", "inventory": " -i INVENTORY"}
 _BECOME = "Check the login with: ansible HOST{inventory} -m ansible.builtin.command -a id --become."
@@ -97,7 +105,7 @@ _HELD = (
     "Wait for that run to end, or stop it: ansible-playbook {playbooks}/stop.yml{inventory} -e training_run_id={quoted}"
 )
 # Most sentences already say what to do; these need another one.
-_REMEDIES = {
+REMEDIES = {
     "no_gpu": "Leave the node out (training_exclude), or set {option}=false if its accelerator is not on the PCI bus.",
     "other_gpu": "Choose the config's branch for this GPU (training_gpu), or leave the node out (training_exclude).",
     "port_taken": "Find the process that uses it on the node (ss -ltnp 'sport = :{port}') and end it, or set "
@@ -119,17 +127,7 @@ _REMEDIES = {
     "parent_open": "As the owner of the folder, run on the node: chmod +t {quoted}. Or choose another log_dir.",
     "not_started_here": "Give the training_run_id of a run that was started; stop.yml without one lists the latest "
     "runs.",
-    **dict.fromkeys(
-        (
-            "become_program_missing",
-            "become_password_wrong",
-            "become_password_missing",
-            "become_user_missing",
-            "become_forbidden",
-            "become_failed",
-        ),
-        _BECOME,
-    ),
+    **dict.fromkeys(OF_BECOME, _BECOME),
 }
 _OTHERWISE = "playbooks/preflight.yml, with --limit and the name of the node, checks everything that a run needs there."
 
@@ -142,8 +140,8 @@ def in_words(problems: Iterable[Problem]) -> str:
 def remedy_of(problems: Iterable[Problem]) -> str:
     """Return what to do about a node that cannot start a run: the first remedy for any of its problems."""
     for one in problems:
-        if one["code"] in _REMEDIES:
-            return _REMEDIES[one["code"]].format(**{**SOME_CALL, **one["values"]})
+        if one["code"] in REMEDIES:
+            return REMEDIES[one["code"]].format(**{**SOME_CALL, **one["values"]})
     return _OTHERWISE
 
 

@@ -19,11 +19,12 @@ from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.r
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.sensors import measured
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.settings import setting_facts
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.system import system_facts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.plan import make_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells import RED
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import needs_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import inspection_of
 
 EXAMPLE = ROOT / "examples" / "megatron" / "mi3xx_megatron_llama_distributed.json"
 LIBRARY = "/usr/local/lib/libbnxt_re-rdmav34.so"
@@ -116,8 +117,7 @@ def facts_of(plan: dict[str, Any], base: dict[str, Any]) -> dict[str, dict[str, 
     image = {"id": f"sha256:{'ab' * 32}", "digests": []}
     facts = {}
     for number, node in enumerate(plan["nodes"], 1):
-        needs = needs_of(plan, node["node"])
-        paths = {path: path_facts() for path in needs["paths"]}
+        paths = {path: path_facts() for path in inspection_of(plan, node)["paths"]}
         for path in paths:
             if path.endswith((".so", ".sh")):
                 paths[path] |= {"kind": "file", "library": {"soname": None, "rdma_abi": 34}}
@@ -191,7 +191,8 @@ class Bench:
         return self.facts[f"gpu{number:02}"]
 
     def result(self, probe: str | None = PROBE) -> dict[str, Any]:
-        return preflight(self.plan, self.facts, probe)
+        silent = [node["node"] for node in self.plan["nodes"] if node["node"] not in self.facts]
+        return preflight(self.plan, self.facts, probe, errors={name: NodeError("no answer") for name in silent})
 
     def cell(self, check: str, number: int = 1, probe: str | None = PROBE) -> dict[str, Any]:
         """Return the row of a check of a node."""

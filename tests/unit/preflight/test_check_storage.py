@@ -4,7 +4,7 @@ import pytest
 from preflight_cases import GIB, PROBE, path_facts
 
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_storage import bytes_of
-from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import needs_of
+from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import inspection_of
 
 DRIVERS = "/lib/libibverbs.d"
 CACHE = "/home/ops/cache"
@@ -163,7 +163,7 @@ def test_a_token_file_of_the_config_is_looked_for_and_blocks_nothing(bench) -> N
     nodes = bench(hf_token_file=path)
     nodes[1]["paths"][path] = path_facts(kind="file")
     nodes[2]["paths"][path] = path_facts(kind="missing")
-    assert path in needs_of(nodes.plan, "gpu01")["paths"]
+    assert path in inspection_of(nodes.plan, nodes.plan["nodes"][0])["paths"]
     assert nodes.code("token", 1) == ("green", "token", "")
     assert (nodes.code("token", 2), nodes.cell("token", 2)["values"]) == (("grey", "token_missing", ""), {"path": path})
     assert nodes.reds() == []

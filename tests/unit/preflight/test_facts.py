@@ -13,9 +13,12 @@ import pytest
 from node_trees import bare, h100_cx7, mi300x_thor2, mi325x_ainic
 
 from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.facts import inspect
+from ansible_collections.trainops.cluster.plugins.module_utils.node.phase import NodeError
+from ansible_collections.trainops.cluster.plugins.module_utils.node.problems import problem
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.facts import believed
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import machine_plan
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import refused
 
 HOSTILE: list[Any] = [None, True, -1, 10**400, float("nan"), "\x1b[2Jgreen\nred", "\ud800", [], [None], {}]
 
@@ -67,12 +70,16 @@ def test_whatever_nodes_say_the_other_is_judged_and_the_table_is_plain(bench) ->
     assert refused > len(answers) / 3
 
 
-def test_why_a_node_could_not_be_inspected_is_plain_text(bench) -> None:
-    nodes = bench()
-    del nodes.facts["gpu02"]
-    rows = preflight(nodes.plan, nodes.facts, problems={"gpu02": "Task failed: no\x1b[2J Python\x07 here"})["rows"]
-    (row,) = [row for row in rows if row["node"] == "gpu02"]
-    assert (row["code"], row["values"]) == ("not_inspected", {"said": "no Python here"})
+def test_why_a_node_could_not_be_inspected_decides_what_to_do(bench) -> None:
+    nodes = bench(count=3)
+    del nodes.facts["gpu02"], nodes.facts["gpu03"]
+    errors = {"gpu02": refused(problem("become_password_missing")), "gpu03": NodeError("something else")}
+    rows = preflight(nodes.plan, nodes.facts, errors=errors)["rows"]
+    of_become, otherwise = [row for row in rows if row["check"] == "reached"]
+    assert {of_become["code"], otherwise["code"]} == {"not_inspected"}
+    assert (of_become["values"]["said"], otherwise["values"]["said"]) == (str(errors["gpu02"]), "something else")
+    assert "--become" in of_become["command"]
+    assert "--become" not in otherwise["command"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells i
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import preflight
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.needs import FOLDER, machine_plan
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.table import preflight_text
+from ansible_collections.trainops.cluster.plugins.plugin_utils.run.node_errors import lost
+from ansible_collections.trainops.cluster.plugins.plugin_utils.unreachable import unreachable
 
 
 def text_of(nodes, **options) -> str:
@@ -131,8 +133,8 @@ def test_a_node_that_was_not_reached_has_no_other_marks(bench) -> None:
 def test_nodes_that_ssh_does_not_reach_for_the_same_reason_are_red_once_with_what_to_do(said: str, remedy: str) -> None:
     names = [f"node{number}" for number in range(1, 65)]
     said = f"Failed to connect to the host via ssh: {said}"
-    problems = {name: said.format(number) for number, name in enumerate(names, 1)}
-    result = preflight(machine_plan(names, "none"), {}, problems=problems)
+    errors = {name: lost(unreachable(said.format(number))) for number, name in enumerate(names, 1)}
+    result = preflight(machine_plan(names, "none"), {}, errors=errors)
     lines = preflight_text("machines", result).splitlines()
     assert len(lines) < 15
     assert any(line.startswith("reached on node[1-64]") for line in lines)

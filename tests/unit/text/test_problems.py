@@ -177,9 +177,9 @@ ROWS: tuple[tuple[str, dict[str, t.Any], str], ...] = (
     ("task_silent", {"seconds": 90.0}, "it has not answered for 90 s"),
     (
         "program_not_run",
-        {"python": "/no/python", "phase": "stage", "exit_status": 127, "said": "not found"},
-        "/no/python did not run the program of phase stage (exit status 127): not found. Python 3.8 or newer is needed "
-        "there; set ansible_python_interpreter to it",
+        {"python": "/no/python", "exit_status": 127, "said": "not found"},
+        "/no/python did not run the program of this collection (exit status 127): not found. Python 3.8 or newer is "
+        "needed there; set ansible_python_interpreter to it",
     ),
     (
         "become_program_missing",
@@ -264,7 +264,7 @@ def test_the_command_that_stops_a_run_quotes_its_name() -> None:
 
 
 def test_every_remedy_names_values_of_its_problem() -> None:
-    for code, remedy in problems._REMEDIES.items():
+    for code, remedy in problems.REMEDIES.items():
         assert {name for _text, name, *_way in string.Formatter().parse(remedy) if name} <= {
             *OF_CODE[code]["values"],
             *problems.SOME_CALL,
