@@ -14,8 +14,9 @@ description:
   - Sets an interface's MTU and features, the minimum retransmission timeout of the default route, and how TCP CUBIC
     exits slow start. MaxText's C(rto_setup.sh) makes the same changes to a host, in addition to kernel settings.
   - Changes the running kernel only. To make the changes permanent, use the host's own network configuration.
-  - The minimum retransmission timeout belongs to the route, and is lost with it when the interface goes down. On Linux
-    6.11 and later, set C(net.ipv4.tcp_rto_min_us) with M(trainops.cluster.kernel_settings) instead.
+  - The minimum retransmission timeout belongs to the route. Both outlive a link that loses its carrier, and both are
+    gone after C(ip link set down). On Linux 6.11 and later, set C(net.ipv4.tcp_rto_min_us) with
+    M(trainops.cluster.kernel_settings) instead.
   - Keeps on the node the values before its first change. O(state=absent) sets these again, unless somebody has changed
     one since.
   - Needs C(ip) from iproute2, and C(ethtool) for O(features). In check mode, features are reported as changes if

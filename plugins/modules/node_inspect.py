@@ -155,8 +155,9 @@ node:
           do; C(rails), ARP and filter settings of the adapters' interfaces, and C(shared_rails), those in one
           network; C(roce_dscp) of each adapter, if its
           driver shows it; C(roce), its priorities with PFC (C(pfc)) and DCQCN (C(ecn)) and the priority of each
-          DSCP (C(dscp)), if the driver or iproute2's dcb shows them; C(relaxed_ordering) of each adapter, null
-          unless root.
+          DSCP (C(dscp)), if the driver, iproute2's dcb, niccli or nicctl shows them; C(nic_firmware), some settings of
+          its firmware by their names in mlxconfig, each with the values C(now), null if unknown, and C(next), from the
+          next boot on; C(relaxed_ordering) of each adapter, null unless root.
         - C(virtual_machine), C(command_line) of the kernel, C(peer_memory) and C(open_kernel_module) of NVIDIA,
           C(governors), C(c2), whether any processor may enter this state, and C(slurmd_memlock) in bytes.
           C(port_range) and C(reserved_ports), the ports that the kernel gives to any connection, and those that it

@@ -264,7 +264,9 @@ class TestPreparing:
             f"; cp -a {adapters} /srv/adapters && cd /srv/adapters && cp -a bnxt_re0 bnxt_re1"
             f"; echo rail1 | tee bnxt_re1/ports/1/gid_attrs/ndevs/*; mount --bind /srv/adapters {adapters}"
             "; ip link add rail1 type veth peer name rail2; own=$(ip -o -4 address show dev fab0 | awk '{print $4}')"
-            " && ip address add ${own%.*}.250/${own#*/} dev rail1 noprefixroute",
+            " && ip address add ${own%.*}.250/${own#*/} dev rail1 noprefixroute"
+            # A strict filter, and none at all.
+            "; cd /proc/sys/net/ipv4/conf; echo 0 | tee all/rp_filter fab0/rp_filter; echo 1 >rail1/rp_filter",
         )
         try:
             made = cluster.prepare("--limit", "node2")
@@ -280,12 +282,12 @@ class TestPreparing:
                 "; systemctl daemon-reload"
                 "; systemctl restart systemd-sysctl; systemctl start multi-user.target trainops-cpu-governor",
             )
-            wanted = "enabled\ninfinity\nperformance\n0\n2\n1\n2\n"
+            wanted = "enabled\ninfinity\nperformance\n0\n2\n1\n2\n0\n"
             assert wanted == cluster.shell(
                 "node2",
                 "systemctl is-enabled trainops-cpu-governor; systemctl show --value -p LimitMEMLOCK slurmd"
                 f"; cat {governor} /proc/sys/kernel/numa_balancing"
-                f"; cat {rail}/arp_ignore {rail}/arp_announce {rail}/rp_filter",
+                f"; cat {rail}/arp_ignore {rail}/arp_announce {rail}/rp_filter {rail}/../fab0/rp_filter",
             )
             back = [
                 cluster.prepare("--limit", "node2", *more, node_prep_state="absent") for more in (["--check"], [], [])
@@ -296,11 +298,11 @@ class TestPreparing:
             left = cluster.shell(
                 "node2",
                 f"cat {governor} /proc/sys/kernel/numa_balancing /proc/sys/net/core/somaxconn"
-                f"; cat {rail}/arp_ignore {LIMITS}"
+                f"; cat {rail}/arp_ignore {rail}/rp_filter {LIMITS}"
                 "; find /etc /var/lib /usr/local -name '*trainops*' -o -name '*rdmav34*'; test ! -L /lib/libibverbs.d"
                 " && dpkg-query --show --showformat '${db:Status-Status}\\n' rdma-core ibverbs-providers",
             )
-            assert left == f"powersave\n1\n4096\n0\n# mine\n{LIMITS}\n" + "config-files\n" * 2
+            assert left == f"powersave\n1\n4096\n0\n1\n# mine\n{LIMITS}\n" + "config-files\n" * 2
         finally:
             cluster.shell("node2", f"umount {cpu}; rm {LIMITS} /etc/systemd/system/slurmd.service")
             cluster.shell("node2", f"ip link delete rail1; umount {adapters}; rm -r /srv/adapters")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.adapter_tools import TOOLS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.checks import CHECKS
 
 _FILE = Path(__file__).with_name("node_settings.yml")
@@ -15,7 +16,7 @@ _SPECS = Path(__file__).resolve().parents[2] / "roles/node_prep/meta/argument_sp
 
 
 def values() -> dict[str, str]:
-    """Return a section with a table for each kind of hardware."""
+    """Return a section with a table for each kind of hardware, and the rows of the table of programs."""
     data = yaml.safe_load(_FILE.read_text("utf-8"))
     options = yaml.safe_load(_SPECS.read_text("utf-8"))["argument_specs"]["main"]["options"]
     sections = []
@@ -23,7 +24,8 @@ def values() -> dict[str, str]:
         rows = [_row(row, data["sources"], options) for row in data["settings"] if hardware in row["hardware"]]
         table = ["| setting | asked for by | checked | set | only you |", "| --- | --- | --- | --- | --- |", *rows]
         sections.append("\n".join([f"## {title}", "", f"Folder: `inventories/{hardware}`", "", *table]))
-    return {"sections": "\n\n".join(sections)}
+    tools = [f"| `{one.name}` | {one.provider or 'any'} | {one.shows} | {one.source} |" for one in TOOLS]
+    return {"sections": "\n\n".join(sections), "tools": "\n".join(tools)}
 
 
 def _row(row: dict[str, t.Any], sources: dict[str, list[str]], options: dict[str, t.Any]) -> str:

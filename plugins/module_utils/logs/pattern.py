@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Regular expressions that are compiled where they are first used.
 
-Reading a log loads some 70 of them, and a typical piece of it needs a few: to compile them all was half of what a node
-spent on an answer.
+Reading a log loads some 70 of them, and a typical piece of it needs a few: to compile them all took half of the
+processor time of an answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ compiled = lru_cache(maxsize=None)(re.compile)
 
 
 class _Later:
-    """Stands for a pattern: what is looked up on it is the pattern's own, and stays known."""
+    """Stands for a pattern, and has its attributes."""
 
     def __init__(self, *given: t.Any) -> None:
         self._given = given

@@ -20,7 +20,10 @@ _NOT_OF_A_LAUNCH = (
     *("node.contracts", "node.hang", "node.machine_facts", "node.nccl_ras", "node.phases.probe", "node.phases.tools"),
     *("node.probes.", "logs.prefixes", "logs.results"),
     *("node.phases.inspect", "node.phases.shared_file"),
-    *(f"node.inspection.{name}" for name in ("clock", "elf", "engines", "facts", "limits", "providers", "settings")),
+    *(
+        f"node.inspection.{name}"
+        for name in ("adapter_tools", "clock", "elf", "engines", "facts", "limits", "providers", "settings")
+    ),
 )
 
 

@@ -84,10 +84,12 @@ def proposed_interface(look: Look) -> str | None:
 
 
 def check_path(look: Look) -> Cell | None:
-    """Packets as large as the interface sends reach rank 0; None where that is not known."""
+    """Packets as large as the interface sends reach rank 0; None if they do. Without any answer, it is grey."""
     master = look.facts["network"]["master"]
-    if master is None or master["own"] or master["path_mtu"] is None or master["path_mtu"] == master["mtu"]:
+    if master is None or master["own"] or master["path_mtu"] == master["mtu"]:
         return None
+    if master["path_mtu"] is None:
+        return grey("path_not_probed", mtu=master["mtu"], address=master["address"])
     sizes: dict[str, t.Any] = {"mtu": master["mtu"], "arrives": master["path_mtu"]}
     return red("packets_lost", interface=master["interface"], address=master["address"], **sizes)
 

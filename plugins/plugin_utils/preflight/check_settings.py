@@ -6,10 +6,11 @@ A node trains without them, so their cells are yellow and stop nothing. Each is 
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Callable
 
 from .cells import Cell, green, grey, yellow
-from .facts import PcieLink
+from .facts import PcieLink, Roce
 from .look import Look
 
 _INSTINCT = "INSTINCT MI3"
@@ -83,7 +84,7 @@ def check_boot(look: Look) -> Cell:
 def check_pcie(look: Look) -> Cell:
     """GPUs and adapters use all lanes of their slots, at full speed; an idle GPU of NVIDIA lowers its speed.
 
-    Adapters may reorder their transfers.
+    Adapters may reorder their transfers, and their firmware settings are in force.
     """
     if look.facts["settings"]["virtual_machine"]:
         return grey("setting_not_used", "virtual_machine")
@@ -99,6 +100,12 @@ def check_pcie(look: Look) -> Cell:
     if strict:
         names = [link["device"] for link in strict]
         return yellow("ordering_strict", count=len(strict), devices=names, address=strict[0]["address"])
+    firmware = look.facts["settings"]["nic_firmware"]
+    for link in links:
+        for name, value in firmware.get(link["device"], {}).items():
+            if None not in (value["now"], value["next"]) and value["now"] != value["next"]:
+                which = {"device": link["device"], "address": link["address"], "setting": name}
+                return yellow("firmware_waits", **which, now=value["now"], next=value["next"])
     return green("pcie_full")
 
 
@@ -169,14 +176,28 @@ def check_dscp(look: Look) -> Cell:
     known = {device: settings["roce"][device] for device in devices if device in settings["roce"]}
     mapped = {device: roce for device, roce in known.items() if roce["dscp"] and roce["pfc"] is not None}
     for device, roce in mapped.items():
-        # Linux, include/net/dcbnl.h: any other DSCP has the priority 0.
-        priority = (roce["dscp"] or {}).get(str(wanted), 0)
-        for case, with_it in (("pfc", roce["pfc"]), ("ecn", roce["ecn"])):
-            if with_it is not None and priority not in with_it:
-                return yellow("roce_lossy", case, device=device, dscp=wanted, priority=priority)
+        lossy = _lossy(device, roce, wanted)
+        if lossy:
+            return lossy
     if not mapped and not any(dscp is not None for dscp in on.values()):
         return grey("dscp_unknown", "adapter" if devices else "")
     return green("dscp", dscp=wanted)
+
+
+def _lossy(device: str, roce: Roce, dscp: int) -> Cell | None:
+    """Return the fault of the priority that an adapter gives a DSCP, or None."""
+    priorities, flow_control = roce["dscp"] or {}, roce["pfc"] or []
+    # Linux, include/net/dcbnl.h: any other DSCP has the priority 0.
+    priority = priorities.get(str(dscp), 0)
+    marked: dict[str, t.Any] = {"device": device, "dscp": dscp, "priority": priority}
+    if priority not in flow_control:
+        lossless = min((int(other) for other, given in priorities.items() if given in flow_control), default=None)
+        if lossless is None:
+            return yellow("roce_lossy", "pfc", **marked)
+        return yellow("roce_lossy", "pfc", remedy="other", **marked, lossless=lossless, traffic_class=lossless << 2)
+    if roce["ecn"] is not None and priority not in roce["ecn"]:
+        return yellow("roce_lossy", "ecn", **marked)
+    return None
 
 
 def check_slurmd(look: Look) -> Cell:

@@ -100,11 +100,10 @@ def preflight(
 ) -> Preflight:
     """Return ``rows`` (one for each node of the plan and check) and ``proposals``.
 
-    ``facts`` maps nodes to what `module_utils.node.inspection.facts` returns; ``errors`` has the reason for each node
-    without any.
-    ``probe`` is a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it
-    leaves open, or at ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``call``
-    completes the commands that fix a node.
+    ``facts`` maps nodes to their `inspection.facts`; ``errors`` has the reason for each node without any. ``probe`` is
+    a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it leaves open, or at
+    ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``call`` completes the commands
+    that fix a node.
     """
     known: dict[str, Facts] = {}
     wrong = dict(errors or {})

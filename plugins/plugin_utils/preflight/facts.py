@@ -196,10 +196,19 @@ class _Rail(TypedDict):
     arp_announce: Number | None
 
 
-class _Roce(TypedDict):
+class Roce(TypedDict):
+    """Priorities of an adapter with PFC and with DCQCN, and the priority of each DSCP; None if unknown."""
+
     pfc: _Some[Count] | None
     dscp: _Named[Count] | None
     ecn: _Some[Count] | None
+
+
+class FirmwareSetting(TypedDict):
+    """A setting of an adapter's firmware: its value now, and from the next boot on."""
+
+    now: Line | None
+    next: Line | None
 
 
 class Settings(TypedDict):
@@ -218,7 +227,8 @@ class Settings(TypedDict):
     shared_rails: _Some[_Word]
     slurmd_memlock: _Bytes | None
     roce_dscp: _ByWord[Number | None]
-    roce: _ByWord[_Roce]
+    roce: _ByWord[Roce]
+    nic_firmware: _ByWord[_ByWord[FirmwareSetting]]
     relaxed_ordering: _ByWord[bool | None]
     port_range: _Some[Count]
     reserved_ports: Line

@@ -397,6 +397,7 @@ _NETWORK = {
             each="above {arrives} of {mtu} bytes on {node}",
         )
     },
+    "path_not_probed": {"": CellForm("{mtu}; the path to {address} cannot be proved with pings")},
     "port_of_rank_0": {"": CellForm("only rank 0 listens")},
     "port_free": {"": CellForm("{port} is free")},
     "port_taken": {
@@ -653,7 +654,7 @@ _SETTINGS = {
     ),
     "dscp_unknown": {
         "": CellForm("the config sets no traffic class"),
-        "adapter": CellForm("the adapter's driver does not show its DSCP"),
+        "adapter": CellForm("neither the adapter's driver nor its tool shows its DSCP"),
     },
     "dscp": {"": CellForm("{dscp}")},
     "dscp_differs": _setting(
@@ -668,9 +669,17 @@ _SETTINGS = {
             "no PFC",
             "{device} gives DSCP {dscp} of nccl_ib_tc the priority {priority}, which has no priority flow control: a "
             "full switch drops RoCE's packets, and they are sent again (AMD, RoCE network configuration)",
-            _by_hand(
-                "turn PFC on for the priority of DSCP {dscp}, on adapters and switches", "dcb pfc show dev INTERFACE"
-            ),
+            {
+                "": _step(
+                    "turn PFC on for the priority of DSCP {dscp}, on adapters and switches",
+                    "dcb pfc show dev INTERFACE",
+                ),
+                "other": _step(
+                    "set nccl_ib_tc in the config to {traffic_class}, if DSCP {lossless} is lossless on the switches "
+                    "as on the adapter; or turn PFC on for the priority of DSCP {dscp}, on adapters and switches",
+                    "dcb pfc show dev INTERFACE",
+                ),
+            },
         ),
         "ecn": CellForm(
             "no DCQCN",
@@ -688,6 +697,13 @@ _SETTINGS = {
             "turn relaxed ordering on in the BIOS and the adapter (niccli, or PCI_WR_ORDERING of mlxconfig)",
             "lspci -vv -s {address} | grep RlxdOrd",
         ),
+    ),
+    "firmware_waits": _setting(
+        "{setting} waits",
+        "{setting} of {device} was set to {next}, but is still {now}",
+        "the firmware takes a setting at the next boot, and until then the node's speed can differ",
+        "NVIDIA, mlxconfig",
+        _by_hand("reboot the node", "mlxconfig -d {address} -e q"),
     ),
     "port_not_reserved": _setting(
         "{port} not reserved",

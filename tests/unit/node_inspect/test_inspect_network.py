@@ -53,9 +53,13 @@ def test_a_route_to_another_node_and_to_oneself() -> None:
     assert route_in(json.dumps(here)) == {"interface": None, "source": "10.0.0.5", "own": True, "mtu": None}
 
 
-# The other end of a veth pair drops larger packets without a word, as a network with a smaller MTU does.
-@pytest.mark.parametrize(("mtu_there", "arrives"), [(8896, 8896), (1500, 1500), (1400, 576)])
-def test_the_largest_packet_that_arrives(mtu_there: int, arrives: int) -> None:
+# The other end of a veth pair drops larger packets without a word, as a network with a smaller MTU does. A host that
+# ignores pings answers no packet, whatever arrives.
+@pytest.mark.parametrize(
+    ("mtu_there", "ignores_pings", "arrives"),
+    [(8896, 0, 8896), (1500, 0, 1500), (1400, 0, 576), (8896, 1, None)],
+)
+def test_the_largest_packet_that_arrives(mtu_there: int, ignores_pings: int, arrives: int | None) -> None:
     need("ip")
     need_root("only root makes a network namespace")
     here, there = f"trainops-here-{os.getpid()}", f"trainops-there-{os.getpid()}"
@@ -64,6 +68,7 @@ def test_the_largest_packet_that_arrives(mtu_there: int, arrives: int) -> None:
         f" && ip -n {here} link add e0 mtu 8896 type veth peer name e0 mtu {mtu_there} netns {there}"
         f" && ip -n {here} address add 10.9.0.1/24 dev e0 && ip -n {there} address add 10.9.0.2/24 dev e0"
         f" && ip -n {here} link set e0 up && ip -n {there} link set e0 up"
+        f" && ip netns exec {there} sysctl -qw net.ipv4.icmp_echo_ignore_all={ignores_pings}"
     )
     try:
         made = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)

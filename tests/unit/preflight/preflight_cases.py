@@ -53,6 +53,7 @@ _SETTINGS: dict[str, Any] = {
     "slurmd_memlock": -1,
     "roce_dscp": {f"bnxt_re{number}": 10 for number in range(8)},
     "roce": {f"bnxt_re{number}": {"pfc": [3], "dscp": {"10": 3, "48": 7}, "ecn": [3]} for number in range(8)},
+    "nic_firmware": {},
     "relaxed_ordering": {f"bnxt_re{number}": True for number in range(8)},
     "shared_rails": [],
     "port_range": [32768, 60999],

@@ -52,13 +52,20 @@ def test_without_the_tool_ip_interfaces_are_not_known(bench) -> None:
 
 @pytest.mark.parametrize(
     ("arrives", "cell"),
-    [(9000, ("green", "mtu_alike")), (None, ("green", "mtu_alike")), (1500, ("red", "packets_lost"))],
+    [(9000, ("green", "mtu_alike")), (None, ("grey", "path_not_probed")), (1500, ("red", "packets_lost"))],
 )
 def test_large_packets_that_the_network_loses(bench, arrives, cell) -> None:
     nodes = bench()
     nodes[2]["network"]["master"]["path_mtu"] = arrives
     assert nodes.code("mtu", 2)[:2] == cell
     assert nodes.cell("mtu", 1)["status"] == "green"
+
+
+def test_a_path_that_cannot_be_probed_hides_no_difference_between_nodes(bench) -> None:
+    nodes = bench(count=3)
+    nodes[2]["network"]["master"]["path_mtu"] = None
+    nodes[2]["network"]["interfaces"]["ens1np0"]["mtu"] = 1500
+    assert nodes.code("mtu", 2)[:2] == ("red", "mtu_differs")
 
 
 @pytest.mark.parametrize(

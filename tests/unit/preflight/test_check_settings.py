@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import nic_tools
 import pytest
 from preflight_cases import GIB, LINK, WHOLE_LINK
 
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.adapter_tools import tool_facts
+from ansible_collections.trainops.cluster.plugins.module_utils.node.inspection.settings import setting_facts
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.cells import YELLOW
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.check_settings import SETTINGS
 from ansible_collections.trainops.cluster.plugins.plugin_utils.preflight.table import preflight_text
 
 # As AMD asks for.
 RAIL = {"rp_filter": 2, "arp_ignore": 2, "arp_announce": 1}
+WAITING = {"now": "per_mkey(0)", "next": "force_relax(1)"}
+IN_FORCE = {"now": "False(0)", "next": "False(0)"}
 
 
 @pytest.fixture
@@ -65,6 +71,12 @@ def test_good_settings_are_green_on_their_hardware(good) -> None:
             {"relaxed_ordering": {"bnxt_re0": True, "bnxt_re3": False}},
             "ordering_strict",
             {"count": 1, "devices": ["bnxt_re3"], "address": LINK["address"]},
+        ),
+        (
+            "pcie",
+            {"nic_firmware": {LINK["device"]: {"ATS_ENABLED": IN_FORCE, "PCI_WR_ORDERING": WAITING}}},
+            "firmware_waits",
+            {"device": LINK["device"], "address": LINK["address"], "setting": "PCI_WR_ORDERING", **WAITING},
         ),
         ("slurmd", {"slurmd_memlock": 8388608}, "slurmd_memlock_small", {"limit": 8388608}),
         (
@@ -153,6 +165,32 @@ def test_the_priority_of_the_traffic_class_has_flow_and_congestion_control(good,
     nodes = good()
     nodes[1]["settings"]["roce"]["bnxt_re5"].update(changes)
     assert nodes.code("dscp") == cell
+
+
+@pytest.mark.parametrize("firmware", [IN_FORCE, {"now": None, "next": "True(1)"}])
+def test_firmware_settings_in_force_or_unknown_are_green(good, firmware) -> None:
+    assert good(nic_firmware={LINK["device"]: {"ATS_ENABLED": firmware}}).code("pcie") == ("green", "pcie_full", "")
+
+
+@pytest.mark.parametrize(
+    ("traffic_class", "cell"),
+    [("41", (YELLOW, "roce_lossy", "pfc")), ("104", ("green", "dscp", ""))],
+)
+def test_the_traffic_class_against_what_niccli_says_of_thor2(good, tmp_path, monkeypatch, traffic_class, cell) -> None:
+    """Thor2 expects RoCE with DSCP 26; the traffic class 41 of CVS's config marks packets with DSCP 10."""
+    show = {f"--dev {number} qos --ets --show": nic_tools.NICCLI_QOS for number in (1, 2)}
+    nic_tools.with_programs(tmp_path, niccli={"--list_devices": nic_tools.NICCLI_DEVICES, **show})
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    nodes = good()
+    adapters = nodes[1]["rdma"]["devices"]
+    found = setting_facts(str(tmp_path), [], adapters, tool_facts(adapters))
+    nodes[1]["settings"] |= {"roce": found["roce"], "roce_dscp": found["roce_dscp"]}
+    for node in nodes.plan["nodes"]:
+        node["env"]["NCCL_IB_TC"] = traffic_class
+    assert nodes.code("dscp") == cell
+    if cell[0] == YELLOW:
+        marked = {"device": "bnxt_re0", "dscp": 10, "priority": 0}
+        assert nodes.cell("dscp")["values"] == {**marked, "lossless": 26, "traffic_class": 104}
 
 
 def test_less_memory_than_the_gpus_have(good) -> None:

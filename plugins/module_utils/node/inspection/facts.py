@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Callable
 from functools import partial
 
+from .adapter_tools import tool_facts
 from .amd import amd_tool
 from .clock import clock_facts
 from .engines import ENGINES, engine_facts, silent_engine
@@ -17,7 +18,7 @@ from .network import hostname_facts, in_one_network, interface_facts, master_fac
 from .providers import provider_libraries, verbs_facts
 from .rdma import rdma_devices
 from .sensors import measured
-from .settings import interfaces_of, roce_priorities, setting_facts
+from .settings import interfaces_of, setting_facts
 from .system import system_facts
 from .tools import ToolError, together
 
@@ -52,7 +53,7 @@ def inspect(
     }
     devices = rdma_devices(root)
     if devices:
-        tasks["dcb"] = partial(roce_priorities, interfaces_of(devices))
+        tasks["adapters"] = partial(tool_facts, devices)
     if master_address:
         tasks["master"] = partial(master_facts, master_address)
     found = together(tasks, _SECONDS)
@@ -70,7 +71,7 @@ def inspect(
         },
         "limits": limit_facts(root),
         "settings": {
-            **setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices, known.get("dcb")),
+            **setting_facts(root, known["gpus"]["devices"] if known["gpus"] else [], devices, known.get("adapters")),
             "shared_rails": in_one_network(known["interfaces"] or {}, interfaces_of(devices)),
         },
         "paths": {path: known[path] for path in paths},
@@ -83,6 +84,6 @@ def inspect(
 
 
 def _problems(found: dict[str, t.Any], has_rdma: bool) -> dict[str, str]:
-    """Return why tasks failed. Tools are reported with the GPUs; dcb and, without RDMA, libibverbs may be missing."""
-    quiet = {"amd_tool", "sensors", "dcb"} if has_rdma else {"amd_tool", "sensors", "verbs"}
+    """Return why tasks failed. Tools are reported with the GPUs; without RDMA, libibverbs may be missing."""
+    quiet = {"amd_tool", "sensors"} if has_rdma else {"amd_tool", "sensors", "verbs"}
     return {name: str(value) for name, value in found.items() if isinstance(value, ToolError) and name not in quiet}

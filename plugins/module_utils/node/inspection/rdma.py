@@ -65,6 +65,11 @@ def _port(root: str, device: str, port: str) -> dict[str, t.Any]:
     }
 
 
+def interface_of(device: dict[str, t.Any]) -> str | None:
+    """Return the network interface of a device's first port that has any."""
+    return next((port["netdev"] for port in device["ports"] if port["netdev"]), None)
+
+
 def gid_table(root: str, port: str) -> list[dict[str, t.Any]]:
     """Return the filled entries of the GID table of a port, given by its folder.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings of a node that cost a training speed: PCIe, IOMMU, kernel parameters, processors, rails, the traffic class.
 
-They are read from the kernel's files, and with iproute2's dcb; a value that cannot be read is None.
+They are read from the kernel's files; `adapter_tools` asks programs. A value that cannot be read is None.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import struct
 import typing as t
 
 from .files import below, fields, line, names, number, text
+from .rdma import interface_of
 from .sensors import pcie_link
-from .tools import MissingToolError, ToolError, run_tool
 
 _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -27,9 +27,6 @@ _MOST_CAPABILITIES = 48
 # The first 64 bytes point to the capabilities. The PCI Express capability has the ID 16; its Device Control is at 8.
 _CAPABILITIES, _PCI_EXPRESS, _DEVICE_CONTROL, _RELAXED_ORDERING = 0x34, 0x10, 8, 1 << 4
 _PRIORITIES = 8
-_DCB_SECONDS = 2.0
-_PFC = re.compile(r"\b([0-7]):on\b")
-_DSCP_PRIORITY = re.compile(r"\b([0-9]+):([0-7])\b")
 # The kernel takes the larger of the interface's value and the value for all (Documentation/networking/ip-sysctl.rst).
 _OF_RAILS = ("rp_filter", "arp_ignore", "arp_announce")
 
@@ -38,16 +35,17 @@ def setting_facts(
     root: str,
     gpus: list[dict[str, t.Any]],
     adapters: list[dict[str, t.Any]],
-    priorities: dict[str, dict[str, t.Any]] | None = None,
+    said: dict[str, dict[str, t.Any]] | None = None,
 ) -> dict[str, t.Any]:
     """Return the settings that matter for the GPUs and RDMA adapters of a node.
 
     ``acs_bridges`` are the PCIe bridges above them that redirect traffic between devices to the processor. ``iommu``
     are the kinds of the IOMMU's domains that they are in (``identity``, ``DMA``, ``DMA-FQ``). ``pcie`` has an entry for
     each of them with ``device``, ``address``, ``kind``, its link, and what both ends can do. ``rails`` has the settings
-    of each adapter's interface. ``roce`` has the flow and congestion control of each adapter with ``priorities`` from
-    `roce_priorities`.
+    of each adapter's interface. ``roce`` has the flow and congestion control of each adapter, and ``nic_firmware``
+    settings of its firmware; ``said`` is what `tool_facts` returns.
     """
+    said = said or {}
     devices = pci_devices(gpus, adapters)
     return {
         "virtual_machine": is_virtual_machine(root),
@@ -65,7 +63,8 @@ def setting_facts(
         "rails": {name: _rail(root, name) for name in interfaces_of(adapters)},
         "slurmd_memlock": slurmd_memlock(root),
         "roce_dscp": {one["name"]: _dscp(root, one["name"]) for one in adapters},
-        "roce": {one["name"]: _roce(root, one, priorities or {}) for one in adapters},
+        "roce": {one["name"]: _roce(root, one, said.get(one["name"], {})) for one in adapters},
+        "nic_firmware": {one["name"]: said.get(one["name"], {}).get("firmware", {}) for one in adapters},
         "relaxed_ordering": {one["name"]: _relaxed_ordering(root, str(one["pci_address"]).lower()) for one in adapters},
         "port_range": [int(port) for port in (line(root, "/proc/sys/net/ipv4/ip_local_port_range") or "").split()],
         "reserved_ports": line(root, "/proc/sys/net/ipv4/ip_local_reserved_ports") or "",
@@ -228,43 +227,10 @@ def _dscp(root: str, device: str) -> int | None:
     return number(root, f"/sys/kernel/config/bnxt_re/{device}/ports/1/cc/roce_dscp")
 
 
-def roce_priorities(interfaces: list[str]) -> dict[str, dict[str, t.Any]]:
-    """Return each interface's priorities with flow control as ``pfc``, and the priority of each DSCP as ``dscp``.
-
-    A driver without Data Center Bridging is left out. ToolError if iproute2's dcb is not installed.
-    """
-    found = {}
-    for name in interfaces:
-        try:
-            pfc, _errors = run_tool(["dcb", "pfc", "show", "dev", name], _DCB_SECONDS)
-            dscp, _errors = run_tool(["dcb", "-N", "app", "show", "dev", name, "dscp-prio"], _DCB_SECONDS)
-        except MissingToolError:
-            raise
-        except ToolError:
-            continue
-        found[name] = {"pfc": pfc_in(pfc), "dscp": dscp_in(dscp)}
-    return found
-
-
-def pfc_in(output: str) -> list[int]:
-    """Return the priorities with flow control in the output of ``dcb pfc show``."""
-    return [int(priority) for priority in _PFC.findall(output.partition("prio-pfc")[2])]
-
-
-def dscp_in(output: str) -> dict[str, int]:
-    """Return the priority of each DSCP in the output of ``dcb -N app show``."""
-    return {dscp: int(priority) for dscp, priority in _DSCP_PRIORITY.findall(output.partition("dscp-prio")[2])}
-
-
-def _roce(root: str, adapter: dict[str, t.Any], priorities: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Return ``pfc`` and ``dscp`` of an adapter's interface, and as ``ecn`` priorities with DCQCN; None if unknown."""
-    interface = next((port["netdev"] for port in adapter["ports"] if port["netdev"]), None)
-    return {
-        "pfc": None,
-        "dscp": None,
-        **priorities.get(interface or "", {}),
-        "ecn": _ecn(root, adapter["name"], interface),
-    }
+def _roce(root: str, adapter: dict[str, t.Any], said: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return ``pfc`` and ``dscp`` of an adapter, and as ``ecn`` priorities with DCQCN; None if unknown."""
+    ecn = _ecn(root, adapter["name"], interface_of(adapter))
+    return {"pfc": said.get("pfc"), "dscp": said.get("dscp"), "ecn": said.get("ecn") if ecn is None else ecn}
 
 
 def _ecn(root: str, device: str, interface: str | None) -> list[int] | None:
