@@ -52,7 +52,7 @@ OF_IMAGE = (
         "image_name_short",
         "short-name .* did not resolve",
         (
-            'Error: short-name "megatron-lm:v1" did not resolve to an alias and no unqualified-search registries are '
+            'Error: short-name "trainer:v1" did not resolve to an alias and no unqualified-search registries are '
             'defined in "/etc/containers/registries.conf"',
         ),
     ),
