@@ -144,7 +144,7 @@ REMEDIES = {
     **dict.fromkeys(OF_BECOME, _BECOME),
 }
 _OTHERWISE = (
-    "This checks everything that a run needs there, with your training_config: "
+    "Check everything that a run needs there, with your training_config: "
     "ansible-playbook {playbooks}/preflight.yml{inventory} --limit {node}"
 )
 
