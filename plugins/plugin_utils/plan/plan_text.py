@@ -15,6 +15,7 @@ from ..contracts import Finding, NodePlan, Plan
 from ..text.numbers import exact
 from ..text.words import counted, printable
 from .config.kinds import PLACEHOLDER, is_placeholder
+from .config.model import MEANING
 from .job.thresholds import bound_in_words
 from .trainers.known import TRAINERS
 
@@ -80,14 +81,14 @@ def _job(plan: Plan) -> str:
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
     """Return faults or warnings below a title: each with its place, its value and its remedy.
 
-    Several keys to fill in are one finding, with a line for each.
+    Several keys to fill in are one finding: each with what it accepts, without its meaning.
     """
     lines, others = [title], [finding for finding in findings if not is_placeholder(finding["value"])]
     to_fill_in = [finding for finding in findings if is_placeholder(finding["value"])]
     if len(to_fill_in) > 1:
         lines.append(f"  {len(to_fill_in)} keys still contain {PLACEHOLDER}; replace it in each of them:")
-        rows = (f"{finding['key']}: {finding['remedy']}" for finding in to_fill_in)
-        lines += (f"      {textwrap.shorten(row, _WIDTH - 6, placeholder=' …')}" for row in rows)
+        for finding in to_fill_in:
+            lines += _wrapped(f"{finding['key']}: {finding['remedy'].partition(MEANING)[0]}", 6, 10)
     else:
         others = list(findings)
     for finding in others:
