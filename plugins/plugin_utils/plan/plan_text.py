@@ -81,7 +81,7 @@ def _job(plan: Plan) -> str:
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
     """Return faults or warnings below a title: each with its place, its value and its remedy.
 
-    Several keys to fill in are one finding: each with what it accepts, without its meaning.
+    Several keys to fill in are one finding: each with its accepted values, without its meaning.
     """
     lines, others = [title], [finding for finding in findings if not is_placeholder(finding["value"])]
     to_fill_in = [finding for finding in findings if is_placeholder(finding["value"])]

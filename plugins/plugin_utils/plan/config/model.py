@@ -109,7 +109,7 @@ def as_written(value: t.Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
-# Between what a field accepts and its description, in a remedy.
+# In a remedy, between the accepted values of a field and its description.
 MEANING: t.Final = " Meaning: "
 
 
