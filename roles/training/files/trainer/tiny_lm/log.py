@@ -59,8 +59,8 @@ _SLOWER = 1.1
 def slowest_line(seconds: t.Sequence[float]) -> str:
     """Give the line on the fastest and the slowest rank, in the format of Megatron's ``--log-straggler``.
 
-    ``seconds`` are the time that each rank computed in an iteration, without the wait for the others. Empty unless the slowest
-    one took a tenth longer than the median.
+    ``seconds`` are the time that each rank computed in an iteration, without the wait for the others. Empty unless
+    the slowest one took a tenth longer than the median.
     """
     least, most = min(seconds), max(seconds)
     if most < _SLOWER * statistics.median(seconds):
