@@ -32,6 +32,7 @@ from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
 from .models import SlowerModel, slower_models, within_models, without_peers
 from .node_facts import foreign_processes, missing_parts, reported_faults, with_facts
+from .peaks import BelowFloor, believable, below_floor
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
@@ -92,7 +93,8 @@ class Isolation(TypedDict):
     the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
     model too few others have, each with its model, so that their speed is compared with nothing. ``together`` are nodes
     that are slow together: most of a place, or about half of all. ``slower_models`` are the models that take longer
-    than the commonest one. ``facts`` are findings about nodes that no probe measured: foreign processes, and faults
+    than the commonest one, and ``below_floor`` nodes whose GPUs are slower than their maker's figures allow. ``facts``
+    are findings about nodes that no probe measured: foreign processes, and faults
     that they reported.
     """
 
@@ -116,6 +118,7 @@ class Isolation(TypedDict):
     without_peers: t.NotRequired[dict[str, str]]
     together: t.NotRequired[list[SlowTogether]]
     slower_models: t.NotRequired[list[SlowerModel]]
+    below_floor: t.NotRequired[list[BelowFloor]]
     facts: t.NotRequired[list[t.Any]]
 
 
@@ -165,7 +168,9 @@ def isolate(
         began = time.monotonic()
         measured = sweep(prober, nodes, tests, goes_on)
         saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
-        measured += confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
+        measured += confirmation(
+            prober, nodes, believable(measured, prober.gpus)[0], tests, goes_on, before, least, saved
+        )
         goes_on()
         for text in _folded(prober.gone, "is not tested to the end"):
             say(text)
@@ -173,9 +178,11 @@ def isolate(
         left = {node: error for node, error in prober.let_go().items() if node not in not_held}
         for text in _folded(left, "may still be reserved"):
             say(text)
+    measured, impossible = believable(measured, prober.gpus)
     of_models = with_means(within_models(measured, prober.models))
     reported = reported_faults(prober.changes, prober.present)
-    suspects, unproved = with_facts(judged(of_models, before, least), missing, occupied, reported)
+    found = judged(of_models, before, least)
+    suspects, unproved = with_facts(found, [*missing, *impossible], occupied, reported)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
@@ -206,6 +213,7 @@ def isolate(
         "gpus": prober.gpus,
         "without_peers": without_peers(prober.models),
         "slower_models": slower_models(measured, prober.models, least),
+        "below_floor": below_floor(measured, prober.gpus),
         "together": _together(of_models, suspects, places, least),
         "facts": [*occupied, *reported],
     }

@@ -11,7 +11,11 @@ import pytest
 from nxdt_configs import DPO, HF, MEGATRON, REMOVED, planned_nxdt
 from training_configs import BRANCH, DISTRIBUTED, TINY, example, filled, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peak_tflops import PEAK_TFLOPS, peak_tflops
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peaks import (
+    PEAK_TFLOPS,
+    gpu_in,
+    peak_tflops,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 
 
@@ -167,6 +171,23 @@ def test_a_plan_with_faults_has_no_workload() -> None:
 )
 def test_peaks_are_found_however_the_accelerator_is_written(accelerator: str, precision: str, peak: t.Any) -> None:
     assert peak_tflops(accelerator, precision) == peak
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H100 PCIe", "h100pcie"),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA A100-PCIE-40GB", None),
+        ("NVIDIA GB200", "gb200"),
+        ("AMD Instinct MI300X", "mi300x"),
+        ("AMD Instinct MI300A", None),
+        ("", None),
+    ],
+)
+def test_a_card_is_not_the_module_of_the_same_name(name: str, gpu: str | None) -> None:
+    assert gpu_in(name) == gpu
 
 
 def test_eight_bits_are_twice_as_fast_as_sixteen_wherever_both_are_known() -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from ...contracts import Parameters, Workload
 from .architecture import FORMULA, Architecture, model_flops_per_token, parameters_of
 from .job import Job
-from .peak_tflops import accelerator_of, peak_tflops
+from .peaks import accelerator_of, peak_tflops
 
 # What any training exchanges in a step: no model that is trained on several nodes has fewer gradients.
 LEAST_OF_A_STEP = 1 << 20

@@ -23,7 +23,7 @@ _SAMPLES = 5
 # A product of square matrices, copies within the GPU's memory, and copies between it and the host; the sizes are of a
 # GPU and of a CPU.
 EDGE = (8192, 256)
-_COPIED = (1 << 30, 8 << 20)
+COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
 # GPUs of several nodes exchange much, or so little that latency counts.
 _MUCH, _LITTLE = (256 << 20, 1 << 20), (1 << 20, 64 << 10)
@@ -138,7 +138,7 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     torch.manual_seed(1)
     one, other = (torch.randn(EDGE[of], EDGE[of], device=device, dtype=kind) for _matrix in range(2))
     product = one @ other
-    copied = torch.ones(_COPIED[of], device=device, dtype=torch.uint8)
+    copied = torch.ones(COPIED[of], device=device, dtype=torch.uint8)
     copy = torch.empty_like(copied)
     there = torch.ones(_MOVED[of], device=device, dtype=torch.uint8)
     here = torch.ones(_MOVED[of], dtype=torch.uint8, pin_memory=on_gpu)
