@@ -336,10 +336,14 @@ class Process(t.TypedDict):
 
 
 class PortState(t.TypedDict):
-    """The state and the rate of an RDMA port, in the words of its driver: ``ACTIVE``, ``400 Gb/sec (4X NDR)``."""
+    """The state and the rate of an RDMA port, in the words of its driver: ``ACTIVE``, ``400 Gb/sec (4X NDR)``.
+
+    ``model`` is the one of its adapter.
+    """
 
     state: str | None
     rate: str | None
+    model: str | None
 
 
 class Present(t.TypedDict):

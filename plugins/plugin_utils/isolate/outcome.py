@@ -88,10 +88,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
         # Slow nodes make larger groups slower, too.
         *([] if suspects else _sizes(isolation)),
         *peaks_of(isolation.get("gpus", {}), isolation["seconds"]),
-        *(
-            isolation_finding("without_peers", node=node, model=model)
-            for node, model in isolation.get("without_peers", {}).items()
-        ),
+        *_without_peers(isolation),
         *(isolation_finding("slower_model", **t.cast("t.Any", one)) for one in isolation.get("slower_models", [])),
         *isolation.get("facts", []),
         *_fleet(isolation),
@@ -262,6 +259,20 @@ def _is_coarse(isolation: Isolation) -> bool:
         for probe, by in isolation["proof"].items()
         if probe not in of_groups
     )
+
+
+def _without_peers(isolation: Isolation) -> list[Reason]:
+    """Return the nodes, the links of nodes, and the pairs that are compared with nothing."""
+    nodes = isolation.get("without_peers", {})
+    links = {node: model for node, model in isolation.get("links_without_peers", {}).items() if node not in nodes}
+    return [
+        *(isolation_finding("without_peers", "", node, model=model) for node, model in nodes.items()),
+        *(isolation_finding("without_peers", "links", node, model=model) for node, model in links.items()),
+        *(
+            isolation_finding("without_peers", "pairs", models=models, count=count)
+            for models, count in isolation.get("pairs_without_peers", {}).items()
+        ),
+    ]
 
 
 def _at_scale(one: SlowAtScale, title: str = "") -> Reason:

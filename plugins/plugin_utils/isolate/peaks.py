@@ -144,7 +144,7 @@ def below_floor(measured: Sequence[Measured], gpus: Mapping[str, str]) -> list[B
 
 
 def believable(measured: Sequence[Measured], gpus: Mapping[str, str]) -> tuple[list[Measured], list[Reason]]:
-    """Return the measurements without those of parts of nodes that state the impossible, and what these state.
+    """Return the measurements, and the impossible ones; a part of a node with an impossible reading loses the others.
 
     A reading is impossible if it is faster than the maker's peak, or takes many times as long as its test may.
     """

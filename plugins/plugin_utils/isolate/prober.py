@@ -20,7 +20,7 @@ from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Present, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
-from .models import model_of
+from .models import Models, model_of, model_of_nics
 from .pairs import Pair
 from .readings import one_way_readings_of, readings_of
 
@@ -101,6 +101,12 @@ class Prober:
         self._note_gone(errors)
         self.present |= {node: answer["present"] for node, answer in answers.items() if "present" in answer}
         return {node: answer["found"] for node, answer in answers.items()}
+
+    def all_models(self) -> Models:
+        """Return the models of nodes, with the adapters of the roll-call."""
+        ports = {node: one["ports"].values() for node, one in self.present.items()}
+        of_nics = {node: model_of_nics(port.get("model") for port in of_node) for node, of_node in ports.items()}
+        return Models(self.models, of_nics)
 
     def let_go(self) -> dict[str, NodeError]:
         """Release all nodes, and return why some could not be asked to."""

@@ -138,7 +138,11 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
-    "without_peers": {"": Form("{node} is compared with nothing: too few other nodes have {model}")},
+    "without_peers": {
+        "": Form("{node} is compared with nothing: too few other nodes have {model}"),
+        "links": Form("The links of {node} are compared with nothing: too few other nodes have {model}"),
+        "pairs": Form("{count:count pair} of {models} are compared with nothing: too few are alike"),
+    },
     "slower_model": {"": Form("Nodes with {model} take longer than nodes with {than}: {slower_by:percents}")},
     "next_steps": {
         "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),

@@ -156,6 +156,18 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "gpu1 is compared with nothing: too few other nodes have EPYC 9654, MI300X",
     ),
     (
+        "without_peers",
+        "links",
+        {"model": "MI300X, 0x15b3:0x1021"},
+        "The links of gpu1 are compared with nothing: too few other nodes have MI300X, 0x15b3:0x1021",
+    ),
+    (
+        "without_peers",
+        "pairs",
+        {"models": "A – B", "count": 2},
+        "2 pairs of A – B are compared with nothing: too few are alike",
+    ),
+    (
         "next_steps",
         "leave_out",
         {"nodes": ["gpu1", "gpu2"], "command": "drain them"},
