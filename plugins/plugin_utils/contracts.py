@@ -102,6 +102,7 @@ class Workload(t.TypedDict):
     parameters: int | None
     layers: int | None
     hidden_size: int | None
+    feed_forward_size: t.NotRequired[int | None]
     model_flops_per_token: float | None
     model_flops_reason: str | None
     peak_tflops_per_gpu: float | None

@@ -55,7 +55,7 @@ class Prober:
     before their tests did, each with the way it ended: they are not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
-    first port where nodes listen for partners.
+    first port where nodes listen for partners. ``product`` are the sizes of a training's product, see `product_of`.
     """
 
     nodes: Mapping[str, ProbedNode]
@@ -66,6 +66,7 @@ class Prober:
     bad_links: Mapping[frozenset[str], float] = field(default_factory=dict)
     late: Callable[[], Mapping[str, NodeError]] = dict
     files: Mapping[str, str] = field(default_factory=dict)
+    product: Sequence[int] = ()
     chosen: Chosen = BUILT_IN
     node_minutes: float = 0.0
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
@@ -245,12 +246,13 @@ class Prober:
         return ports
 
     def _asked(self, node: str, probes: Sequence[Probe]) -> Asked:
-        return {
+        asked: Asked = {
             "probes": [probe.name for probe in probes],
             "units": {name: list(units) for name, units in self.chosen.units.items()},
             "rehearsal": self.rehearsal,
             "slowdown": self.nodes[node].slowdown,
         }
+        return {**asked, "product": list(self.product)} if self.product else asked
 
     def _of(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ...module_utils.node.probes.known import PROBES, Probe
 
 OF_SCALE = tuple(reading for probe in PROBES.values() for reading in probe.of_any_size)
+OF_TRAINING = frozenset(reading for probe in PROBES.values() for reading in probe.of_training)
 OF_GPUS = frozenset(probe.name for probe in PROBES.values() if probe.of_gpus)
 
 

@@ -25,6 +25,7 @@ def test_the_workload_of_megatron_is_that_of_one_job_over_all_nodes() -> None:
     assert workload["tokens_per_step"] == workload["global_batch_size"] * workload["sequence_length"]
     assert (workload["precision"], workload["peak_tflops_per_gpu"], workload["peak_reason"]) == ("fp8", 2614.9, None)
     assert workload["parameters"] == pytest.approx(8.03e9, rel=0.001)
+    assert (workload["hidden_size"], workload["feed_forward_size"]) == (4096, 14336)
     assert (workload["model_flops_per_token"], workload["model_flops_reason"]) == (
         pytest.approx(51.9e9, rel=0.01),
         None,

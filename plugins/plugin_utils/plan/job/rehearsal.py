@@ -54,6 +54,7 @@ def _workload(nnodes: int) -> Workload:
         "parameters": None,
         "layers": None,
         "hidden_size": None,
+        "feed_forward_size": None,
         "model_flops_per_token": None,
         "model_flops_reason": reason,
         "peak_tflops_per_gpu": None,
