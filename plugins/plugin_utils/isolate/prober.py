@@ -104,10 +104,11 @@ class Prober:
         return {node: answer["found"] for node, answer in answers.items()}
 
     def all_models(self) -> Models:
-        """Return the models of nodes, with the adapters of the roll-call."""
+        """Return the models of nodes, with the adapters of the roll-call; a node without any counts as the others."""
         ports = {node: one["ports"].values() for node, one in self.present.items()}
         of_nics = {node: model_of_nics(port.get("model") for port in of_node) for node, of_node in ports.items()}
-        return Models(self.models, of_nics)
+        usual = Counter(filter(None, of_nics.values())).most_common(1)
+        return Models(self.models, {node: model or usual[0][0] for node, model in of_nics.items()} if usual else {})
 
     def let_go(self) -> dict[str, NodeError]:
         """Release all nodes, and return why some could not be asked to."""

@@ -163,6 +163,17 @@ def test_a_node_that_others_use_is_not_left_out_for_being_slow(here: Answer, occ
         assert before < next(place for place, line in enumerate(said) if line.startswith("Round 1"))
 
 
+def test_a_node_that_lacks_all_adapters_is_compared_like_the_others() -> None:
+    def present(node: str) -> Answer:
+        said = there()
+        ports = {port: {**one, "model": "0x15b3:0x1021"} for port, one in said["ports"].items()}
+        return {**said, "ports": {} if node == "n3" else ports}
+
+    found = isolated(present=present)
+    assert found["links_without_peers"] == {}
+    assert {(one["node"], one["fact"]["case"]) for one in found["suspects"]} == {("n3", "port")}
+
+
 def test_a_node_whose_adapters_no_other_has_is_compared_in_all_but_its_links() -> None:
     def present(node: str) -> Answer:
         said = there()
